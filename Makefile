@@ -19,7 +19,7 @@ STAMPS := $(VENV)/stamps
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 PINNED := --constraint constraints.txt --prefer-binary --editable
 PYTEST := $(BIN)/python -m pytest
-# A worker each for what computes, and one for what waits.
+# One worker for each core, and one more for tests that wait.
 SPREAD   = -n $(WORKERS) --no-loadscope-reorder $(if $(CI),--durations=20)
 SELECTED = $(if $(CHANGED),$$($(BIN)/python -m scripts.changed_tests),$(TESTS))
 
@@ -47,7 +47,7 @@ MAKEFLAGS += --no-print-directory
 ##@ Use
 
 .PHONY: run
-run: install  ## Start name server, broker and page; the page may break them on purpose, as only this machine gets in (more options: make run SERVE="--http-port 8080")
+run: install  ## Start name server, broker and page; the page may inject faults, because only this machine can connect (more options: make run SERVE="--http-port 8080")
 	@exec $(BIN)/glassmq serve $(if $(findstring --http-host,$(SERVE)),,--allow-faults) $(SERVE)
 
 .PHONY: install
@@ -76,7 +76,7 @@ test-rest: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run what `make te
 	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
 
 .PHONY: test-again
-test-again:  ## Run those that failed in the last run again, one after the other; more than ten fail unseen
+test-again:  ## Run those that failed in the last run again, one after the other; with more than ten, fail at once
 	@$(BIN)/python -m scripts.failed_tests 10
 	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
 
@@ -101,7 +101,7 @@ interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients, the real broker
 	@$(PYTEST) -m interop_java tests/interop
 
 .PHONY: bench
-bench: install $(DEVELOPMENT)  ## Measure GlassMQ beside the real RocketMQ, and its Spark source (more: make bench BENCH=--help)
+bench: install $(DEVELOPMENT)  ## Measure GlassMQ next to the real RocketMQ, and its Spark source (more: make bench BENCH=--help)
 	@$(BIN)/python -m tests.benchmarks.run $(BENCH)
 
 .PHONY: soak
@@ -162,7 +162,7 @@ help:  ## List the targets
 	@echo
 
 
-# ------------------------------------------------------------------------------------- how things get installed
+# ------------------------------------------------------------------------------------- installation
 
 define NO_PYTHON
 There is no $(PYTHON) here. Install Python 3.11 or newer (Debian: apt-get install python3 python3-venv).
@@ -177,7 +177,7 @@ $(STAMPS)/environment: scripts/create_environment.py
 	@$(PYTHON) -m scripts.create_environment $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-# Spark is for the pipeline alone: where it cannot be installed, all else still can.
+# Spark is for the pipeline alone: where it cannot be installed, everything else still can.
 define NO_SPARK
 Spark cannot be installed here (pip says why, above): the pipeline will not run, all else will.
 endef

@@ -13,21 +13,21 @@ import click
 #: Command -> what ``glassmq --help`` says about it, and an example.
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("Run a name server, a broker and the live page.", "glassmq serve --data ./data --flush sync"),
-    "check": ("Say whether a stopped broker's folder is whole.", "glassmq check --data ./data"),
+    "check": ("Check whether a stopped broker's folder is intact.", "glassmq check --data ./data"),
     "send": ("Send messages to a topic.", "glassmq send orders 'hello' --tag new --key order-1 --count 10"),
     "consume": ("Print a topic's messages as they come.", "glassmq consume orders --group audit --count 10"),
     "topics": ("List topics with their queues.", "glassmq topics"),
-    "verdict": ("Say in words how a running broker is.", "glassmq verdict"),
+    "verdict": ("Report the health of a running broker.", "glassmq verdict"),
     "faults": (
-        "Break a running broker on purpose.",
+        "Inject faults into a running broker.",
         "glassmq faults add drop END_TRANSACTION --group bank --times 1",
     ),
     "groups": ("List consumer groups with their lag.", "glassmq groups"),
     "message": ("Show one message by its id.", "glassmq message 7F00000100002A9F0000000000000000"),
     "request": ("Send a request and print the reply.", "glassmq request questions 'what time is it?'"),
     "reply": ("Answer the requests in a topic.", "glassmq reply questions --group answerers"),
-    "trace": ("Show what clients noted about a message.", "glassmq trace AC110002000B5FFD2B2768FEE9350000"),
-    "loss": ("Say what consumers found missing, all together.", "glassmq loss one.json two.json"),
+    "trace": ("Show what clients recorded about a message.", "glassmq trace AC110002000B5FFD2B2768FEE9350000"),
+    "loss": ("Merge consumers' reports of missing messages.", "glassmq loss one.json two.json"),
     "transactions": ("List half messages and decide them by hand.", "glassmq transactions commit order-17"),
     "dead-letters": (
         "List dead letters and send them again.",
@@ -35,14 +35,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "bank": ("Move money between two SQLite files.", "glassmq bank --folder bank --transfers 5"),
     "idempotence": (
-        "Look into the records of idempotent consumers.",
+        "Inspect the records of idempotent consumers.",
         "glassmq idempotence list sqlite:orders.db --group shop",
     ),
     "explore": (
         "Search for a schedule that breaks an invariant.",
         "glassmq explore two-consumers --without process-queue-lock",
     ),
-    "storage": ("Measure what storing costs on this machine.", "glassmq storage measure --size-mb 64"),
+    "storage": ("Measure the cost of storage on this machine.", "glassmq storage measure --size-mb 64"),
     "site": ("Write lessons and lab as a site that needs no server.", "glassmq site --out build/site"),
     "pipeline": ("Run a job on Spark over stored messages.", "glassmq pipeline traffic --topics orders"),
     "lab": ("Run scenarios in virtual time, with faults.", "glassmq lab run general --seeds 1000 --faults random"),
@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command as click does, but name the known commands when it is unknown."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}")
+            raise click.UsageError(f"there is no command {args[0]!r}; allowed: {', '.join(COMMANDS)}")
         if args and args[0] == "serve":  # before the modules that serve are imported
             from engine.compiled.form import choose_form
 

@@ -20,7 +20,7 @@ from app.lab.routes.routes import create_lab_routes
 from app.lab.routes.scenario_list import scenario_shelves
 from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
-from app.lessons.progress import Progress
+from app.lessons.progress import LearnerProgress
 from app.lessons.routes import create_lesson_routes
 from app.live.filter_bench import add_filter_routes, create_filter_page
 from app.live.live_faults import LiveFaults
@@ -51,7 +51,7 @@ class LabApplication:
 
     explorations: Explorations
     audits: LabAudits
-    progress: Progress
+    progress: LearnerProgress
     storage: Laboratory
     storage_runs: StorageRuns
 
@@ -71,7 +71,7 @@ def add_lab_application(
     made = LabApplication(
         explorations=Explorations(),
         audits=LabAudits(settings.pipeline),
-        progress=Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE),
+        progress=LearnerProgress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE),
         storage=Laboratory(),
         storage_runs=StorageRuns(),
     )

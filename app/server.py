@@ -18,8 +18,8 @@ from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.pipeline.connection import reachable, tls_options
-from app.web.access_rules import AccessRules
-from app.web.page_door import PageDoor
+from app.web.access_rules import PageAccessRules
+from app.web.lazy_listener import LazyListener
 from app.web.page_socket import AddressNotUsable, bind_page_socket
 from engine.runtime.port import AddressInUse
 
@@ -64,7 +64,7 @@ class PageOnDemand:
                 try:
                     self._made = self._make()
                 except Exception:
-                    log.exception("the page cannot be made")
+                    log.exception("the page cannot be rendered")
                     raise
             return self._made
 
@@ -76,7 +76,7 @@ class PageOnDemand:
         return page.app(environ, start_response)
 
     def close(self) -> None:
-        """Stop all its parts, and create none any more."""
+        """Stop all parts of the server, and create no more."""
         with self._lock:
             self._is_closed = True
             page, self._made = self._made, None
@@ -94,7 +94,7 @@ class Server:
         self._engine = engine
         self._data_folder = engine.data_folder
         self._page = page
-        self._door: PageDoor | None = None
+        self._listener: LazyListener | None = None
         self.page: PageOnDemand | None = None
         self.page_address: str | None = None
 
@@ -113,12 +113,12 @@ class Server:
 
     def _start_page(self, page: PageSettings, listening: socket.socket) -> None:
         port = listening.getsockname()[1]
-        rules = AccessRules(page.host, port, page.token, page.allowed_hosts, page.embedding_origins)
+        rules = PageAccessRules(page.host, port, page.token, page.allowed_hosts, page.embedding_origins)
         self.page = PageOnDemand(lambda: self._make_page(rules, page.spark_master))
-        self._door = PageDoor(listening, self.page)
-        self.page_address = self._door.address
+        self._listener = LazyListener(listening, self.page)
+        self.page_address = self._listener.address
 
-    def _make_page(self, rules: AccessRules, spark_master: str | None) -> PageServer:
+    def _make_page(self, rules: PageAccessRules, spark_master: str | None) -> PageServer:
         from app.web_application import WebSettings, create_app
 
         settings = WebSettings(
@@ -152,8 +152,8 @@ class Server:
         """Stop the page, then the engine gracefully. Parts that were not started are skipped."""
         if self.page is not None:
             self.page.close()
-        if self._door is not None:
-            self._door.close()
+        if self._listener is not None:
+            self._listener.close()
         self.host.stop()
 
 

@@ -27,14 +27,14 @@ from app.live.live_faults import LiveFaults
 from app.live.operator_routes import add_operator_routes
 from app.live.transaction_routes import add_transaction_routes
 from app.live.verdict_routes import add_verdict_routes
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 from app.metrics.routes import create_metrics_route
 from app.pipeline.host import PipelineHost, PipelineSettings
 from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
 from app.pipeline.views import RunsSource, WithSparkOffsets
 from app.web.access_gate import AccessGate
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web.api import create_api, json_answer
 from app.web.flask_application import create_flask
 from app.web.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
@@ -74,7 +74,7 @@ class PageServer:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """Settings of the page server; :class:`app.web.access_rules.AccessRules` controls access.
+    """Settings of the page server; :class:`app.web.access_rules.PageAccessRules` controls access.
 
     ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` the lab runs only
     in calls of ``lab.serve_once()``, as in tests. ``data_folder`` keeps the progress of lessons; None: it is kept in
@@ -82,13 +82,13 @@ class WebSettings:
     shows; None: there is no such page. ``pipeline`` None: jobs cannot be started.
     """
 
-    access: AccessRules = field(default_factory=AccessRules)
+    access: PageAccessRules = field(default_factory=PageAccessRules)
     folders: PageFolders = field(default_factory=PageFolders.find)
     clock: Callable[[], float] = time.monotonic
     lab_clock: Callable[[], float] = time.monotonic
     lab_has_thread: bool = True
     data_folder: Path | None = None
-    metrics: Callable[[], list[Family]] | None = None
+    metrics: Callable[[], list[MetricFamily]] | None = None
     faults: LiveFaults | None = None
     pipeline: PipelineSettings | None = None
 
@@ -149,7 +149,7 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
     @app.get("/translations/<language>.json")
     def translations(language: str) -> Response:
         if language not in LANGUAGES:
-            return json_answer({"error": f"no such language; there are {', '.join(LANGUAGES)}"}, 404)
+            return json_answer({"error": f"no such language; allowed: {', '.join(LANGUAGES)}"}, 404)
         return json_answer(texts(language))
 
     @app.get("/healthz")
@@ -163,7 +163,7 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
 
 def _fault_data() -> JsonObject:
     """Return the data for the live page's forms of faults."""
-    from app.live.fault_desk import LIVE_COMMANDS
+    from app.live.fault_service import LIVE_COMMANDS
     from engine.protocol.command.send_message_headers import LONG_NAMES
 
     return {"commands": command_table(LIVE_COMMANDS), "header_letters": {**LONG_NAMES}}

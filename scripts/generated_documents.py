@@ -33,7 +33,7 @@ from app.lessons.course import load_course
 from app.lessons.lesson_files import load_lesson, number_of
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
-from app.live.fault_desk import LIVE_COMMANDS
+from app.live.fault_service import LIVE_COMMANDS
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
 from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
@@ -43,7 +43,7 @@ from engine.kafka.wire.api_key import VERSIONS as KAFKA_VERSIONS
 from engine.lab.checkers import CHECKERS
 from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.run.run import LabRun
-from engine.lab.run.spread import be_quiet
+from engine.lab.run.spread import silence_logging
 from engine.lab.scenario.command import COMMANDS as LAB_COMMANDS
 from engine.lab.scenario.command import CommandKind
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
@@ -203,7 +203,7 @@ def _folder_rows(folder: str) -> Iterator[str]:
 
 
 def kafka_requests() -> str:
-    """The version of each of Kafka's requests that is spoken."""
+    """The version of each of Kafka's requests that is supported."""
     rows = ["| request | number | version |", "|---|---|---|"]
     rows += [
         f"| {key.name} | {key.value} | {version} |"
@@ -410,7 +410,7 @@ def render(text: str) -> str:
 
 def main() -> int:
     """Rewrite or check."""
-    be_quiet()  # some parts are runs of the lab, whose clients would tell of every fault
+    silence_logging()  # some parts are runs of the lab, whose clients would tell of every fault
     outdated = [path for path in DOCUMENTS if render(path.read_text()) != path.read_text()]
     if "--check" in sys.argv[1:]:
         return 1 if outdated else 0

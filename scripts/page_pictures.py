@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.pictures.chromium import NoBrowser, open_browser
-from app.pictures.page_server import PageServer, ServerFailed, own_page_server
+from app.pictures.page_server import PicturePageServer, ServerFailed, own_page_server
 from app.pictures.webp import WebpEncoder
-from engine.lab.run.spread import be_quiet
+from engine.lab.run.spread import silence_logging
 from scripts.page_moments import MOMENTS, SIZES, Moment, Size
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--lang", choices=["en", "zh"], default="en")
     parser.add_argument("--small", action="store_true", help="small WebP for the documents, not every size")
     options = parser.parse_args()
-    be_quiet()
+    silence_logging()
     moments = [moment for moment in MOMENTS if not options.only or moment.name in options.only]
     sizes = [size for size in SIZES if not options.size or size.name in options.size]
     # Before the browser is there: while Playwright works, no world may run in this thread.
@@ -111,7 +111,7 @@ def _write(path: Path, png: bytes, encoder: WebpEncoder | None) -> None:
 
 
 @contextlib.contextmanager
-def _shop(server: PageServer) -> Iterator[None]:
+def _shop(server: PicturePageServer) -> Iterator[None]:
     """The traffic of a small shop on the server's broker."""
     shop = subprocess.Popen([sys.executable, "-m", "tests.e2e.live.shop_traffic", "--name-server", server.name_server])
     try:

@@ -53,8 +53,8 @@ def test_engine_and_lab_are_imported_without_compiled_packages():
 def test_codecs_without_their_library_are_refused_by_name():
     allowed = "none, gzip, zstd" if sys.version_info >= (3, 14) else "none, gzip"
     lines = run(REFUSE).splitlines()
-    assert lines[0] == f"ValueError codec lz4 is not spoken here; allowed: {allowed}"
+    assert lines[0] == f"ValueError codec lz4 is not supported here; allowed: {allowed}"
     assert lines[1] == lines[2]
-    assert lines[2].startswith("KafkaRefusal") and lines[2].endswith(f"lz4 is not spoken here; allowed: {allowed}")
+    assert lines[2].startswith("KafkaRefusal") and lines[2].endswith(f"lz4 is not supported here; allowed: {allowed}")
     expected = "the body is compressed with type 1 (1: LZ4, 2: Zstandard), whose library is not installed here"
     assert lines[3] == f"MalformedMessage {expected}"

@@ -39,7 +39,7 @@ class TermPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ArticleClaim:
     """One row. Texts are by language.
 
     :ivar identity: ``A12``; stays the same for good, because lessons link to it.
@@ -73,7 +73,7 @@ class ClaimSection:
 
     identity: str
     heading: Mapping[str, str]
-    claims: tuple[Claim, ...]
+    claims: tuple[ArticleClaim, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Article:
     source: Mapping[str, Prose]
     sections: tuple[ClaimSection, ...]
 
-    def claims(self) -> Iterator[Claim]:
+    def claims(self) -> Iterator[ArticleClaim]:
         """All rows, in the article's order."""
         for section in self.sections:
             yield from section.claims

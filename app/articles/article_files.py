@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from app.articles.article import Article, Claim, ClaimSection, ClaimVerdict, LessonPlace, TermPair
+from app.articles.article import Article, ArticleClaim, ClaimSection, ClaimVerdict, LessonPlace, TermPair
 from app.lessons.errors import LessonError
 from app.lessons.prose import Prose, read_prose
 from engine.lab.scenario.errors import ScenarioError
@@ -96,8 +96,8 @@ def _section(section: Section, file: str) -> ClaimSection:
     return part
 
 
-def _claim(row: Section, file: str) -> Claim:
-    claim = Claim(
+def _claim(row: Section, file: str) -> ArticleClaim:
+    claim = ArticleClaim(
         identity=row.text("id", max_length=8),
         text=_prose(row, "claim", file),
         verdict=ClaimVerdict(row.choice("verdict", list(ClaimVerdict))),
@@ -112,7 +112,7 @@ def _claim(row: Section, file: str) -> Claim:
     )
     row.finish()
     if claim.verdict is ClaimVerdict.DIFFERS and claim.box is None:
-        raise row.fail("box", "is missing: a row that differs says what the real systems do")
+        raise row.fail("box", "is missing: a row that differs must say what the real systems do")
     return claim
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 
-from app.articles.article import Article, Claim, ClaimVerdict, LessonPlace
+from app.articles.article import Article, ArticleClaim, ClaimVerdict, LessonPlace
 from app.foundation.json_types import JsonObject
 from app.lessons.lesson_files import lesson_names, load_lesson, number_of
 from app.lessons.prose import Prose
@@ -61,11 +61,11 @@ def articles_of_lesson(articles: Iterable[Article], lesson: str, language: str) 
     return found
 
 
-def _shown(claims: Iterable[Claim], name: str) -> int:
+def _shown(claims: Iterable[ArticleClaim], name: str) -> int:
     return sum(claim.verdict in FILTERS[name] for claim in claims)
 
 
-def _claim(claim: Claim, language: str, lessons: Set[str]) -> JsonObject:
+def _claim(claim: ArticleClaim, language: str, lessons: Set[str]) -> JsonObject:
     return {
         "id": claim.identity,
         "anchor": claim.anchor,

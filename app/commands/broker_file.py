@@ -131,7 +131,7 @@ def read_broker_file(path: Path) -> BrokerFile:
     notes: list[str] = []
     for line, key, text in numbered_properties(content.removeprefix(codecs.BOM_UTF8)):
         if not key:
-            parsed.problems.append(((line,), f"{text[:80]!r} is no setting; write name=value"))
+            parsed.problems.append(((line,), f"{text[:80]!r} is not a setting; write name=value"))
             continue
         meant = _FIELDS.get(key, key)
         if meant in entries:
@@ -145,7 +145,7 @@ def read_broker_file(path: Path) -> BrokerFile:
         raise BadSetting("; ".join(said))
     ignored = [f"{key} (line {line})" for line, key, _ in entries.values() if key in _WITHOUT_MEANING]
     if ignored:
-        notes.append(f"{path}: settings of RocketMQ without meaning here, ignored: {', '.join(ignored)}")
+        notes.append(f"{path}: RocketMQ settings that have no meaning here, ignored: {', '.join(ignored)}")
     for setting in OFTEN_IN_SECONDS:
         value = parsed.broker.get(setting)
         if isinstance(value, int) and value < 1_000:

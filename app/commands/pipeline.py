@@ -21,7 +21,7 @@ from engine.pipeline.jobs.registry import JOB_NAMES, describe
 #: The nice(1) value of jobs that the page starts: they give way to all other processes.
 _NICENESS_MAX = 19
 _CONF = re.compile(r"(spark\.[\w.-]+)=(.*)", re.DOTALL)
-_LIST_HINT = "`glassmq pipeline NAME --help` tells what a job takes."
+_LIST_HINT = "`glassmq pipeline NAME --help` lists the options of a job."
 
 
 class JobCommands(click.Group):
@@ -42,7 +42,7 @@ class JobCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command as click does, but name the known jobs when it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in ("list", *JOB_NAMES):
-            raise click.UsageError(f"there is no job {args[0]!r}; there are {', '.join(JOB_NAMES)}")
+            raise click.UsageError(f"there is no job {args[0]!r}; allowed: {', '.join(JOB_NAMES)}")
         return super().resolve_command(ctx, args)
 
 
@@ -154,7 +154,7 @@ def _read_conf(_ctx: click.Context, _parameter: click.Parameter, texts: tuple[st
     for text in texts:
         found = _CONF.fullmatch(text)
         if found is None:
-            raise click.BadParameter(f"{text!r} is no setting; write spark.name=value")
+            raise click.BadParameter(f"{text!r} is not a setting; write spark.name=value")
         settings[found[1]] = found[2]
     return settings
 

@@ -29,7 +29,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.compiled.form import running_form
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.runtime.live.freed_memory import keep_freed_memory
 from engine.runtime.live.live_tls import ServerTls, TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
@@ -229,8 +229,8 @@ def command(
     group = _group(group_peers, group_self, tls_mode, tls_client_ca, has_rules=broker.acl_enable)
     if group is None:
         broker = _with_replication(broker, slave_of)
-    elif slave_of is not None or broker.broker_role is not BrokerRole.ASYNC_MASTER or broker_port == 0:
-        raise click.UsageError("--group-peers needs a --broker-port, and goes with no --slave-of and no brokerRole")
+    elif slave_of is not None or broker.broker_role is not HaRole.ASYNC_MASTER or broker_port == 0:
+        raise click.UsageError("--group-peers needs a --broker-port, and excludes --slave-of and brokerRole")
     _check_file_size(store)
     settings = LiveHostSettings(
         data_folder=data,
@@ -250,10 +250,10 @@ def command(
 def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig:
     """Return the replication settings: a master serves slaves, by default at any free port; a slave gets an id."""
     if slave_of is None:
-        if broker.broker_role is BrokerRole.SLAVE:
+        if broker.broker_role is HaRole.SLAVE:
             raise click.UsageError("brokerRole=SLAVE needs --slave-of HOST:PORT: the master's own address")
         return dataclasses.replace(broker, ha_listen_port=0) if broker.ha_listen_port is None else broker
-    return dataclasses.replace(broker, broker_role=BrokerRole.SLAVE, broker_id=broker.broker_id or 1)
+    return dataclasses.replace(broker, broker_role=HaRole.SLAVE, broker_id=broker.broker_id or 1)
 
 
 def _group(
@@ -264,7 +264,7 @@ def _group(
     With access rules, no peer is trusted without a certificate.
     """
     if (peers is None) != (name is None):
-        raise click.UsageError("--group-peers and --group-self go together: give both, or none of them")
+        raise click.UsageError("--group-peers and --group-self go together: give both or neither")
     if peers is None or name is None:
         return None
     from engine.replication.majority.group_config import GroupUnclear, parse_group
@@ -276,13 +276,13 @@ def _group(
     hosts = [address.rpartition(":")[0].strip("[]") for address in group.addresses.values()]
     if tls_mode != TlsMode.ENFORCING and not all(is_loopback(host) for host in hosts):
         raise click.UsageError(
-            "--group-peers on other machines need --tls-mode enforcing, best with --tls-client-ca: a member believes "
-            "whoever connects"
+            "--group-peers on other machines need --tls-mode enforcing, best with --tls-client-ca: a member trusts "
+            "anyone who connects"
         )
     if has_rules and client_ca is None:
         raise click.UsageError(
-            "--group-peers with aclEnable need --tls-mode enforcing and --tls-client-ca: members sign nothing, only a "
-            "certificate says who they are"
+            "--group-peers with aclEnable need --tls-mode enforcing and --tls-client-ca: members sign nothing, so "
+            "only a certificate identifies them"
         )
     return group
 
@@ -291,7 +291,7 @@ def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mod
     """Combine the TLS options."""
     mode = TlsMode(mode_text) if mode_text else TlsMode.PERMISSIVE if certificate else TlsMode.DISABLED
     if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-cert and --tls-key go together: give both, or none of them")
+        raise click.UsageError("--tls-cert and --tls-key go together: give both or neither")
     if certificate is None and mode is not TlsMode.DISABLED:
         raise click.UsageError(f"--tls-mode {mode} needs --tls-cert and --tls-key")
     if client_ca is not None and mode is not TlsMode.ENFORCING:
@@ -304,7 +304,7 @@ def _check_file_size(store: MessageStoreConfig) -> None:
     lowest = store.max_message_size + ENVELOPE_MAX_BYTES + BLANK_MIN_SIZE_BYTES
     if store.mapped_file_size_commit_log < lowest:
         raise click.BadParameter(
-            f"mappedFileSizeCommitLog is {store.mapped_file_size_commit_log}; allowed is {lowest} and more, so that a "
+            f"mappedFileSizeCommitLog is {store.mapped_file_size_commit_log}; allowed: {lowest} and more, so that a "
             f"file holds a message of maxMessageSize={store.max_message_size} with its properties",
             param_hint="--store-setting / -c",
         )
@@ -329,16 +329,14 @@ def _check_token(http_host: str, token: str | None) -> None:
                 f"--http-host {http_host} lets other machines in: give a --token (8 characters or more) as well"
             )
     elif not _TOKEN.fullmatch(token):
-        raise click.BadParameter(
-            "allowed are 8 to 200 letters, digits and . _ ~ -", param_hint="--token / GLASSMQ_TOKEN"
-        )
+        raise click.BadParameter("allowed: 8 to 200 letters, digits and . _ ~ -", param_hint="--token / GLASSMQ_TOKEN")
 
 
 def _origin(text: str) -> str:
     origin = origin_of(text)
     if origin is None:
         raise click.BadParameter(
-            f"{text!r} is no origin; allowed is https:// or http://, a host, and perhaps :PORT or :*",
+            f"{text!r} is not an origin; allowed: https:// or http://, a host, and optionally :PORT or :*",
             param_hint="--allow-embedding",
         )
     return origin

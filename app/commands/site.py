@@ -32,9 +32,9 @@ def command(out: Path, pyodide: Path | None) -> None:
     """
     from app.site.build import build_site
     from app.site.python_files import SiteProblem, default_pyodide
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
 
-    be_quiet()
+    silence_logging()
     try:
         build_site(out, pyodide or default_pyodide(), lambda part: click.echo(f"{part} ...", err=True))
     except (SiteProblem, OSError) as error:

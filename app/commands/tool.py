@@ -63,13 +63,13 @@ def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
 def _hint(error: Exception) -> str:
     """Return the most likely cause, for errors that do not say it themselves."""
     if "certificate verify failed" in str(error):
-        return ". --tls-ca says whose certificates are believed"
+        return ". --tls-ca names the trusted issuers"
     if isinstance(error, NameServerUnreachable) and any(words in str(error) for words in _HUNG_UP):
         return ". If it speaks TLS only, add --tls"
     if isinstance(error, NameServerUnreachable):
         return ". Is `glassmq serve` running there?"
     if isinstance(error, MQBrokerError) and error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
-        return ". Is that a broker's port? --name-server wants the name server's, which is 9876 by default"
+        return ". Is that a broker's port? --name-server needs the name server's, which is 9876 by default"
     return ""
 
 
@@ -90,6 +90,6 @@ def load_scenario_argument(name: str) -> Scenario:
     except OSError as error:
         raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise click.ClickException(f"{name} is no text in UTF-8") from None
+        raise click.ClickException(f"{name} is not UTF-8 text") from None
     except LabError as error:
         raise click.ClickException(f"{name}: {error}") from None

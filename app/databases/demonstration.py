@@ -33,14 +33,14 @@ _INSERT_NEW = f"INSERT INTO {_TABLE} (k, note) VALUES ('new', 'done')"
 
 #: Case -> steps: session, name of the step, statement.
 CASES: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "select for update, the row exists": (
+    "SELECT FOR UPDATE on an existing row": (
         ("A", "A select", _SELECT_OLD),
         ("B", "B select", _SELECT_OLD),
         ("A", "A update", _UPDATE_OLD),
         ("A", "A commit", "COMMIT"),
         ("B", "B commit", "COMMIT"),
     ),
-    "select for update, the row is missing": (
+    "SELECT FOR UPDATE on a missing row": (
         ("A", "A select", _SELECT_NEW),
         ("B", "B select", _SELECT_NEW),
         ("A", "A insert", _INSERT_NEW),
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("A", "A commit", "COMMIT"),
         ("B", "B commit", "COMMIT"),
     ),
-    "insert of one key by both": (
+    "concurrent inserts of one key": (
         ("A", "A insert", _INSERT_NEW),
         ("B", "B insert", _INSERT_NEW),
         ("A", "A commit", "COMMIT"),

@@ -34,7 +34,7 @@ class ServerMissing(Exception):
 
 
 class RealServer(ABC):
-    """``with RedisServer() as server:``; raises :class:`ServerMissing`.
+    """``with RealRedisServer() as server:``; raises :class:`ServerMissing`.
 
     :ivar url: for :func:`engine.idempotence.stores.store_address.open_store`.
     """
@@ -70,18 +70,18 @@ class RealServer(ABC):
 
     @abstractmethod
     def create(self) -> None:
-        """Create its data."""
+        """Create the data folder of the server."""
 
     @abstractmethod
     def command(self) -> Sequence[str | Path]:
-        """Return the command that starts it."""
+        """Return the command line that starts the server."""
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Return whether it answers."""
+        """Return whether the server answers."""
 
     def start(self) -> None:
-        """Start it with its existing data, and return when it answers."""
+        """Start the server with its existing data, and return when it answers."""
         self._process = self._popen(self.command())
         deadline_s = time.monotonic() + START_S
         while not self.is_ready():
@@ -90,7 +90,7 @@ class RealServer(ABC):
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Kill it as ``kill -9`` or a power cut would."""
+        """Kill the server as ``kill -9`` or a power cut would."""
         self.signal(signal.SIGKILL)
         assert self._process is not None, "it was started"
         self._process.wait()
@@ -103,7 +103,7 @@ class RealServer(ABC):
             os.kill(each, number)
 
     def close(self) -> None:
-        """End it, and remove its data."""
+        """End the server, and remove its data."""
         self._end()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -160,10 +160,10 @@ class RealServer(ABC):
 
     def _last_words(self) -> str:
         lines = (self.folder / "output").read_text("utf-8", "replace").strip().splitlines()
-        return " / ".join(lines[-3:]) or "it said nothing"
+        return " / ".join(lines[-3:]) or "it printed nothing"
 
 
-class RedisServer(RealServer):
+class RealRedisServer(RealServer):
     """A Redis that stores nothing on disk: a restart loses everything."""
 
     name, package, programs = "Redis", "redis-server", ("redis-server",)
@@ -231,7 +231,7 @@ class MariaDbServer(RealServer):
 
 
 #: All servers.
-REAL_SERVERS: tuple[type[RealServer], ...] = (RedisServer, PostgreSqlServer, MariaDbServer)
+REAL_SERVERS: tuple[type[RealServer], ...] = (RealRedisServer, PostgreSqlServer, MariaDbServer)
 
 
 def find_program(name: str) -> str | None:

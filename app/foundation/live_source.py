@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 from app.foundation.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    from app.foundation.operator_wishes import Wish
+    from app.foundation.operator_requests import OperatorRequest
     from engine.broker.delivery.dead_letter import ResendTo
-    from engine.broker.transactions.half_message_lookup import Deed
+    from engine.broker.transactions.half_message_lookup import HalfMessageAction
 
 
 class EngineUnavailable(Exception):
@@ -33,9 +33,9 @@ class MemberWithoutBroker(EngineUnavailable):
         known = f"{leader} leads" if leader else "no leader is known"
         reason = f": {why['en']}" if why else ""
         super().__init__(
-            f"{name} is {standing} in its group{reason} ({known}, term {term}); only the leader has the broker"
+            f"{name} is {standing} in its group{reason} ({known}, term {term}); only the leader runs the broker"
         )
-        self.told: JsonObject = {
+        self.reported: JsonObject = {
             "name": name,
             "standing": standing,
             "leader": leader,
@@ -45,7 +45,7 @@ class MemberWithoutBroker(EngineUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class ResendWish:
+class ResendRequest:
     """Which dead letters of a group to resend.
 
     :ivar names: ids or keys; None means all that were not resent yet from number ``start`` on, at most this number at a
@@ -105,15 +105,15 @@ class LiveSource(Protocol):
         """
         ...
 
-    def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
+    def act_on_half_message(self, action: HalfMessageAction, name: str) -> JsonObject:
         """Commit, roll back or resume the message with that unique id, key or offset message id.
 
         Returns the message: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
         """
         ...
 
-    def operate(self, wish: Wish) -> JsonObject:
-        """Create a topic, send a message or reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
+    def operate(self, request: OperatorRequest) -> JsonObject:
+        """Create a topic, send a message, reset offsets (``app.live.operator_routes``). Raises ``OperationRefused``."""
         ...
 
     def topics_with(self, text: str) -> JsonObject:
@@ -140,6 +140,6 @@ class LiveSource(Protocol):
         """
         ...
 
-    def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
+    def resend_dead_letters(self, group: str, request: ResendRequest) -> JsonObject | None:
         """Resend dead letters, and return what became of each; None when there is no such group."""
         ...

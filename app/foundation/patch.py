@@ -150,7 +150,7 @@ def _apply_one(tree: JsonValue, operation: Operation) -> JsonValue:
         case ["splice", [*path], int(start), int(count), [*items]] if start >= 0 and count >= 0:
             target = _value_at(tree, path, operation)
             if not isinstance(target, list) or start + count > len(target):
-                raise PatchRefused(f"no such stretch of a list: {operation!r}")
+                raise PatchRefused(f"no such range of a list: {operation!r}")
             target[start : start + count] = items
         case _:
             raise PatchRefused(f"unknown operation {operation!r}; known are set, delete, append and splice")

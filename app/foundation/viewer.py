@@ -23,7 +23,7 @@ EVENT_BURST = 120
 BAD_EVENTS_MAX = 20
 
 
-class Phase(Enum):
+class ViewerPhase(Enum):
     """What the viewer is waiting for."""
 
     WANTS_SNAPSHOT = "wants a snapshot"
@@ -41,7 +41,7 @@ class Viewer:
 
     def __init__(self, viewer_id: str, now: float) -> None:
         self.viewer_id = viewer_id
-        self.phase = Phase.WANTS_SNAPSHOT
+        self.phase = ViewerPhase.WANTS_SNAPSHOT
         self._unacknowledged: deque[int] = deque()  # sequence numbers, ascending
         self._snapshots: deque[int] = deque()  # those of them that were snapshots
         self._budget = EventBudget(EVENTS_PER_SECOND, EVENT_BURST, now)
@@ -51,10 +51,10 @@ class Viewer:
         """Return whether the patch that leads to state ``sequence`` is to be sent to this viewer, and note it as
         sent.
         """
-        if self.phase is not Phase.FOLLOWS:
+        if self.phase is not ViewerPhase.FOLLOWS:
             return False
         if len(self._unacknowledged) >= WINDOW:
-            self.phase = Phase.BEHIND
+            self.phase = ViewerPhase.BEHIND
             return False
         self._unacknowledged.append(sequence)
         return True
@@ -65,18 +65,18 @@ class Viewer:
             return False
         self._unacknowledged.append(sequence)
         self._snapshots.append(sequence)
-        self.phase = Phase.FOLLOWS
+        self.phase = ViewerPhase.FOLLOWS
         return True
 
     @property
     def has_room(self) -> bool:
         """Whether the next state, as a patch or as a snapshot, may go to this viewer."""
-        return self.waits_for_snapshot or (self.phase is Phase.FOLLOWS and len(self._unacknowledged) < WINDOW)
+        return self.waits_for_snapshot or (self.phase is ViewerPhase.FOLLOWS and len(self._unacknowledged) < WINDOW)
 
     @property
     def waits_for_snapshot(self) -> bool:
         """Whether the next state may go to this viewer as a snapshot."""
-        return self.phase is Phase.WANTS_SNAPSHOT and len(self._snapshots) < SNAPSHOT_WINDOW
+        return self.phase is ViewerPhase.WANTS_SNAPSHOT and len(self._snapshots) < SNAPSHOT_WINDOW
 
     def acknowledge(self, sequence: int) -> bool:
         """Note that everything up to ``sequence`` was applied; return False when that number was never sent."""
@@ -86,19 +86,19 @@ class Viewer:
             self._unacknowledged.popleft()
         while self._snapshots and self._snapshots[0] <= sequence:
             self._snapshots.popleft()
-        if self.phase is Phase.BEHIND and not self._unacknowledged:
-            self.phase = Phase.WANTS_SNAPSHOT
+        if self.phase is ViewerPhase.BEHIND and not self._unacknowledged:
+            self.phase = ViewerPhase.WANTS_SNAPSHOT
         return True
 
     def resync(self) -> None:
         """Note that the viewer found a gap: it needs a snapshot."""
-        self.phase = Phase.WANTS_SNAPSHOT
+        self.phase = ViewerPhase.WANTS_SNAPSHOT
 
     def may_send_event(self, now: float) -> bool:
         """Take one event from the viewer's budget; return False when the budget is spent."""
         return self._budget.take(now)
 
     def sent_nonsense(self) -> bool:
-        """Count one unusable event; return True when there were too many."""
+        """Count one unusable event from the browser; return True when there were too many."""
         self._bad_events += 1
         return self._bad_events >= BAD_EVENTS_MAX

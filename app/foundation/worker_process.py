@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from engine.lab.run.spread import be_quiet
+from engine.lab.run.spread import silence_logging
 
 #: The nice(1) value of the process.
 NICENESS = 10
@@ -38,7 +38,7 @@ class WorkerProcess:
         self.process.terminate()
 
     def close(self) -> None:
-        """End it, wait until it is gone, and free what it used."""
+        """End the process, wait until it is gone, and free what it used."""
         self.receiver.close()
         self.process.terminate()
         self.process.join(_JOIN_S)
@@ -64,6 +64,6 @@ def _end_with_parent() -> None:
 def _work(function: Callable[..., object], sender: Connection, *arguments: object) -> None:
     live_with_parent()
     os.nice(NICENESS)
-    be_quiet()
+    silence_logging()
     with sender, contextlib.suppress(BrokenPipeError):
         function(sender, *arguments)

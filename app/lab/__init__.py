@@ -51,7 +51,7 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     life         what happened to each message: see app.lab.views.life_view
     money        null, or what has moved between the banks: see app.lab.views.money.bank_view
     xa           null, or the two-phase commits of the world over time: see app.lab.views.money.xa_view
-    frames       in flight, and the last that arrived: id, source, target, kind, code, name, deed, oneway, reply_to,
+    frames       in flight, and the last that arrived: id, source, target, kind, code, name, action, oneway, reply_to,
                  size, sent_us, arrives_us, dropped, lost_share (how far it came: 0 to 1), copies; the bytes: GET
                  /api/lab/<world>/frames/<id>
     calls        the last calls of listeners, see app.lab.views.calls_view

@@ -11,7 +11,7 @@ from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.session import WorldSession
 from app.lessons.judge import Answer, judge
-from app.lessons.lesson import ChoicePrediction, ClickPrediction, Lesson, Step
+from app.lessons.lesson import ChoicePrediction, ClickPrediction, Lesson, LessonStep
 from app.lessons.lesson_page import after_html, body_html, why_wrong_html
 from app.lessons.lesson_view import lesson_view
 from app.lessons.progress import DoneStep
@@ -25,7 +25,7 @@ class CheckRequest:
     """A page's request: whether ``step`` is done in ``world``, and whether the prediction was right."""
 
     world: str
-    step: Step
+    step: LessonStep
     prediction: Answer | None
 
     def done_step(self, verdict: JsonObject | None) -> DoneStep:
@@ -49,7 +49,7 @@ def read_check(data: object, lesson: Lesson) -> CheckRequest:
     return CheckRequest(world, step, _read_prediction(data.get("prediction"), step))
 
 
-def _read_prediction(value: object, step: Step) -> Answer | None:
+def _read_prediction(value: object, step: LessonStep) -> Answer | None:
     if value is None:
         return None
     match step.prediction:

@@ -87,13 +87,13 @@ def _track(section: Section, names: Sequence[str], needs: dict[str, tuple[str, .
     here = tuple(lessons.names())
     for name in here:
         if name not in names or name in needs:
-            problem = "stands twice" if name in needs else f"is no lesson; allowed: {', '.join(names)}"
+            problem = "occurs twice" if name in needs else f"is not a lesson; allowed: {', '.join(names)}"
             raise lessons.fail(name, problem)
         earlier = {known.partition("-")[0]: known for known in needs}
         for number in lessons.words(name):
             if number not in earlier:
                 allowed = ", ".join(earlier) or "none"
-                raise lessons.fail(name, f"{number!r} is no lesson before this one; allowed: {allowed}")
+                raise lessons.fail(name, f"{number!r} is not a lesson before this one; allowed: {allowed}")
         needs[name] = tuple(earlier[number] for number in lessons.words(name))
     section.finish()
     return Track(identity, title, here)

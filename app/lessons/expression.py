@@ -26,14 +26,14 @@ from typing import Any
 from app.foundation.json_types import JsonObject
 
 #: Any value of the view, or a value computed from such.
-Value = Any
+LessonValue = Any
 
 
-class Expression(ABC):
+class LessonExpression(ABC):
     """Something that has a value in every world."""
 
     @abstractmethod
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         """Return its value in the world that ``view`` shows; None where a path leads nowhere."""
 
     def holds(self, view: JsonObject) -> bool:
@@ -42,37 +42,37 @@ class Expression(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Expression):
+class ConstantNode(LessonExpression):
     """A number, a text, ``true``, ``false`` or ``null``."""
 
-    constant: Value
+    constant: LessonValue
 
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         return self.constant
 
 
 # ------------------------------------------------------------------------------------------------- paths
 
 
-class Step(ABC):
+class PathStep(ABC):
     """One part of a path."""
 
     #: Whether the path stands for many values from here on.
     takes_many = False
 
     @abstractmethod
-    def take(self, values: list[Value]) -> list[Value]:
+    def take(self, values: list[LessonValue]) -> list[LessonValue]:
         """Return where this part leads from each of ``values``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Name(Step):
+class Name(PathStep):
     """A field of an object; in a list: that field of every entry."""
 
     name: str
 
-    def take(self, values: list[Value]) -> list[Value]:
-        found: list[Value] = []
+    def take(self, values: list[LessonValue]) -> list[LessonValue]:
+        found: list[LessonValue] = []
         for value in values:
             if isinstance(value, Mapping):
                 if self.name in value:
@@ -83,22 +83,22 @@ class Name(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Everything(Step):
+class Everything(PathStep):
     """``*``: all values of an object, or all entries of a list."""
 
     takes_many = True
 
-    def take(self, values: list[Value]) -> list[Value]:
+    def take(self, values: list[LessonValue]) -> list[LessonValue]:
         return _entries(values)
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Step):
+class Index(PathStep):
     """``[0]``, ``[-1]``: one entry of a list."""
 
     index: int
 
-    def take(self, values: list[Value]) -> list[Value]:
+    def take(self, values: list[LessonValue]) -> list[LessonValue]:
         return [
             value[self.index] for value in values if isinstance(value, list) and -len(value) <= self.index < len(value)
         ]
@@ -109,10 +109,10 @@ class Test:
     """``field=value`` or ``field!=value`` of a filter."""
 
     field: str
-    wanted: Value
+    wanted: LessonValue
     is_equal: bool
 
-    def fits(self, entry: Value) -> bool:
+    def fits(self, entry: LessonValue) -> bool:
         """Return whether ``entry`` matches."""
         value = entry.get(self.field) if isinstance(entry, Mapping) else None
         met = self.wanted in value if isinstance(value, list | Mapping) else _equal(value, self.wanted)
@@ -120,31 +120,31 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(Step):
+class Filter(PathStep):
     """``[node=C1, key!=hello-0]``: the entries that pass every test."""
 
     takes_many = True
     tests: tuple[Test, ...]
 
-    def take(self, values: list[Value]) -> list[Value]:
+    def take(self, values: list[LessonValue]) -> list[LessonValue]:
         return self.fitting(_entries(values))
 
-    def fitting(self, entries: list[Value]) -> list[Value]:
+    def fitting(self, entries: list[LessonValue]) -> list[LessonValue]:
         """Return those of ``entries`` that match."""
         return [entry for entry in entries if all(test.fits(entry) for test in self.tests)]
 
 
 @dataclass(frozen=True, slots=True)
-class Path(Expression):
+class Path(LessonExpression):
     """A path such as ``nodes.B1.commit_log.max``.
 
     Its value is a list when a part of it can stand for many values or it goes through a list.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
-    def value(self, view: JsonObject) -> Value:
-        values: list[Value] = [view]
+    def value(self, view: JsonObject) -> LessonValue:
+        values: list[LessonValue] = [view]
         many = False
         for step in self.steps:
             if isinstance(step, Index) and many:
@@ -162,12 +162,12 @@ class Path(Expression):
         return values[0] if values else None
 
 
-def _opened(value: Value) -> list[Value]:
+def _opened(value: LessonValue) -> list[LessonValue]:
     return value if isinstance(value, list) else [value]
 
 
-def _entries(values: Sequence[Value]) -> list[Value]:
-    found: list[Value] = []
+def _entries(values: Sequence[LessonValue]) -> list[LessonValue]:
+    found: list[LessonValue] = []
     for value in values:
         if isinstance(value, Mapping):
             found.extend(value.values())
@@ -180,38 +180,38 @@ def _entries(values: Sequence[Value]) -> list[Value]:
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Expression):
+class Both(LessonExpression):
     """A conjunction or disjunction: ``a and b``, ``a or b``."""
 
-    left: Expression
-    right: Expression
+    left: LessonExpression
+    right: LessonExpression
     is_and: bool
 
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         if self.left.holds(view) is not self.is_and:
             return not self.is_and
         return self.right.holds(view)
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Expression):
+class NotNode(LessonExpression):
     """A negation: ``not a``."""
 
-    operand: Expression
+    operand: LessonExpression
 
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         return not self.operand.holds(view)
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Expression):
+class Comparison(LessonExpression):
     """A comparison: ``a <= b``."""
 
     sign: str
-    left: Expression
-    right: Expression
+    left: LessonExpression
+    right: LessonExpression
 
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         left, right = self.left.value(view), self.right.value(view)
         if self.sign in ("=", "!="):
             return _equal(left, right) is (self.sign == "=")
@@ -221,14 +221,14 @@ class Comparison(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Calculation(Expression):
+class Calculation(LessonExpression):
     """A calculation with numbers: ``a + b``. It is null when one of them is not a number, or on a division by 0."""
 
     sign: str
-    left: Expression
-    right: Expression
+    left: LessonExpression
+    right: LessonExpression
 
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         left, right = self.left.value(view), self.right.value(view)
         if not (_is_number(left) and _is_number(right)) or (self.sign == "/" and right == 0):
             return None
@@ -237,23 +237,23 @@ class Calculation(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Expression):
+class Call(LessonExpression):
     """A call of a function such as ``count(...)``."""
 
     function: str
-    argument: Expression
+    argument: LessonExpression
 
-    def value(self, view: JsonObject) -> Value:
+    def value(self, view: JsonObject) -> LessonValue:
         return FUNCTIONS[self.function](self.argument.value(view))
 
 
-_ORDER: Mapping[str, Callable[[Value, Value], bool]] = {
+_ORDER: Mapping[str, Callable[[LessonValue, LessonValue], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-_ARITHMETIC: Mapping[str, Callable[[Value, Value], Value]] = {
+_ARITHMETIC: Mapping[str, Callable[[LessonValue, LessonValue], LessonValue]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -261,11 +261,11 @@ _ARITHMETIC: Mapping[str, Callable[[Value, Value], Value]] = {
 }
 
 
-def _is_number(value: Value) -> bool:
+def _is_number(value: LessonValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _equal(left: Value, right: Value) -> bool:
+def _equal(left: LessonValue, right: LessonValue) -> bool:
     """Compare values: true is not 1, and ``null`` equals only ``null``."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
@@ -275,7 +275,7 @@ def _equal(left: Value, right: Value) -> bool:
 # ------------------------------------------------------------------------------------------------- functions
 
 
-def _listed(value: Value) -> list[Value]:
+def _listed(value: LessonValue) -> list[LessonValue]:
     if value is None:
         return []
     if isinstance(value, Mapping):
@@ -283,30 +283,30 @@ def _listed(value: Value) -> list[Value]:
     return value if isinstance(value, list) else [value]
 
 
-def _numbers(value: Value) -> list[Value]:
+def _numbers(value: LessonValue) -> list[LessonValue]:
     return [entry for entry in _listed(value) if _is_number(entry)]
 
 
-def _distinct(value: Value) -> list[Value]:
-    found: list[Value] = []
+def _distinct(value: LessonValue) -> list[LessonValue]:
+    found: list[LessonValue] = []
     for entry in _listed(value):
         if entry not in found:
             found.append(entry)
     return found
 
 
-def _first(value: Value) -> Value:
+def _first(value: LessonValue) -> LessonValue:
     entries = _listed(value)
     return entries[0] if entries else None
 
 
-def _last(value: Value) -> Value:
+def _last(value: LessonValue) -> LessonValue:
     entries = _listed(value)
     return entries[-1] if entries else None
 
 
 #: Name of a function -> the function of its argument's value.
-FUNCTIONS: Mapping[str, Callable[[Value], Value]] = {
+FUNCTIONS: Mapping[str, Callable[[LessonValue], LessonValue]] = {
     "count": lambda value: len(_listed(value)),
     "sum": lambda value: sum(_numbers(value)),
     "min": lambda value: min(_numbers(value), default=None),
@@ -318,7 +318,7 @@ FUNCTIONS: Mapping[str, Callable[[Value], Value]] = {
 }
 
 
-def figure_text(value: Value) -> str:
+def figure_text(value: LessonValue) -> str:
     """Return a value as text in a sentence; a missing value is a dash."""
     if value is None:
         return "–"

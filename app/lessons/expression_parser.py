@@ -1,4 +1,4 @@
-"""Parses the text of an expression into an :class:`~app.lessons.expression.Expression`, which describes the
+"""Parses the text of an expression into an :class:`~app.lessons.expression.LessonExpression`, which describes the
 language.
 """
 
@@ -15,17 +15,17 @@ from app.lessons.expression import (
     Calculation,
     Call,
     Comparison,
-    Constant,
+    ConstantNode,
     Everything,
-    Expression,
     Filter,
     Index,
+    LessonExpression,
+    LessonValue,
     Name,
-    Not,
+    NotNode,
     Path,
-    Step,
+    PathStep,
     Test,
-    Value,
 )
 
 #: The beginnings of paths: the parts of the view that a lesson may use.
@@ -65,7 +65,7 @@ class _Token(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def parse_expression(text: str) -> Expression:
+def parse_expression(text: str) -> LessonExpression:
     """Parse an expression. Raises :class:`ExpressionError`."""
     parser = _Parser(text)
     expression = parser.either()
@@ -98,7 +98,7 @@ class _Parser:
         self._place = 0
         self._depth = 0
 
-    def either(self) -> Expression:
+    def either(self) -> LessonExpression:
         """Parse ``a or b``."""
         self._depth += 1
         if self._depth > _DEPTH_MAX:
@@ -109,60 +109,60 @@ class _Parser:
         self._depth -= 1
         return left
 
-    def _all_of(self) -> Expression:
+    def _all_of(self) -> LessonExpression:
         left = self._negation()
         while self._accept("and"):
             left = Both(left, self._negation(), is_and=True)
         return left
 
-    def _negation(self) -> Expression:
+    def _negation(self) -> LessonExpression:
         negations = 0
         while self._accept("not"):
             negations += 1
         operand = self._comparison()
-        return Not(operand) if negations % 2 else operand
+        return NotNode(operand) if negations % 2 else operand
 
-    def _comparison(self) -> Expression:
+    def _comparison(self) -> LessonExpression:
         left = self._sum()
         for sign in ("<=", ">=", "!=", "=", "<", ">"):
             if self._accept(sign):
                 return Comparison(sign, left, self._sum())
         return left
 
-    def _sum(self) -> Expression:
+    def _sum(self) -> LessonExpression:
         left = self._product()
         while (sign := self._accept_one("+", "-")) is not None:
             left = Calculation(sign, left, self._product())
         return left
 
-    def _product(self) -> Expression:
+    def _product(self) -> LessonExpression:
         left = self._operand()
         while (sign := self._accept_one("*", "/")) is not None:
             left = Calculation(sign, left, self._operand())
         return left
 
-    def _operand(self) -> Expression:
+    def _operand(self) -> LessonExpression:
         if self._accept("("):
             inner = self.either()
             self._expect(")")
             return inner
         if self._accept("-"):
-            return Calculation("-", Constant(0), self._operand())
+            return Calculation("-", ConstantNode(0), self._operand())
         token = self._next("a path, a number, a 'text' or a function")
         match token.kind:
             case "number":
-                return Constant(_number(token.text))
+                return ConstantNode(_number(token.text))
             case "text":
-                return Constant(token.text[1:-1])
+                return ConstantNode(token.text[1:-1])
             case "word" if token.text in _CONSTANTS:
-                return Constant(_CONSTANTS[token.text])
+                return ConstantNode(_CONSTANTS[token.text])
             case "word" if self._accept("("):
                 return self._call(token.text)
             case "word" if token.text not in _WORDS:
                 return self._path(token.text)
         raise self._wrong(token, "a path, a number, a 'text' or a function")
 
-    def _call(self, function: str) -> Expression:
+    def _call(self, function: str) -> LessonExpression:
         if function not in FUNCTIONS:
             raise ExpressionError(f"{self._text!r}: there is no function {function!r}; allowed: {', '.join(FUNCTIONS)}")
         argument = self.either()
@@ -171,10 +171,10 @@ class _Parser:
 
     # --------------------------------------------------------------------------------------------- paths
 
-    def _path(self, root: str) -> Expression:
+    def _path(self, root: str) -> LessonExpression:
         if root not in ROOTS:
             raise ExpressionError(f"{self._text!r}: a path cannot begin with {root!r}; allowed: {', '.join(ROOTS)}")
-        steps: list[Step] = [Name(root)]
+        steps: list[PathStep] = [Name(root)]
         while True:
             if self._accept("."):
                 steps.append(self._path_part())
@@ -183,7 +183,7 @@ class _Parser:
             else:
                 return Path(tuple(steps))
 
-    def _path_part(self) -> Step:
+    def _path_part(self) -> PathStep:
         if self._accept("*"):
             return Everything()
         token = self._next("a name or *")
@@ -193,7 +193,7 @@ class _Parser:
             return Name(token.text[1:-1])
         raise self._wrong(token, "a name or *")
 
-    def _bracket(self) -> Step:
+    def _bracket(self) -> PathStep:
         is_negative = self._accept("-")
         token = self._next("a number, or field=value")
         if token.kind == "number":
@@ -250,14 +250,14 @@ class _Parser:
             raise self._wrong(self._tokens[self._place], "the end, or a sign such as = < + and, or")
 
     def _wrong(self, token: _Token, allowed: str) -> ExpressionError:
-        return ExpressionError(f"{self._text!r}: {token.text!r} stands where {allowed} should stand")
+        return ExpressionError(f"{self._text!r}: {token.text!r} is not allowed here; allowed: {allowed}")
 
 
 def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-def _plain(token: _Token) -> Value:
+def _plain(token: _Token) -> LessonValue:
     if token.kind == "number":
         return _number(token.text)
     if token.kind == "text":

@@ -13,7 +13,7 @@ Answer = str | int | float
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StepVerdict:
     """The verdict on a prediction. ``answers``: what is right in this world; one, as long as the world goes as the
     lesson planned.
     """
@@ -35,9 +35,9 @@ def right_answers(prediction: Prediction, view: JsonObject) -> tuple[Answer, ...
     return () if answer is None else (answer,)
 
 
-def judge(prediction: Prediction, answer: Answer, view: JsonObject) -> Verdict:
+def judge(prediction: Prediction, answer: Answer, view: JsonObject) -> StepVerdict:
     """Judge ``answer`` in the world that ``view`` shows."""
     answers = right_answers(prediction, view)
     if isinstance(answer, str):
-        return Verdict(answer in answers, answers)
-    return Verdict(any(figure_text(answer) == figure_text(right) for right in answers), answers)
+        return StepVerdict(answer in answers, answers)
+    return StepVerdict(any(figure_text(answer) == figure_text(right) for right in answers), answers)

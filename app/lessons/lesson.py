@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject
-from app.lessons.expression import Expression
+from app.lessons.expression import LessonExpression
 from app.lessons.lesson_text import LessonText
 from app.lessons.prose import Prose
 from app.lessons.stage_targets import StageTarget
@@ -23,14 +23,14 @@ InEachLanguage = Mapping[str, str]
 class ChoicePrediction:
     """A prediction of one of several claims. Exactly one is true after the action."""
 
-    choices: Mapping[str, Expression]
+    choices: Mapping[str, LessonExpression]
 
 
 @dataclass(frozen=True, slots=True)
 class NumberPrediction:
     """A prediction of a number in the engine."""
 
-    answer: Expression
+    answer: LessonExpression
     unit: InEachLanguage | None
 
 
@@ -41,14 +41,14 @@ class ClickPrediction:
     :ivar targets: what may be clicked -> whether it is right.
     """
 
-    targets: Mapping[StageTarget, Expression]
+    targets: Mapping[StageTarget, LessonExpression]
 
 
 Prediction = ChoicePrediction | NumberPrediction | ClickPrediction
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LessonStep:
     """One step, without its texts.
 
     :ivar actions: what the step's button sends, in order: controls (``{control: run-until, on: sent}``) and commands
@@ -62,9 +62,9 @@ class Step:
     point_at: tuple[StageTarget, ...]
     prediction: Prediction | None
     actions: tuple[JsonObject, ...]
-    done_when: Expression | None
+    done_when: LessonExpression | None
     breaks: tuple[str, ...] = ()
-    says: tuple[Expression, ...] = ()
+    says: tuple[LessonExpression, ...] = ()
 
     def choices(self) -> list[str]:
         """Return the ids of a choice's answers."""
@@ -100,14 +100,14 @@ class Lesson:
     minutes: int
     begin_ms: int
     scenario: Scenario
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
     texts: Mapping[str, LessonText]
 
     def begin(self) -> list[JsonObject]:
         """Return the actions that bring the world from its first event to where the lesson begins."""
         return [{"control": "run-until", "on": "time", "time_us": self.begin_ms * 1_000}] if self.begin_ms else []
 
-    def step(self, identity: str) -> Step | None:
+    def step(self, identity: str) -> LessonStep | None:
         """Return the step of that id."""
         return next((step for step in self.steps if step.identity == identity), None)
 

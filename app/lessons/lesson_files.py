@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from app.lessons.errors import LessonError, UnknownLesson
-from app.lessons.lesson import Lesson, NumberPrediction, Step
+from app.lessons.lesson import Lesson, LessonStep, NumberPrediction
 from app.lessons.lesson_text import LessonText, StepText, read_lesson_text
 from app.lessons.steps_file import StepsFile, read_steps
 from engine.lab.scenario.errors import ScenarioError
@@ -83,7 +83,7 @@ def _read(folder: Path, file: str) -> str:
     except OSError as error:
         raise LessonError(f"{folder.name}/{file}", 0, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise LessonError(f"{folder.name}/{file}", 0, "is no text in UTF-8") from error
+        raise LessonError(f"{folder.name}/{file}", 0, "is not UTF-8 text") from error
 
 
 def _check_text(text: LessonText, steps: StepsFile) -> None:
@@ -95,7 +95,7 @@ def _check_text(text: LessonText, steps: StepsFile) -> None:
         _check_step(text.steps[step.identity], step, text.file)
 
 
-def _check_step(text: StepText, step: Step, file: str) -> None:
+def _check_step(text: StepText, step: LessonStep, file: str) -> None:
     if (text.question is not None) != (step.prediction is not None):
         has, lacks = ("Predict", "steps.yaml has none") if text.question else ("no Predict", "steps.yaml has one")
         raise LessonError(file, text.line, f"step {step.identity!r} has {has}, but {lacks}")
@@ -125,7 +125,7 @@ def _check_step(text: StepText, step: Step, file: str) -> None:
             )
     if bool(text.action) != bool(step.actions):
         raise LessonError(
-            file, text.line, f"step {step.identity!r}: '### Do' must stand there exactly when the step has an action"
+            file, text.line, f"step {step.identity!r}: '### Do' must be present exactly when the step has an action"
         )
 
 
@@ -142,7 +142,7 @@ def _check_languages(texts: Mapping[str, LessonText]) -> None:
             if list(step.look_for) != list(twin.look_for):
                 raise LessonError(other.file, twin.line, f"'### Look' has other things than in {first.file}")
             if (step.after is None) != (twin.after is None):
-                raise LessonError(other.file, twin.line, f"'### After' stands in one language only; see {first.file}")
+                raise LessonError(other.file, twin.line, f"'### After' exists in one language only; see {first.file}")
         for mine, theirs in zip(first.prose(), other.prose(), strict=True):
             if sorted(map(repr, mine.figures)) != sorted(map(repr, theirs.figures)):
                 raise LessonError(*theirs.place, f"the figures differ from those of {first.file}, line {mine.place[1]}")

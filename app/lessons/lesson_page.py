@@ -11,8 +11,8 @@ from app.glossary.glossary import searched_text
 from app.lessons.choice_order import choice_order
 from app.lessons.course import Course
 from app.lessons.expression import figure_text
-from app.lessons.judge import Answer, Verdict
-from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, NumberPrediction, Step
+from app.lessons.judge import Answer, StepVerdict
+from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, LessonStep, NumberPrediction
 from app.lessons.lesson_files import number_of
 from app.lessons.lesson_text import LessonText, StepText
 from app.lessons.progress import DoneStep
@@ -76,7 +76,7 @@ def progress_json(done: Mapping[str, DoneStep]) -> JsonObject:
     }
 
 
-def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | None:
+def after_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> JsonObject | None:
     """Return the text that follows a done step, in each language."""
 
     def html(text: LessonText) -> str:
@@ -87,7 +87,9 @@ def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | Non
     return texts if any(texts.values()) else None
 
 
-def why_wrong_html(lesson: Lesson, step: Step, answer: Answer, verdict: Verdict, view: JsonObject) -> JsonObject | None:
+def why_wrong_html(
+    lesson: Lesson, step: LessonStep, answer: Answer, verdict: StepVerdict, view: JsonObject
+) -> JsonObject | None:
     """Return why a wrong answer is wrong, in each language; None where the lesson has no text for it."""
     # The texts write a wrong number without commas.
     keys = [answer if isinstance(answer, str) else figure_text(answer).replace(",", "")]
@@ -103,7 +105,7 @@ def why_wrong_html(lesson: Lesson, step: Step, answer: Answer, verdict: Verdict,
     return texts if all(texts.values()) else None
 
 
-def body_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject:
+def body_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> JsonObject:
     """Return the text that precedes the action, in each language."""
     return _of_step(lesson, step, lambda text: text.body.html(view))
 
@@ -135,7 +137,7 @@ def _hint(number: int, view: JsonObject) -> Callable[[StepText], str]:
     return lambda text: text.hints[number].html(view)
 
 
-def _predict(lesson: Lesson, step: Step, view: JsonObject, choices: list[str]) -> JsonObject | None:
+def _predict(lesson: Lesson, step: LessonStep, view: JsonObject, choices: list[str]) -> JsonObject | None:
     prediction = step.prediction
     if prediction is None:
         return None
@@ -157,7 +159,7 @@ def _predict(lesson: Lesson, step: Step, view: JsonObject, choices: list[str]) -
     }
 
 
-def _of_step(lesson: Lesson, step: Step, of_text: Callable[[StepText], str]) -> JsonObject:
+def _of_step(lesson: Lesson, step: LessonStep, of_text: Callable[[StepText], str]) -> JsonObject:
     return {language: of_text(text.steps[step.identity]) for language, text in lesson.texts.items()}
 
 

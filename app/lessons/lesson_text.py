@@ -125,7 +125,7 @@ def read_lesson_text(text: str, file: str) -> LessonText:
             )
         identity, heading = match["identity"], match["heading"].strip()
         if identity in steps:
-            raise LessonError(file, section.line - 1, f"step {identity!r} stands twice")
+            raise LessonError(file, section.line - 1, f"step {identity!r} occurs twice")
         if len(heading) > HEADING_MAX:
             raise LessonError(file, section.line - 1, f"a heading has up to {HEADING_MAX} characters")
         steps[identity] = _read_step(section, heading, file)
@@ -229,6 +229,6 @@ def _items(lines: list[str], item: re.Pattern[str], file: str, first_line: int) 
     seen: set[str] = set()
     for identity, _, number in found:
         if identity in seen:
-            raise LessonError(file, number, f"choice {identity!r} stands twice")
+            raise LessonError(file, number, f"choice {identity!r} occurs twice")
         seen.add(identity)
     return found

@@ -47,7 +47,7 @@ class DoneStep:
         return {"prediction": self.prediction, "right": self.was_right}
 
 
-class Progress:
+class LearnerProgress:
     """The progress of all browsers, for all threads. ``file`` None: kept in memory only."""
 
     def __init__(self, file: Path | None, clock: Callable[[], float] = time.time, *, rows_max: int = ROWS_MAX) -> None:

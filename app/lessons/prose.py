@@ -15,7 +15,7 @@ from html import escape
 
 from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
-from app.lessons.expression import Expression, figure_text
+from app.lessons.expression import LessonExpression, figure_text
 from app.lessons.expression_parser import parse_expression
 
 _FIGURE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -45,7 +45,7 @@ class Prose:
     """
 
     pieces: tuple[str, ...]
-    figures: tuple[Expression, ...]
+    figures: tuple[LessonExpression, ...]
     place: tuple[str, int]
 
     def html(self, view: JsonObject) -> str:
@@ -69,7 +69,7 @@ def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Pros
         raise LessonError(
             file, line + text.count("\n", 0, match.start()), "U+E000 and U+E001 are not allowed in a text"
         )
-    figures: list[Expression] = []
+    figures: list[LessonExpression] = []
 
     def put_aside(match: re.Match[str]) -> str:
         try:

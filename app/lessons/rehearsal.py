@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.foundation.json_types import JsonObject
 from app.lab.views.world_view import WorldView
 from app.lessons.judge import right_answers
-from app.lessons.lesson import Lesson, Step
+from app.lessons.lesson import Lesson, LessonStep
 from app.lessons.lesson_view import lesson_view
 from engine.lab.run.recording import EVENTS_MAX
 from engine.lab.run.run import LabRun
@@ -28,7 +28,7 @@ class RehearsedStep:
     :ivar broken: names of the invariants that its action broke.
     """
 
-    step: Step
+    step: LessonStep
     link: str
     before: JsonObject
     after: JsonObject

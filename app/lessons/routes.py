@@ -24,7 +24,7 @@ from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json
-from app.lessons.progress import Progress
+from app.lessons.progress import LearnerProgress
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
 from app.web.api import json_answer
 
@@ -46,7 +46,7 @@ class _Rehearsals:
             return known_rehearsal(lesson) or self._host.ask(lambda _: rehearse_once(lesson))
 
 
-def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:
+def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
     """Return the blueprint with ``/tutorials`` and ``/api/lessons``."""
     lessons = Blueprint("lessons", __name__)
     rehearsals = _Rehearsals(host)

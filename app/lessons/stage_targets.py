@@ -110,7 +110,7 @@ def parse_target(text: str, scenario: Scenario) -> StageTarget:
     """Return the target that ``text`` names. Raises :class:`WrongTarget`."""
     kind, *words = text.split()[:10] or [""]
     if kind not in TARGETS:
-        raise WrongTarget(f"{text!r} is nothing of the stage; allowed: {', '.join(TARGETS)}")
+        raise WrongTarget(f"{text!r} is not an element of the stage; allowed: {', '.join(TARGETS)}")
     wanted = TARGETS[kind].words
     if len(words) != len(wanted):
         raise WrongTarget(f"{text!r}: allowed: {' '.join((kind, *wanted))}")
@@ -118,7 +118,7 @@ def parse_target(text: str, scenario: Scenario) -> StageTarget:
         allowed = _allowed(sort, scenario)
         if allowed is None:
             if sort == "NUMBER" and not word.isdecimal():
-                raise WrongTarget(f"{text!r}: {word!r} is no number")
+                raise WrongTarget(f"{text!r}: {word!r} is not a number")
         elif word not in allowed:
             raise WrongTarget(f"{text!r}: there is no {word!r}; allowed: {', '.join(allowed)}")
     return StageTarget(kind, tuple(words))

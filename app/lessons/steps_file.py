@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
-from app.lessons.expression import Expression
+from app.lessons.expression import LessonExpression
 from app.lessons.expression_parser import LENGTH_MAX, parse_expression
-from app.lessons.lesson import ChoicePrediction, ClickPrediction, NumberPrediction, Prediction, Step
+from app.lessons.lesson import ChoicePrediction, ClickPrediction, LessonStep, NumberPrediction, Prediction
 from app.lessons.stage_targets import StageTarget, WrongTarget, parse_target
 from engine.lab.checkers import CHECKERS
 from engine.lab.scenario.command import parse_command
@@ -46,7 +46,7 @@ class StepsFile:
 
     minutes: int
     begin_ms: int
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
 
 
 def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
@@ -62,7 +62,7 @@ def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
         seen: dict[str, None] = {}
         for step, section in zip(steps, root.sections("steps"), strict=True):
             if step.identity in seen:
-                raise section.fail("id", f"{step.identity!r} stands twice")
+                raise section.fail("id", f"{step.identity!r} occurs twice")
             seen[step.identity] = None
     except ScenarioError as error:
         message = f"{error.field}: {error.message}" if error.field else error.message
@@ -70,8 +70,8 @@ def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
     return StepsFile(minutes, begin_ms, steps)
 
 
-def _step(section: Section, scenario: Scenario) -> Step:
-    step = Step(
+def _step(section: Section, scenario: Scenario) -> LessonStep:
+    step = LessonStep(
         identity=section.text("id", max_length=_IDENTITY_MAX),
         point_at=tuple(
             _target(section, "point_at", word, scenario) for word in section.words("point_at", max_count=TARGETS_MAX)
@@ -84,7 +84,7 @@ def _step(section: Section, scenario: Scenario) -> Step:
     )
     for name in step.breaks:
         if name not in CHECKERS:
-            raise section.fail("breaks", f"{name!r} is no invariant; allowed: {', '.join(CHECKERS)}")
+            raise section.fail("breaks", f"{name!r} is not an invariant; allowed: {', '.join(CHECKERS)}")
     section.finish()
     if step.actions and step.done_when is None:
         raise section.fail("done_when", "is missing: a step with an action says what must be true afterwards")
@@ -93,11 +93,11 @@ def _step(section: Section, scenario: Scenario) -> Step:
     return step
 
 
-def _expression(section: Section, field: str) -> Expression:
+def _expression(section: Section, field: str) -> LessonExpression:
     return _parsed(section, field, section.text(field, max_length=LENGTH_MAX))
 
 
-def _parsed(section: Section, field: str, text: str) -> Expression:
+def _parsed(section: Section, field: str, text: str) -> LessonExpression:
     try:
         return parse_expression(text)
     except ExpressionError as error:
@@ -132,7 +132,7 @@ def _prediction(section: Section | None, scenario: Scenario) -> Prediction | Non
     return prediction
 
 
-def _claims(section: Section, field: str) -> Mapping[str, Expression]:
+def _claims(section: Section, field: str) -> Mapping[str, LessonExpression]:
     claims = section.section(field)
     names = [] if claims is None else list(claims.names())
     if claims is None or not 2 <= len(names) <= CHOICES_MAX:

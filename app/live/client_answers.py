@@ -24,12 +24,12 @@ from itertools import islice
 from typing import Any
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.live.client_questions import Look, Member, Outcome, StoredRetry
+from app.live.client_questions import AnswerState, Look, Member, StoredRetry
 from app.live.idempotence_tally import idempotence_view
 from app.observation.bounds import client_text
 from engine.client.consumer.consumer_running_info import (
     ANSWER_NODES_MAX,
-    INSIDES_PROPERTY,
+    INTERNALS_PROPERTY,
     OFFSETS_FILE_PROPERTY,
     OFFSETS_WRITTEN,
     QUEUES_IN_RESET_PROPERTY,
@@ -97,10 +97,10 @@ def member_view(member: Member) -> JsonObject:
     """Return a member as JSON."""
     client = member.client
     state: str = member.outcome
-    told: JsonObject = {}
+    reported: JsonObject = {}
     if member.answered_ms:
         try:
-            told = running_info_view(member.body)
+            reported = running_info_view(member.body)
         except ProtocolError as error:
             state, member.remark = "unreadable", str(error)
     return {
@@ -110,10 +110,10 @@ def member_view(member: Member) -> JsonObject:
         "version": client.version,
         "state": state,
         "asked_ms": member.asked_ms or None,
-        "answered_ms": member.answered_ms if told else None,
-        "remark": client_text(member.remark) if state not in (Outcome.TOLD, Outcome.ASKED) else "",
+        "answered_ms": member.answered_ms if reported else None,
+        "remark": client_text(member.remark) if state not in (AnswerState.TOLD, AnswerState.ASKED) else "",
         "queues": [],
-        **told,
+        **reported,
     }
 
 
@@ -121,11 +121,11 @@ def running_info_view(body: bytes) -> JsonObject:
     """Return the body of an answer to 307 as JSON. Raises :class:`ProtocolError`."""
     info = loads_json_object(body, "the answer")
     properties = _mapping(info.get("properties"))
-    insides = _insides(properties.get(INSIDES_PROPERTY))
+    internals = _internals(properties.get(INTERNALS_PROPERTY))
     offsets_file = client_text(str(properties.get(OFFSETS_FILE_PROPERTY) or ""))
     pairs = _queue_pairs(info.get("mqTable"))
     nodes_left = [ANSWER_NODES_MAX]
-    queues = [_queue(key, told, insides, nodes_left) for key, told in pairs[:QUEUES_MAX]]
+    queues = [_queue(key, reported, internals, nodes_left) for key, reported in pairs[:QUEUES_MAX]]
     queues.sort(key=lambda queue: (queue["topic"].startswith("%"), queue["topic"], queue["broker"], queue["queue_id"]))
     topics = _mapping(info.get("statusTable"))
     untold = [name for name, field in _TOLD_BY.items() if queues and all(field not in each for each in queues)]
@@ -168,7 +168,7 @@ def _queue_pairs(table: object) -> list[tuple[Mapping[str, Any], Mapping[str, An
 
 
 def _queue(
-    key: Mapping[str, Any], told: Mapping[str, Any], insides: Mapping[str, Any], nodes_left: list[int]
+    key: Mapping[str, Any], reported: Mapping[str, Any], internals: Mapping[str, Any], nodes_left: list[int]
 ) -> dict[str, Any]:
     """Return one queue without the fields that the client does not report."""
     topic, broker, queue_id = (
@@ -176,16 +176,16 @@ def _queue(
         str(key.get("brokerName", "")),
         _number(key.get("queueId")) or 0,
     )
-    inside = _mapping(insides.get(f"{topic}@{broker}@{queue_id}"))
+    inside = _mapping(internals.get(f"{topic}@{broker}@{queue_id}"))
     view: dict[str, Any] = {"topic": client_text(topic), "broker": client_text(broker), "queue_id": queue_id}
     for name, field in _NUMBERS.items():
-        number = _number(told.get(field))
+        number = _number(reported.get(field))
         if number is not None and (number in _TIMES or not name.endswith("_ms")):
             view[name] = number
-    view["dropped"], view["locked"] = _boolean(told.get("droped")), _boolean(told.get("locked"))
+    view["dropped"], view["locked"] = _boolean(reported.get("droped")), _boolean(reported.get("locked"))
     if view.get("commit_offset", -1) < 0:
         view["commit_offset"] = None
-    flow_control = told.get("flowControl")
+    flow_control = reported.get("flowControl")
     view["flow_control"] = flow_control if flow_control in ("count", "size", "span") else None
     if inside:
         view["tree"] = _tree(inside.get("msgTreeMap"), nodes_left)
@@ -196,7 +196,7 @@ def _queue(
     return view
 
 
-def _insides(text: object) -> Mapping[str, Any]:
+def _internals(text: object) -> Mapping[str, Any]:
     try:
         return _mapping(loads_json(text.encode())) if isinstance(text, str) else {}
     except ProtocolError:
@@ -205,26 +205,29 @@ def _insides(text: object) -> Mapping[str, Any]:
 
 def _tree(node: object, nodes_left: list[int], depth: int = 0) -> JsonObject | None:
     """Return the nodes of a tree; all trees of an answer together have no more than ``nodes_left`` allows."""
-    told = _mapping(node)
-    offset = _number(told.get("offset"))
+    reported = _mapping(node)
+    offset = _number(reported.get("offset"))
     if offset is None or nodes_left[0] <= 0 or depth > _DEPTH_MAX:
         return None
     nodes_left[0] -= 1
     return {
         "offset": offset,
-        "key": client_text(str(told.get("key", ""))),
-        "red": told.get("red") is True,
-        "left": _tree(told.get("left"), nodes_left, depth + 1),
-        "right": _tree(told.get("right"), nodes_left, depth + 1),
+        "key": client_text(str(reported.get("key", ""))),
+        "red": reported.get("red") is True,
+        "left": _tree(reported.get("left"), nodes_left, depth + 1),
+        "right": _tree(reported.get("right"), nodes_left, depth + 1),
     }
 
 
 def _lock(lock: object) -> JsonObject | None:
-    told = _mapping(lock)
-    if not told:
+    reported = _mapping(lock)
+    if not reported:
         return None
-    owner = told.get("owner")
-    return {"owner": None if owner is None else client_text(str(owner)), "waiters": _number(told.get("waiters")) or 0}
+    owner = reported.get("owner")
+    return {
+        "owner": None if owner is None else client_text(str(owner)),
+        "waiters": _number(reported.get("waiters")) or 0,
+    }
 
 
 # ---------------------------------------------------------------------------------------------------- values

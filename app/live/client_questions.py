@@ -43,7 +43,7 @@ RETRY_QUEUES_MAX = 4
 RETRIES_BYTES_MAX = 2 * 1024 * 1024
 
 
-class Outcome(StrEnum):
+class AnswerState(StrEnum):
     """The outcome of the last request."""
 
     #: No request has been answered yet.
@@ -61,7 +61,7 @@ class Member:
     """A member and what is known of it; times by the broker's clock."""
 
     client: ClientChannelInfo
-    outcome: Outcome = Outcome.ASKED
+    outcome: AnswerState = AnswerState.ASKED
     asked_ms: int = 0
     #: The time of ``body``, which stays when a later request is not answered.
     answered_ms: int = 0
@@ -70,9 +70,9 @@ class Member:
     is_open: bool = False
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether it may be asked now."""
-        again_ms = AGAIN_MS if self.outcome in (Outcome.ASKED, Outcome.TOLD) else SILENT_AGAIN_MS
-        return not self.is_open and self.outcome is not Outcome.TOO_OLD and abs(now_ms - self.asked_ms) >= again_ms
+        """Return whether the member may be asked now."""
+        again_ms = AGAIN_MS if self.outcome in (AnswerState.ASKED, AnswerState.TOLD) else SILENT_AGAIN_MS
+        return not self.is_open and self.outcome is not AnswerState.TOO_OLD and abs(now_ms - self.asked_ms) >= again_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class ClientQuestions:
         for channel, member in members.items():
             member.client = channels[channel]
             if member.client.version < V3_1_8_SNAPSHOT:
-                member.outcome = Outcome.TOO_OLD
+                member.outcome = AnswerState.TOO_OLD
         if members:
             self._groups[group] = members
         while len(self._groups) > GROUPS_MAX:
@@ -147,17 +147,17 @@ class ClientQuestions:
         try:
             answer = await member.client.channel.call(request, ANSWER_TIMEOUT_MS)
         except RemotingTimeout:
-            member.outcome = Outcome.SILENT
+            member.outcome = AnswerState.SILENT
         except RemotingError as error:
-            member.outcome, member.remark = Outcome.REFUSED, str(error)
+            member.outcome, member.remark = AnswerState.REFUSED, str(error)
         else:
             member.remark = answer.remark or ""
             if answer.code != ResponseCode.SUCCESS:
-                member.outcome = Outcome.REFUSED
+                member.outcome = AnswerState.REFUSED
             elif len(answer.body) > ANSWER_MAX_BYTES:
-                member.outcome = Outcome.TOO_LONG
+                member.outcome = AnswerState.TOO_LONG
             else:
-                member.outcome, member.body, member.answered_ms = Outcome.TOLD, answer.body, self._now_ms()
+                member.outcome, member.body, member.answered_ms = AnswerState.TOLD, answer.body, self._now_ms()
         finally:
             member.is_open = False
 

@@ -26,5 +26,7 @@ def add_client_routes(api: Blueprint, source: LiveSource) -> None:
         try:
             validate_group(group)
         except ProtocolError as error:
-            raise BadParameter("group", f"{shown(group)} is none: {error}", "the name of a consumer group") from None
+            raise BadParameter(
+                "group", f"{shown(group)} is not valid: {error}", "the name of a consumer group"
+            ) from None
         return json_answer(source.clients(group))

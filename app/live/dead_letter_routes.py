@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.foundation.live_source import LiveSource, ResendWish
+from app.foundation.live_source import LiveSource, ResendRequest
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
 from engine.broker.delivery.dead_letter import ResendTo
@@ -49,7 +49,7 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.post("/live/dead-letters/<group>/resend")
     def resend_dead_letters(group: str) -> Response:
-        report = source.resend_dead_letters(short_text("group", group, _GROUP_MAX), _read_wish())
+        report = source.resend_dead_letters(short_text("group", group, _GROUP_MAX), _read_request())
         return _no_such_group(group) if report is None else json_answer(report)
 
 
@@ -57,33 +57,35 @@ def _no_such_group(group: str) -> Response:
     return json_answer({"error": f"group {shown(group)} has no dead letters here"}, 404)
 
 
-def _read_wish() -> ResendWish:
+def _read_request() -> ResendRequest:
     """Read the current request. Raises :class:`BadParameter`."""
     example = '{"messages": ["..."] or "all", "to": "topic" or "group"}'
     body = read_json_object(("messages", "to", "anyway", "start"), example)
     to = body.get("to")
     if to not in list(ResendTo):
-        raise BadParameter("to", "it is missing" if to is None else f"{shown(str(to))} is none", ", ".join(ResendTo))
+        raise BadParameter(
+            "to", "it is missing" if to is None else f"{shown(str(to))} is not valid", ", ".join(ResendTo)
+        )
     anyway, start = body.get("anyway", False), body.get("start", 0)
     if not isinstance(anyway, bool):
-        raise BadParameter("anyway", f"{shown(str(anyway))} is none", "true or false")
+        raise BadParameter("anyway", f"{shown(str(anyway))} is not valid", "true or false")
     if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < 2**63:
-        raise BadParameter("start", f"{shown(str(start))} is none", 'a number, with messages "all"')
+        raise BadParameter("start", f"{shown(str(start))} is not valid", 'a number, with messages "all"')
     messages = body.get("messages")
     if messages == "all":
         if anyway:
             raise BadParameter("anyway", "all would be sent again and again", "anyway with named messages only")
-        return ResendWish(None, ResendTo(to), start=start)
-    return ResendWish(_names(messages), ResendTo(to), anyway=anyway)
+        return ResendRequest(None, ResendTo(to), start=start)
+    return ResendRequest(_names(messages), ResendTo(to), anyway=anyway)
 
 
 def _names(messages: object) -> tuple[str, ...]:
     allowed = f'"all", or a list of 1 to {RESEND_MAX} message ids or keys'
     if not isinstance(messages, list):
-        raise BadParameter("messages", "it is missing or no list", allowed)
+        raise BadParameter("messages", "it is missing or not a list", allowed)
     if not 1 <= len(messages) <= RESEND_MAX:
         raise BadParameter("messages", f"there are {len(messages)}", allowed)
     for name in messages:
         if not isinstance(name, str):
-            raise BadParameter("messages", f"{shown(str(name))} is no text", allowed)
+            raise BadParameter("messages", f"{shown(str(name))} is not a string", allowed)
     return tuple(short_text("messages", name.strip(KEY_SEPARATOR), _NAME_MAX) for name in messages)

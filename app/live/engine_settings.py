@@ -69,7 +69,7 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
         name, equals, text = assignment.partition("=")
         name, text = name.strip(), text.strip()
         if not equals:
-            raise BadSetting(f"{assignment!r} is no setting; write name=value")
+            raise BadSetting(f"{assignment!r} is not a setting; write name=value")
         field = allowed.get(name)
         if field is None:
             raise BadSetting(_unknown(name, allowed, reserved))
@@ -156,21 +156,21 @@ def parse_value(name: str, text: str, wanted: Any) -> object:
         wanted = next(part for part in wanted.__args__ if part is not type(None))
     if wanted is bool:
         if text.lower() not in _BOOLEANS:
-            raise BadSetting(f"{name}={text!r}: allowed are true and false")
+            raise BadSetting(f"{name}={text!r}; allowed: true, false")
         return _BOOLEANS[text.lower()]
     if wanted in (int, float):
         try:
             number = read_number(wanted, text)
         except ValueError:
-            raise BadSetting(f"{name}={text!r}: allowed is a {_NUMBERS[wanted]}") from None
+            raise BadSetting(f"{name}={text!r}; allowed: a {_NUMBERS[wanted]}") from None
         if not 0 <= number <= 2**63 - 1:
-            raise BadSetting(f"{name}={text!r}: allowed is a {_NUMBERS[wanted]}, not negative")
+            raise BadSetting(f"{name}={text!r}; allowed: a {_NUMBERS[wanted]}, not negative")
         return number
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
         for member in wanted:
             if text.lower() in (member.name.lower(), str(member.value).lower()):
                 return member
-        raise BadSetting(f"{name}={text!r}: allowed are {', '.join(str(member.value) for member in wanted)}")
+        raise BadSetting(f"{name}={text!r}; allowed: {', '.join(str(member.value) for member in wanted)}")
     if typing.get_origin(wanted) is tuple:
         return tuple(part.strip() for part in text.split(";") if part.strip())
     return text

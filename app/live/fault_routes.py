@@ -10,9 +10,9 @@
     DELETE /api/faults              ends all faults, except stopped processes; what waits goes on
     DELETE /api/faults/<rule>       removes one rule
     POST   /api/faults/look         the held frames are viewed
-    POST   /api/faults/held         {"deed": "pass"}: all go on, and nothing is held any more
-    POST   /api/faults/held/<id>    {"deed": "pass", "fields": {...}, "properties": {...}, "body": "..."}, all but deed
-                                    may be missing; or {"deed": "drop"}
+    POST   /api/faults/held         {"action": "pass"}: all are released, and holding ends
+    POST   /api/faults/held/<id>    {"action": "pass", "fields": {...}, "properties": {...}, "body": "..."}; "action" is
+                                    required; or {"action": "drop"}
 
     POST   /api/faults/record       {"client": "10.0.0.7*", "bodies": false}: record these clients' frames from now on
            (empty: all clients); DELETE ends it
@@ -37,6 +37,8 @@ from engine.lab.scenario.errors import CommandRefused
 
 COMMANDS_MAX = 50
 _ID_MAX = 2**53
+#: The action, under its name and the name that it had before 0.2.
+_ACTION_KEYS = ("action", "deed")
 _TEXT_MAX = 32_767
 _CLIENT_MAX = 200
 _BODY_BYTES_MAX = 48 * 1024
@@ -62,13 +64,13 @@ def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
     @api.post("/faults")
     def break_it() -> Response:
         body = _any_json_object()
-        desk = _allowed(faults)
+        service = _allowed(faults)
         if "commands" not in body:
-            return json_answer(desk.apply(body))
+            return json_answer(service.apply(body))
         commands = body["commands"]
         if not isinstance(commands, list) or not 0 < len(commands) <= COMMANDS_MAX or len(body) > 1:
-            raise BadParameter("commands", "it is no list of commands alone", f"1 to {COMMANDS_MAX} commands")
-        return json_answer([desk.apply(command) for command in commands][-1])
+            raise BadParameter("commands", "it is not a plain list of commands", f"1 to {COMMANDS_MAX} commands")
+        return json_answer([service.apply(command) for command in commands][-1])
 
     @api.delete("/faults")
     def clear() -> Response:
@@ -95,9 +97,9 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
         body = read_json_object(("client", "bodies"), '{"client": "10.0.0.7*", "bodies": true}')
         client, bodies = body.get("client", ""), body.get("bodies", False)
         if not isinstance(client, str) or len(client) > _CLIENT_MAX or "*" in client[:-1]:
-            raise BadParameter("client", "it is no pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
+            raise BadParameter("client", "it is not a pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
         if not isinstance(bodies, bool):
-            raise BadParameter("bodies", f"{shown(str(bodies))} is none", "true or false")
+            raise BadParameter("bodies", f"{shown(str(bodies))} is not valid", "true or false")
         return json_answer(_allowed(faults).record(client, with_bodies=bodies))
 
     @api.delete("/faults/record")
@@ -112,17 +114,17 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
 
     @api.post("/faults/held")
     def pass_all() -> Response:
-        body = read_json_object(("deed",), '{"deed": "pass"}')
-        _deed(body, ("pass",))
+        body = read_json_object(_ACTION_KEYS, '{"action": "pass"}')
+        _action(body, ("pass",))
         return json_answer(_allowed(faults).pass_all())
 
     @api.post("/faults/held/<held>")
     def decide(held: str) -> Response:
         body = read_json_object(
-            ("deed", "fields", "properties", "body"), '{"deed": "pass", "properties": {"KEYS": "k"}}'
+            (*_ACTION_KEYS, "fields", "properties", "body"), '{"action": "pass", "properties": {"KEYS": "k"}}'
         )
         held_id = whole_number("held", held, 1, _ID_MAX)
-        if _deed(body, ("pass", "drop")) == "drop":
+        if _action(body, ("pass", "drop")) == "drop":
             return json_answer(_allowed(faults).drop_held(held_id))
         changes = _texts(body, "fields"), _texts(body, "properties"), _body(body)
         return json_answer(_allowed(faults).let_pass(held_id, *changes))
@@ -150,16 +152,16 @@ def _any_json_object() -> JsonObject:
 
 
 def _command_fields() -> tuple[str, ...]:
-    from app.live.fault_desk import LIVE_COMMANDS
+    from app.live.fault_service import LIVE_COMMANDS
 
     return tuple({field.name: None for kind in LIVE_COMMANDS.values() for field in kind.fields})
 
 
-def _deed(body: JsonObject, known: tuple[str, ...]) -> str:
-    deed = body.get("deed")
-    if not isinstance(deed, str) or deed not in known:
-        raise BadParameter("deed", f"{shown(str(deed))} is none", ", ".join(known))
-    return deed
+def _action(body: JsonObject, known: tuple[str, ...]) -> str:
+    action = body.get("action", body.get("deed"))
+    if not isinstance(action, str) or action not in known:
+        raise BadParameter("action", f"{shown(str(action))} is not valid", ", ".join(known))
+    return action
 
 
 def _texts(body: JsonObject, name: str) -> dict[str, str]:
@@ -168,7 +170,7 @@ def _texts(body: JsonObject, name: str) -> dict[str, str]:
         texts = {key: text for key, text in value.items() if isinstance(text, str) and len(text) <= _TEXT_MAX}
         if len(texts) == len(value):
             return texts
-    raise BadParameter(name, "it is no object of texts", f"at most 100 texts of at most {_TEXT_MAX} characters")
+    raise BadParameter(name, "it is not an object of strings", f"at most 100 strings of at most {_TEXT_MAX} characters")
 
 
 def _body(body: JsonObject) -> bytes | None:
@@ -179,7 +181,7 @@ def _body(body: JsonObject) -> bytes | None:
         try:
             data = text.encode()
         except UnicodeEncodeError:
-            raise BadParameter("body", "it is no text in UTF-8", f"at most {_BODY_BYTES_MAX} bytes") from None
+            raise BadParameter("body", "it is not UTF-8 text", f"at most {_BODY_BYTES_MAX} bytes") from None
         if len(data) <= _BODY_BYTES_MAX:
             return data
-    raise BadParameter("body", "it is no text, or too long", f"at most {_BODY_BYTES_MAX} bytes")
+    raise BadParameter("body", "it is not a string, or too long", f"at most {_BODY_BYTES_MAX} bytes")

@@ -20,7 +20,7 @@ from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
-from engine.filter.evaluation_tree import EvaluatedPart, Outcome, evaluate_parts
+from engine.filter.evaluation_tree import EvaluatedPart, PartOutcome, evaluate_parts
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.errors import ProtocolError
 from engine.protocol.java_hash import java_string_hash
@@ -56,7 +56,7 @@ def add_filter_routes(api: Blueprint) -> None:
             tree = evaluate_parts(compile_expression(text), properties)
         except FilterSyntaxError as error:
             return json_answer({"mistake": _mistake_json(error)})
-        return json_answer({"matches": tree.outcome is Outcome.TRUE, "tree": _part_json(tree)})
+        return json_answer({"matches": tree.outcome is PartOutcome.TRUE, "tree": _part_json(tree)})
 
     @api.post("/filter/tags")
     def compare_tags() -> Response:
@@ -69,13 +69,13 @@ def add_filter_routes(api: Blueprint) -> None:
 def _text_field(body: JsonObject, name: str, maximum: int, *, may_be_empty: bool = False) -> str:
     value = body.get(name)
     if not isinstance(value, str):
-        raise BadParameter(name, "it is missing or no text", f"a text of up to {maximum} characters")
+        raise BadParameter(name, "it is missing or not a string", f"a text of up to {maximum} characters")
     return value if may_be_empty and not value else short_text(name, value, maximum)
 
 
 def _properties(value: JsonValue) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise BadParameter("properties", "it is no object", '{"age": "7"}')
+        raise BadParameter("properties", "it is not an object", '{"age": "7"}')
     if len(value) > PROPERTIES_MAX:
         raise BadParameter("properties", f"there are {len(value)}", f"at most {PROPERTIES_MAX}")
     properties = {}
@@ -83,7 +83,7 @@ def _properties(value: JsonValue) -> dict[str, str]:
         short_text("a property's name", name, NAME_MAX)
         if not isinstance(text, str) or len(text) > VALUE_MAX:
             raise BadParameter(
-                shown(name), "its value is too long or no text", f"a text of up to {VALUE_MAX} characters"
+                shown(name), "its value is too long or not a string", f"a text of up to {VALUE_MAX} characters"
             )
         properties[name] = text
     return properties

@@ -107,7 +107,7 @@ def _timeout_ms(code: int) -> int:
 
 
 def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> JsonObject:
-    """Return the content of a file of frames, which :mod:`app.lab.views.wire_film` reads. A row of ``frames``: number,
+    """Return a file of frames for :mod:`app.lab.views.frame_recording_view`. A row of ``frames``: number,
     microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request
     that it answers (0: none), what a fault did to it. ``last``: only this number, the newest.
     """
@@ -130,7 +130,7 @@ def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> Jso
                 base64.b64encode(one.frame).decode("ascii"),
                 one.body_bytes,
                 one.answers,
-                "" if one.deed is None else one.deed.value,
+                "" if one.action is None else one.action.value,
             ]
             for one in frames
         ],

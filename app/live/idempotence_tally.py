@@ -50,16 +50,16 @@ def idempotence_view(properties: Mapping[str, Any]) -> JsonObject | None:
     """
     text = properties.get(IDEMPOTENCE_PROPERTY)
     try:
-        told = loads_json(text.encode()) if isinstance(text, str) else None
+        reported = loads_json(text.encode()) if isinstance(text, str) else None
     except ProtocolError:
         return None
-    if not isinstance(told, dict):
+    if not isinstance(reported, dict):
         return None
-    counters = told.get("counters")
+    counters = reported.get("counters")
     return {
-        **{name: client_text(str(told.get(name, ""))) for name in ("strategy", "scope", "key")},
-        "expiry_ms": _count(told.get("expiryMs")),
-        "when_unreachable": client_text(str(told.get("whenUnreachable", ""))),
+        **{name: client_text(str(reported.get(name, ""))) for name in ("strategy", "scope", "key")},
+        "expiry_ms": _count(reported.get("expiryMs")),
+        "when_unreachable": client_text(str(reported.get("whenUnreachable", ""))),
         "counters": {name: _count(counters.get(name) if isinstance(counters, dict) else 0) for name in COUNTERS},
     }
 
@@ -71,7 +71,7 @@ def _count(value: object) -> int:
 @dataclass(slots=True)
 class _Member:
     asked_ms: int = 0
-    told_ms: int = 0
+    reported_ms: int = 0
     strategy: str = ""
     counted: dict[str, int] = field(default_factory=dict)
 
@@ -109,7 +109,7 @@ class IdempotenceTally:
             if member is not None and member.strategy and group in view:
                 of_group = view[group]
                 of_group["members"][member.strategy] = of_group["members"].get(member.strategy, 0) + 1
-                of_group["age_ms"] = max(of_group["age_ms"], now_ms - member.told_ms)
+                of_group["age_ms"] = max(of_group["age_ms"], now_ms - member.reported_ms)
         return view
 
     async def ask(self) -> None:
@@ -153,7 +153,7 @@ class IdempotenceTally:
             if not (started.isdecimal() and len(started) < 20 and int(started) >= self._began_ms):
                 member.counted = dict(counters)
         member.strategy = view["strategy"] if view["strategy"] in strategies else "other"
-        member.told_ms = self._broker.runtime.clock.now_ms()
+        member.reported_ms = self._broker.runtime.clock.now_ms()
         if group not in self._totals and len(self._totals) >= GROUPS_MAX:
             return
         totals = self._totals.setdefault(group, dict.fromkeys(COUNTERS, 0))

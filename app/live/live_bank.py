@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.remote.cluster_access import cluster_access
 from engine.bank.accounts import Accounts
-from engine.bank.bank_deed import COMMITTED, DUPLICATE, BankDeed, Doing
+from engine.bank.bank_action import COMMITTED, DUPLICATE, BankAction, Doing
 from engine.bank.database import BankDatabase
 from engine.bank.errors import NotABankFolder
-from engine.bank.paying_bank import PayingBank, Way
+from engine.bank.paying_bank import PayingBank, TransferVariant
 from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
@@ -52,7 +52,7 @@ class BankSettings:
 
     folder: Path
     name_servers: tuple[str, ...]
-    way: Way
+    way: TransferVariant
     opening: int
     amount: int
     debit_ms: int
@@ -70,18 +70,18 @@ class Difference(NamedTuple):
 
 
 class LiveBanks:
-    """Both banks in one process, as a context of ``async with``; ``tell(line)`` is called with what happens.
+    """Both banks in one process, as a context of ``async with``; ``report(line)`` is called with what happens.
 
     :ivar bank_id: see the module.
     :ivar unsent: transfers whose message could not be sent.
     """
 
-    def __init__(self, settings: BankSettings, tell: Callable[[str], None]) -> None:
+    def __init__(self, settings: BankSettings, report: Callable[[str], None]) -> None:
         """Open the databases. Raises :class:`~engine.runtime.port.RuntimeFault`,
         :class:`~engine.bank.errors.BankError`.
         """
         self._settings = settings
-        self._tell = tell
+        self._report = report
         access = cluster_access()
         self._icbc_runtime = LiveRuntime("icbc", settings.folder, client_tls=access.tls)
         self._ccb_runtime = LiveRuntime("ccb", settings.folder, client_tls=access.tls)
@@ -97,18 +97,18 @@ class LiveBanks:
             self._open(self._icbc_runtime, _PAYING_FILE, "A", settings.opening),
             settings.way,
             settings.debit_ms,
-            watcher=lambda deed: self._done("ICBC", deed),
+            watcher=lambda action: self._done("ICBC", action),
         )
         self._ccb = ReceivingBank(
             self._ccb_runtime,
             self._open(self._ccb_runtime, _RECEIVING_FILE, "B", 0),
-            watcher=lambda deed: self._done("CCB", deed),
+            watcher=lambda action: self._done("CCB", action),
         )
         self._producer = TransactionMQProducer(
             self._icbc_runtime,
             f"icbc-{self.bank_id}",
             settings.name_servers,
-            _Listener(self._icbc, tell),
+            _Listener(self._icbc, report),
             **access.credentials(),
         )
         self._consumer = DefaultMQPushConsumer(
@@ -162,7 +162,7 @@ class LiveBanks:
         await self._icbc_runtime.close()
         await self._ccb_runtime.close()
 
-    # --- what they do ------------------------------------------------------------------------------------------------
+    # --- actions -----------------------------------------------------------------------------------------------------
 
     async def transfer(self, number: int) -> None:
         """Make one transfer, in the bank's way. A transfer whose message cannot be sent is reported and skipped.
@@ -175,11 +175,11 @@ class LiveBanks:
 
     async def _send(self, transfer: Transfer, message: Message) -> SendResult | None:
         try:
-            if self._settings.way is not Way.TRANSACTION:
+            if self._settings.way is not TransferVariant.TRANSACTION:
                 # The message may be received before the answer to the send arrives.
                 self._awaited[transfer.key] = None
                 result = await self._producer.send(message)
-                self._tell(f"{transfer.key}  message stored: {result.status.value}")
+                self._report(f"{transfer.key}  message stored: {result.status.value}")
                 return result
             ended = await self._producer.send_message_in_transaction(message)
         except NameServerUnreachable:
@@ -187,9 +187,9 @@ class LiveBanks:
         except MQClientError as error:
             self.unsent += 1
             self._awaited.pop(transfer.key, None)
-            self._tell(f"{transfer.key}  not sent: {error}")
+            self._report(f"{transfer.key}  not sent: {error}")
             return None
-        self._tell(f"{transfer.key}  END_TRANSACTION: {ended.local_transaction_state.name}")
+        self._report(f"{transfer.key}  END_TRANSACTION: {ended.local_transaction_state.name}")
         return ended.send_result
 
     async def _receive(self, messages: Sequence[MessageExt], context: object) -> ConsumeConcurrentlyStatus:
@@ -197,21 +197,21 @@ class LiveBanks:
             await self._ccb.receive(message)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
-    def _done(self, bank: str, deed: BankDeed) -> None:
-        if deed.doing is Doing.CHECK:
-            text = f"the broker asks, {bank} looks it up: {deed.outcome}"
-        elif deed.outcome == COMMITTED:
-            text = f"{bank} has committed a {deed.doing} of {deed.amount}: {deed.account} has {deed.balance}"
-        elif deed.outcome == DUPLICATE:
+    def _done(self, bank: str, action: BankAction) -> None:
+        if action.doing is Doing.CHECK:
+            text = f"the broker asks, {bank} looks it up: {action.outcome}"
+        elif action.outcome == COMMITTED:
+            text = f"{bank} has committed a {action.doing} of {action.amount}: {action.account} has {action.balance}"
+        elif action.outcome == DUPLICATE:
             text = f"{bank} has credited that before: ignored"
         else:
-            text = f"{bank} could not {deed.doing} {deed.amount}: {deed.outcome}"
-        self._tell(f"{deed.key}  {text}")
-        if deed.doing is Doing.CREDIT and deed.outcome in (COMMITTED, DUPLICATE):
-            self._awaited.pop(deed.key, None)
+            text = f"{bank} could not {action.doing} {action.amount}: {action.outcome}"
+        self._report(f"{action.key}  {text}")
+        if action.doing is Doing.CREDIT and action.outcome in (COMMITTED, DUPLICATE):
+            self._awaited.pop(action.key, None)
         self._changed.set()
 
-    # --- what came of it ---------------------------------------------------------------------------------------------
+    # --- results -----------------------------------------------------------------------------------------------------
 
     def balances(self) -> tuple[int, int]:
         """Return the committed balances of A and of B."""
@@ -242,12 +242,12 @@ class LiveBanks:
 class _Listener:
     """The paying bank as transaction listener, which prints a line before its local transaction."""
 
-    def __init__(self, bank: PayingBank, tell: Callable[[str], None]) -> None:
+    def __init__(self, bank: PayingBank, report: Callable[[str], None]) -> None:
         self._bank = bank
-        self._tell = tell
+        self._report = report
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
-        self._tell(f"{message.keys[0]}  half message stored")
+        self._report(f"{message.keys[0]}  half message stored")
         return await self._bank.execute_local_transaction(message, argument)
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:

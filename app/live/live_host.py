@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import EngineUnavailable, ResendWish
+from app.foundation.live_source import EngineUnavailable, ResendRequest
 from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
 from app.live.live_machines import LiveHostSettings, LiveMachines
 from app.observation.recent_log import RecentLog
@@ -18,17 +18,17 @@ from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
 
 if TYPE_CHECKING:
-    from app.foundation.operator_wishes import Wish
+    from app.foundation.operator_requests import OperatorRequest
     from app.live.client_questions import ClientQuestions
-    from app.live.fault_desk import FaultDesk
+    from app.live.fault_service import FaultService
     from app.live.idempotence_tally import IdempotenceTally
     from app.live.live_faults import LiveFaults
-    from app.live.operator_desk import OperatorDesk
-    from app.metrics.exposition import Family
+    from app.live.operator_service import OperatorService
+    from app.metrics.exposition import MetricFamily
     from app.observation.live_state import LiveState
     from engine.broker.broker import Broker
     from engine.broker.foundation.vip_channel import VipChannel
-    from engine.broker.transactions.half_message_lookup import Deed
+    from engine.broker.transactions.half_message_lookup import HalfMessageAction
 log = logging.getLogger("glassmq.host")
 
 #: Seconds for a start. Recovery of a large log may take long; beyond this something is wrong.
@@ -53,8 +53,8 @@ class LiveHost:
         self._watcher = Watcher(Thresholds())
         self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
-        self._faults: FaultDesk | None = None
-        self._desk: OperatorDesk | None = None
+        self._faults: FaultService | None = None
+        self._service: OperatorService | None = None
         self._questions: ClientQuestions
         self._tally: IdempotenceTally
         self.name_server_address = ""
@@ -76,20 +76,20 @@ class LiveHost:
             raise
 
     async def _start(self) -> None:
-        gate = None
+        injector = None
         if self.settings.allow_faults:
-            from engine.faults.fault_gate import FaultGate
+            from engine.faults.fault_injector import FaultInjector
             from engine.runtime.live.live_runtime import LiveClock
 
             # A clock of its own: how long a rule lasts does not depend on whether the broker's clock is set ahead.
-            gate = FaultGate(LiveClock(), self._client_at)
-        self._machines = LiveMachines(self.settings, gate, self._nodes_changed)
+            injector = FaultInjector(LiveClock(), self._client_at)
+        self._machines = LiveMachines(self.settings, injector, self._nodes_changed)
         await self._machines.start()
-        if gate is not None:
-            from app.live.fault_desk import FaultDesk
+        if injector is not None:
+            from app.live.fault_service import FaultService
 
             assert self._thread is not None
-            self._faults = FaultDesk(self._machines, gate, self._thread.pause)
+            self._faults = FaultService(self._machines, injector, self._thread.pause)
         self.name_server_address = self._machines.name_server.address
         if self.settings.group is not None:
             self.broker_address = f"{self.settings.broker.host}:{self.settings.broker.port}"
@@ -108,10 +108,10 @@ class LiveHost:
         from app.observation.live_state import LiveState
 
         self._stop_watching()
-        desk, self._desk = self._desk, None
+        service, self._service = self._service, None
         if self._state is not None:
             self._state = None
-            self._closing = asyncio.create_task(_close(desk, self._questions))
+            self._closing = asyncio.create_task(_close(service, self._questions))
         machines = self._machines
         if not machines.broker_runs:
             return
@@ -146,7 +146,7 @@ class LiveHost:
             try:
                 self._watcher.look(self._brief(state), state.last_seconds(WATCH_CATCHES_UP_S))
             except Exception:
-                log.exception("the broker could not be looked at; the next look comes")
+                log.exception("the broker could not be sampled; the next sample follows")
             took_s = (clock.monotonic_us() - started_us) / 1_000_000
             await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
 
@@ -174,26 +174,26 @@ class LiveHost:
     async def _shutdown(self) -> None:
         self._stop_watching()
         if self._state is not None:
-            await _close(self._desk, self._questions)
+            await _close(self._service, self._questions)
         await self._machines.shutdown()
 
     # -------------------------------------------------------------------------------------- for the page server
 
     def state(self) -> JsonObject:
         thread, state = self._engine()
-        return thread.call(lambda: {**state.build(), **self._watcher.told()})
+        return thread.call(lambda: {**state.build(), **self._watcher.reported()})
 
-    def metrics(self) -> list[Family]:
+    def metrics(self) -> list[MetricFamily]:
         """Return all metrics for Prometheus. Raises :class:`EngineUnavailable`."""
         from app.metrics.idempotence_metrics import idempotence_families
 
         thread, _ = self._engine()
-        desk = self._faults
+        service = self._faults
         return thread.call(
             lambda: [
                 *self._metrics.collect(),
                 *idempotence_families(self._tally.view()),
-                *(desk.metrics() if desk is not None else ()),
+                *(service.metrics() if service is not None else ()),
             ]
         )
 
@@ -240,25 +240,25 @@ class LiveHost:
         thread, state = self._engine()
         return thread.call(lambda: state.search.queue_entries(topic, queue_id, start, count))
 
-    def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
+    def act_on_half_message(self, action: HalfMessageAction, name: str) -> JsonObject:
         from app.observation.transactions_view import common_view
 
         thread, _ = self._engine()
         administrator = self._broker.half_message_administrator
-        acted_on = common_view(thread.run(administrator.act(deed, name), CALL_TIMEOUT_S))
+        acted_on = common_view(thread.run(administrator.act(action, name), CALL_TIMEOUT_S))
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
-    def operate(self, wish: Wish) -> JsonObject:
-        from app.live.operator_desk import OperatorDesk  # in the page's thread: it imports our whole client
+    def operate(self, request: OperatorRequest) -> JsonObject:
+        from app.live.operator_service import OperatorService  # in the page's thread: it imports our whole client
 
         thread, _ = self._engine()
 
         async def carry_out() -> JsonObject:
             if not self._machines.broker_runs:
                 raise self._machines.why_no_broker
-            if self._desk is None:
-                self._desk = OperatorDesk(self._machines.broker, self._machines.name_server)
-            return await self._desk.carry_out(wish)
+            if self._service is None:
+                self._service = OperatorService(self._machines.broker, self._machines.name_server)
+            return await self._service.carry_out(request)
 
         return thread.run(carry_out(), CALL_TIMEOUT_S)
 
@@ -288,9 +288,9 @@ class LiveHost:
         thread, state = self._engine()
         return thread.call(lambda: state.dead_letters.page(group, start, count))
 
-    def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
+    def resend_dead_letters(self, group: str, request: ResendRequest) -> JsonObject | None:
         thread, state = self._engine()
-        return thread.run(state.dead_letters.resend(group, wish), CALL_TIMEOUT_S)
+        return thread.run(state.dead_letters.resend(group, request), CALL_TIMEOUT_S)
 
     def _engine(self) -> tuple[EngineThread, LiveState]:
         if self._thread is None:
@@ -318,8 +318,8 @@ class LiveHost:
         return LiveFaults(self._thread, self._faults)
 
 
-async def _close(desk: OperatorDesk | None, questions: ClientQuestions) -> None:
+async def _close(service: OperatorService | None, questions: ClientQuestions) -> None:
     """Close what belongs to a broker that ran; the next one has its own."""
-    if desk is not None:
-        await desk.close()
+    if service is not None:
+        await service.close()
     await questions.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.faults.errors import FaultRefused
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.majority.errors import NotOfThisGroup
@@ -23,7 +23,7 @@ from engine.store.files.store_config import MessageStoreConfig
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
     from engine.broker.group_member import GroupMember
-    from engine.faults.fault_gate import FaultGate
+    from engine.faults.fault_injector import FaultInjector
     from engine.name_server.name_server import NameServer
     from engine.replication.majority.group_config import GroupConfig
     from engine.runtime.live.live_runtime import LiveRuntime
@@ -66,10 +66,13 @@ class LiveMachines:
     """
 
     def __init__(
-        self, settings: LiveHostSettings, gate: FaultGate | None, nodes_changed: Callable[[], None] = lambda: None
+        self,
+        settings: LiveHostSettings,
+        injector: FaultInjector | None,
+        nodes_changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
-        self._gate = gate
+        self._injector = injector
         self._nodes_changed = nodes_changed
         self.broker_name = settings.broker.broker_name
         self.broker_disk = DiskCondition()
@@ -159,10 +162,10 @@ class LiveMachines:
                 config, store_config = await self._configured(runtime)
                 runtime.clock.ahead_ms = self.ahead_ms
                 runtime.disk.condition = self.broker_disk
-                if self._gate is not None:
+                if self._injector is not None:
                     from engine.faults.faulty_network import FaultyNetwork
 
-                    runtime.network = FaultyNetwork(runtime.network, self._gate)
+                    runtime.network = FaultyNetwork(runtime.network, self._injector)
                 self.broker_runtime = runtime
                 if self._settings.group is not None:
                     await self._start_member(self._settings.group, runtime, config, store_config)
@@ -286,7 +289,7 @@ async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
         ) from error
     except (DiskFault, NotOfThisGroup) as error:
         raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
-    except ConfigRefused as error:
+    except BrokerConfigRefused as error:
         raise StartFailed(f"{part} cannot start: {error}") from error
     except TlsUnusable as error:
         raise StartFailed(f"{part} cannot start: {error}; see --tls-cert, --tls-key and --tls-client-ca") from error

@@ -21,15 +21,15 @@ from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.foundation.live_source import LiveSource
-from app.foundation.operator_wishes import (
+from app.foundation.operator_requests import (
     BODY_BYTES_MAX,
     DELAY_LEVEL_MAX,
     QUEUES_MAX,
-    Place,
-    ResetWish,
-    SendWish,
-    TopicWish,
-    WishRefused,
+    OperationRefused,
+    ResetOffsetRequest,
+    ResetTarget,
+    SendMessageRequest,
+    TopicRequest,
 )
 from app.foundation.translator import in_all_languages
 from app.web.api import json_answer
@@ -58,47 +58,47 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
     @api.post("/live/topics")
     def create_topic() -> Response:
         body = read_json_object(("topic", "queues"), '{"topic": "orders", "queues": 4}')
-        wish = TopicWish(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
-        return json_answer(source.operate(wish))
+        request = TopicRequest(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
+        return json_answer(source.operate(request))
 
     @api.post("/live/messages")
     def send_message() -> Response:
         body = read_json_object(("topic", "body", "tag", "keys", "delay_level"), '{"topic": "orders", "body": "hello"}')
         delay_level = _number(body, "delay_level", 0, DELAY_LEVEL_MAX, 0)
-        wish = SendWish(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
-        return json_answer(source.operate(wish))
+        request = SendMessageRequest(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
+        return json_answer(source.operate(request))
 
     @api.post("/live/offsets")
     def reset_offsets() -> Response:
         known = ("group", "topic", "to", "time_ms", "queue_id", "offset", "preview")
         body = read_json_object(known, '{"group": "billing", "topic": "orders", "to": "earliest"}')
-        wish = _reset_wish(body)
+        request = _reset_request(body)
         try:
-            return json_answer(source.operate(wish))
-        except WishRefused as refused:
-            if not wish.preview:
+            return json_answer(source.operate(request))
+        except OperationRefused as refused:
+            if not request.preview:
                 raise
             return json_answer({"refused": dict(refused.text)})
 
-    @api.errorhandler(WishRefused)
-    def refused(error: WishRefused) -> Response:
+    @api.errorhandler(OperationRefused)
+    def refused(error: OperationRefused) -> Response:
         return json_answer({"error": str(error), "text": dict(error.text)}, 409)
 
 
-def _reset_wish(body: JsonObject) -> ResetWish:
+def _reset_request(body: JsonObject) -> ResetOffsetRequest:
     to = body.get("to")
-    if not isinstance(to, str) or to not in list(Place):
-        raise BadField("to", f"{shown(str(to))} is none")
+    if not isinstance(to, str) or to not in list(ResetTarget):
+        raise BadField("to", f"{shown(str(to))} is not valid")
     preview = body.get("preview", False)
     if not isinstance(preview, bool):
-        raise BadParameter("preview", f"{shown(str(preview))} is none", "true or false")
-    return ResetWish(
+        raise BadParameter("preview", f"{shown(str(preview))} is not valid", "true or false")
+    return ResetOffsetRequest(
         _group(body),
         _topic(body),
-        Place(to),
-        _number(body, "time_ms", 0, _TIME_MAX, None if to == Place.TIME else 0),
-        _number(body, "queue_id", 0, QUEUES_MAX, None if to == Place.OFFSET else 0),
-        _number(body, "offset", 0, _OFFSET_MAX, None if to == Place.OFFSET else 0),
+        ResetTarget(to),
+        _number(body, "time_ms", 0, _TIME_MAX, None if to == ResetTarget.TIME else 0),
+        _number(body, "queue_id", 0, QUEUES_MAX, None if to == ResetTarget.OFFSET else 0),
+        _number(body, "offset", 0, _OFFSET_MAX, None if to == ResetTarget.OFFSET else 0),
         preview,
     )
 
@@ -106,7 +106,7 @@ def _reset_wish(body: JsonObject) -> ResetWish:
 def _topic(body: JsonObject) -> str:
     topic = body.get("topic")
     if not isinstance(topic, str):
-        raise BadField("topic", "it is missing or no text")
+        raise BadField("topic", "it is missing or not a string")
     try:
         validate_topic(topic)
     except ProtocolError as error:
@@ -125,7 +125,7 @@ def _own_topic(body: JsonObject) -> str:
 def _group(body: JsonObject) -> str:
     group = body.get("group")
     if not isinstance(group, str):
-        raise BadField("group", "it is missing or no text")
+        raise BadField("group", "it is missing or not a string")
     try:
         validate_group(group)
     except ProtocolError as error:
@@ -136,11 +136,11 @@ def _group(body: JsonObject) -> str:
 def _body(body: JsonObject) -> str:
     text = body.get("body")
     if not isinstance(text, str) or not text:
-        raise BadField("body", "it is missing, empty or no text", most=BODY_BYTES_MAX)
+        raise BadField("body", "it is missing, empty or not a string", most=BODY_BYTES_MAX)
     try:
         length = len(text.encode())
     except UnicodeEncodeError:
-        raise BadField("body", "it is no text in UTF-8", most=BODY_BYTES_MAX) from None
+        raise BadField("body", "it is not UTF-8 text", most=BODY_BYTES_MAX) from None
     if length > BODY_BYTES_MAX:
         raise BadField("body", f"it has {length} bytes", most=BODY_BYTES_MAX)
     return text
@@ -151,7 +151,7 @@ def _tag(body: JsonObject) -> str | None:
     if tag is None or tag == "":
         return None
     if not isinstance(tag, str) or "||" in tag or not _is_word(tag):
-        raise BadField("tag", f"{shown(str(tag))} is none", most=_KEY_MAX)
+        raise BadField("tag", f"{shown(str(tag))} is not valid", most=_KEY_MAX)
     return tag
 
 
@@ -160,10 +160,10 @@ def _keys(body: JsonObject) -> tuple[str, ...]:
     if keys is None:
         return ()
     if not isinstance(keys, list) or len(keys) > _KEYS_MAX:
-        raise BadField("keys", "they are no list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
+        raise BadField("keys", "they are not a list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
     words = [key for key in keys if isinstance(key, str) and _is_word(key)]
     if len(words) != len(keys):
-        raise BadField("keys", "one of them is no word", most=_KEYS_MAX, longest=_KEY_MAX)
+        raise BadField("keys", "one of them is not a word", most=_KEYS_MAX, longest=_KEY_MAX)
     return tuple(words)
 
 
@@ -175,6 +175,6 @@ def _is_word(text: str) -> bool:
 def _number(body: JsonObject, name: str, least: int, most: int, default: int | None) -> int:
     value = body.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        problem = "it is missing" if value is None else f"{shown(str(value))} is none"
+        problem = "it is missing" if value is None else f"{shown(str(value))} is not valid"
         raise BadField(name, problem, "number", name=name, least=least, most=most)
     return value

@@ -4,7 +4,7 @@
     POST /api/live/transactions/rollback    likewise
     POST /api/live/transactions/resume      likewise; a message that was given up is checked again
 
-200: ``{"deed", "message": {id, key, topic, queue_id, group}}``. Refused: ``{"error", "reason", "text": {en, zh}}``, 404
+200: ``{"action", "message": {id, key, topic, queue_id, group}}``. Else: ``{"error", "reason", "text": {en, zh}}``, 404
 where there is no such message, else 409; then nothing has happened. These, those of app/live/dead_letter_routes.py and
 those of app/live/operator_routes.py change the broker. Other sites' pages cannot send them: the gate checks the Origin,
 and browsers send JSON only after a CORS preflight, which this server does not grant.
@@ -18,7 +18,7 @@ from app.foundation.json_types import JsonObject
 from app.foundation.live_source import LiveSource
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
-from engine.broker.transactions.half_message_lookup import NOT_FOUND, Deed, HalfMessageRefused
+from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageAction, HalfMessageRefused
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 _NAME_MAX = 1024
@@ -27,12 +27,14 @@ _NAME_MAX = 1024
 def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
     """Add the routes to the blueprint of :func:`app.web.api.create_api`, whose error handling they use."""
 
-    @api.post("/live/transactions/<deed>")
-    def act_on_half_message(deed: str) -> Response:
-        if deed not in list(Deed):
-            raise BadParameter("deed", f"{shown(deed)} is none", ", ".join(Deed))
+    @api.post("/live/transactions/<action>")
+    def act_on_half_message(action: str) -> Response:
+        if action not in list(HalfMessageAction):
+            raise BadParameter("action", f"{shown(action)} is not valid", ", ".join(HalfMessageAction))
         name = _read_name()
-        return json_answer({"deed": deed, "message": source.act_on_half_message(Deed(deed), name)})
+        return json_answer(
+            {"action": action, "deed": action, "message": source.act_on_half_message(HalfMessageAction(action), name)}
+        )
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:
@@ -45,5 +47,5 @@ def _read_name() -> str:
     body = read_json_object(("message",), '{"message": "..."}')
     name = body.get("message")
     if not isinstance(name, str):
-        raise BadParameter("message", "it is missing or no text", "the unique id or a key of a half message")
+        raise BadParameter("message", "it is missing or not a string", "the unique id or a key of a half message")
     return short_text("message", name.strip(KEY_SEPARATOR), _NAME_MAX)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.metrics.broker_runtime_metrics import broker_runtime_families
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 from app.metrics.number_metrics import number_families
 from app.metrics.replication_metrics import replication_families
 from engine.broker.foundation.store_lookups import message_store_time
@@ -62,12 +62,14 @@ class BrokerMetrics:
         config = broker.config
         self._topic_labels = (config.cluster_name, config.broker_name)
 
-    def collect(self) -> list[Family]:
+    def collect(self) -> list[MetricFamily]:
         """Return all metrics, sampled at one moment."""
         clock = self._broker.runtime.clock
         started_us = clock.monotonic_us()
         now_ms = clock.now_ms()
-        omitted = Family("glassmq_metrics_omitted", "What is beyond the bounds of this page.", ("kind",))
+        omitted = MetricFamily(
+            "glassmq_metrics_omitted", "Entries that this page leaves out because of its limits.", ("kind",)
+        )
         families = [
             *self._broker_families(),
             *self._topic_families(omitted),
@@ -80,29 +82,33 @@ class BrokerMetrics:
             self._verdict_family(),
             omitted,
         ]
-        took = Family("glassmq_metrics_collect_seconds", "How long it took to look at the engine for this page.")
+        took = MetricFamily("glassmq_metrics_collect_seconds", "Time that sampling the engine for this page took.")
         took.add((), (clock.monotonic_us() - started_us) / 1_000_000)
         return [*families, took]
 
     # ------------------------------------------------------------------------------ the broker
 
-    def _broker_families(self) -> list[Family]:
+    def _broker_families(self) -> list[MetricFamily]:
         config, stats = self._broker.config, self._broker.stats
         labels = (config.cluster_name, self._broker.address, config.broker_name)
-        stored = Family("rocketmq_broker_tps", "Messages stored per second, over the last minute.", _BROKER)
+        stored = MetricFamily("rocketmq_broker_tps", "Messages stored per second, over the last minute.", _BROKER)
         stored.add(labels, stats.broker_data("BROKER_PUT_NUMS").minute.tps)
-        handed_out = Family("rocketmq_broker_qps", "Messages handed out per second, over the last minute.", _BROKER)
+        handed_out = MetricFamily(
+            "rocketmq_broker_qps", "Messages handed out per second, over the last minute.", _BROKER
+        )
         handed_out.add(labels, stats.broker_data("BROKER_GET_NUMS").minute.tps)
         return [stored, handed_out]
 
     # ------------------------------------------------------------------------------ topics
 
-    def _topic_families(self, omitted: Family) -> list[Family]:
-        messages = Family("rocketmq_producer_tps", "Messages stored per second, over the last minute.", _TOPIC)
-        sizes = Family("rocketmq_producer_message_size", "Bytes stored per second, over the last minute.", _TOPIC)
-        offsets = Family("rocketmq_producer_offset", "Messages ever stored: the sum of the queues' ends.", _TOPIC)
-        retry = Family("rocketmq_topic_retry_offset", "The same for retry topics.", _TOPIC)
-        dead = Family("rocketmq_topic_dlq_offset", "The same for dead-letter topics.", ("cluster", "broker", "group"))
+    def _topic_families(self, omitted: MetricFamily) -> list[MetricFamily]:
+        messages = MetricFamily("rocketmq_producer_tps", "Messages stored per second, over the last minute.", _TOPIC)
+        sizes = MetricFamily("rocketmq_producer_message_size", "Bytes stored per second, over the last minute.", _TOPIC)
+        offsets = MetricFamily("rocketmq_producer_offset", "Messages ever stored: the sum of the queues' ends.", _TOPIC)
+        retry = MetricFamily("rocketmq_topic_retry_offset", "The same for retry topics.", _TOPIC)
+        dead = MetricFamily(
+            "rocketmq_topic_dlq_offset", "The same for dead-letter topics.", ("cluster", "broker", "group")
+        )
         table = self._broker.topic_config_manager.topic_config_table
         used = [(config, end) for config in table.values() if (end := self._end_of(config)) or self._is_users(config)]
         stats = self._broker.stats
@@ -136,18 +142,18 @@ class BrokerMetrics:
 
     # ------------------------------------------------------------------------------ groups
 
-    def _producer_families(self, omitted: Family) -> list[Family]:
-        counts = Family("rocketmq_producer_count", "Producers that are online.", ("cluster", "broker", "group"))
+    def _producer_families(self, omitted: MetricFamily) -> list[MetricFamily]:
+        counts = MetricFamily("rocketmq_producer_count", "Producers that are online.", ("cluster", "broker", "group"))
         manager = self._broker.producer_manager
         for group, clients in islice(manager, GROUPS_MAX):
             counts.add((*self._topic_labels, group), len(clients))
         omitted.add(("producer_groups",), max(0, sum(1 for _ in manager) - GROUPS_MAX))
         return [counts]
 
-    def _group_families(self, now_ms: int, omitted: Family) -> list[Family]:
+    def _group_families(self, now_ms: int, omitted: MetricFamily) -> list[MetricFamily]:
         manager = self._broker.consumer_manager
         # The exporter writes all clients' addresses into the two other labels; here they stay empty.
-        counts = Family("rocketmq_group_count", "Consumers that are online.", ("caddr", "localaddr", "group"))
+        counts = MetricFamily("rocketmq_group_count", "Consumers that are online.", ("caddr", "localaddr", "group"))
         for info in islice(manager, GROUPS_MAX):
             counts.add(("", "", info.group_name), len(info.channel_info_table))
         omitted.add(("consumer_groups",), max(0, len(manager) - GROUPS_MAX))
@@ -197,23 +203,25 @@ class BrokerMetrics:
         stored_ms = message_store_time(self._broker.store, topic, queue_id, offset)
         return stored_ms if stored_ms > 0 else self._broker.runtime.clock.now_ms()
 
-    # ------------------------------------------------------------------------------ of our own
+    # ------------------------------------------------------------------------------ our own
 
-    def _verdict_family(self) -> Family:
-        family = Family("glassmq_verdict", "1 where a rule of the verdict says that something is not well.", ("rule",))
+    def _verdict_family(self) -> MetricFamily:
+        family = MetricFamily("glassmq_verdict", "1 where a rule of the health verdict reports a problem.", ("rule",))
         for rule, subjects in self._rules_said().items():
             family.add((rule,), int(subjects > 0))
         return family
 
-    def _own_families(self, now_ms: int) -> list[Family]:
+    def _own_families(self, now_ms: int) -> list[MetricFamily]:
         broker, totals, last = self._broker, self._broker.stats.totals, self._broker.stats.last_second(now_ms)
-        info = Family("glassmq_info", "Always 1; the labels say what runs.", ("version", "broker", "flush", "acl"))
+        info = MetricFamily(
+            "glassmq_info", "Always 1; the labels identify what runs.", ("version", "broker", "flush", "acl")
+        )
         flush = broker.store.config.flush_disk_type.value
         info.add((version(), broker.config.broker_name, flush, "on" if broker.access_guard else "off"), 1)
         families = [info]
 
         def add(name: str, text: str, value: float, kind: str = "gauge") -> None:
-            family = Family(f"glassmq_{name}", text, kind=kind)
+            family = MetricFamily(f"glassmq_{name}", text, kind=kind)
             family.add((), value)
             families.append(family)
 
@@ -223,7 +231,7 @@ class BrokerMetrics:
         add("bytes_out_total", "Bytes handed out.", totals.out_bytes, "counter")
         add("put_failures_total", "Messages that could not be stored.", broker.stats.put_failures, "counter")
         p99_s = last.deliver_p99_ms / 1_000
-        add("deliver_seconds_p99", "Age of 99 of 100 replies' oldest messages, last second.", p99_s)
+        add("deliver_seconds_p99", "99th percentile of the age of a reply's oldest message, last second.", p99_s)
         add("connections", "Connections of clients to the broker.", len(broker.server.channels))
         add("unsent_bytes", "Bytes that clients have not read yet, at most.", broker.server.unsent_bytes)
         cut = broker.server.cut_connections
@@ -237,12 +245,12 @@ class BrokerMetrics:
             "Old commit-log bytes that the current or last check has passed.",
             check.checked_bytes,
         )
-        add("commit_log_check_total_bytes", "Old commit-log bytes that it passes in all.", check.total_bytes)
+        add("commit_log_check_total_bytes", "Old commit-log bytes that the check covers.", check.total_bytes)
         if broker.access_guard is not None and broker.permission_manager is not None:
             refused = broker.access_guard.refused_requests
             add("acl_refused_requests_total", "Requests that the rules refused.", refused, "counter")
             is_usable = broker.permission_manager.problem is None
-            add("acl_rules_usable", "0 while the rules' file cannot be used and older rules hold.", int(is_usable))
+            add("acl_rules_usable", "0 while the rules' file cannot be used and older rules apply.", int(is_usable))
         return families
 
 
@@ -252,22 +260,30 @@ class _ProgressFamilies:
     def __init__(self) -> None:
         self.messages_to_read = MESSAGES_READ_MAX
         self.latencies_omitted = 0
-        self.messages = Family("rocketmq_consumer_tps", "Messages got per second, last minute.", _TOPIC_AND_GROUP)
-        self.sizes = Family("rocketmq_consumer_message_size", "Bytes got per second, last minute.", _TOPIC_AND_GROUP)
-        self.offsets = Family("rocketmq_consumer_offset", "Messages ever confirmed: all offsets.", _TOPIC_AND_GROUP)
+        self.messages = MetricFamily(
+            "rocketmq_consumer_tps", "Messages received per second, last minute.", _TOPIC_AND_GROUP
+        )
+        self.sizes = MetricFamily(
+            "rocketmq_consumer_message_size", "Bytes received per second, last minute.", _TOPIC_AND_GROUP
+        )
+        self.offsets = MetricFamily(
+            "rocketmq_consumer_offset", "Messages ever confirmed: the sum of the offsets.", _TOPIC_AND_GROUP
+        )
         latency = "Age of the oldest message not confirmed yet, ms."
-        self.latencies = Family("rocketmq_group_get_latency_by_storetime", latency, _TOPIC_AND_GROUP)
-        self.diff = Family("rocketmq_group_diff", "Messages that are not confirmed yet.", _DIFF)
-        self.retry_diff = Family("rocketmq_group_retrydiff", "The same for retry topics.", _DIFF)
-        self.dlq_diff = Family("rocketmq_group_dlqdiff", "The same for dead-letter topics that somebody reads.", _DIFF)
+        self.latencies = MetricFamily("rocketmq_group_get_latency_by_storetime", latency, _TOPIC_AND_GROUP)
+        self.diff = MetricFamily("rocketmq_group_diff", "Messages that are not confirmed yet.", _DIFF)
+        self.retry_diff = MetricFamily("rocketmq_group_retrydiff", "The same for retry topics.", _DIFF)
+        self.dlq_diff = MetricFamily(
+            "rocketmq_group_dlqdiff", "The same for dead-letter topics that have consumers.", _DIFF
+        )
 
-    def diff_of(self, topic: str) -> Family:
+    def diff_of(self, topic: str) -> MetricFamily:
         """Return the family to which the backlog of ``topic`` belongs."""
         if is_retry_topic(topic):
             return self.retry_diff
         return self.dlq_diff if is_dlq_topic(topic) else self.diff
 
-    def families(self) -> tuple[Family, ...]:
+    def families(self) -> tuple[MetricFamily, ...]:
         """Return all families."""
         diffs = (self.diff, self.retry_diff, self.dlq_diff)
         return (self.messages, self.sizes, self.offsets, self.latencies, *diffs)

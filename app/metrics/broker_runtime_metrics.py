@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -26,28 +26,31 @@ SINGLE_VALUES = {
     "putmessage_entire_time_max": ("putMessageEntireTimeMax", "Longest time of storing a message, ms."),
     "getmessage_entire_time_max": ("getMessageEntireTimeMax", "Longest time of reading messages, ms."),
     "earliest_message_timestamp": ("earliestMessageTimeStamp", "When the oldest message was stored, ms since 1970."),
-    "start_accept_sendrequest_time": ("startAcceptSendRequestTimeStamp", "From when on messages are taken; 0: always."),
+    "start_accept_sendrequest_time": (
+        "startAcceptSendRequestTimeStamp",
+        "Time from which messages are accepted; 0: always.",
+    ),
     "pagecache_lock_time_mills": ("pageCacheLockTimeMills", "How long the commit log is locked now, ms."),
     "commitlog_disk_ratio": ("commitLogDiskRatio", "Used share of the disk with the commit log, 0 to 1."),
     "consumequeue_disk_ratio": ("consumeQueueDiskRatio", "Used share of the disk with the consume queues, 0 to 1."),
     "commitlog_minoffset": ("commitLogMinOffset", "Where the commit log begins, bytes."),
     "commitlog_maxoffset": ("commitLogMaxOffset", "Where the commit log ends, bytes."),
     "remain_howmanydata_toflush": ("remainHowManyDataToFlush", "Bytes of the commit log not on the disk yet."),
-    "put_latency_99": ("putLatency99", "Time within which 99 of 100 messages were stored in the last second, ms."),
-    "send_threadpool_queue_size": ("sendThreadPoolQueueSize", "Waiting send requests; none ever waits here."),
-    "pull_threadpoolqueue_size": ("pullThreadPoolQueueSize", "Waiting pull requests; none ever waits here."),
-    "query_threadpoolqueue_size": ("queryThreadPoolQueueSize", "Waiting queries; none ever waits here."),
+    "put_latency_99": ("putLatency99", "99th percentile of the time to store a message in the last second, ms."),
+    "send_threadpool_queue_size": ("sendThreadPoolQueueSize", "Waiting send requests; always 0 here."),
+    "pull_threadpoolqueue_size": ("pullThreadPoolQueueSize", "Waiting pull requests; always 0 here."),
+    "query_threadpoolqueue_size": ("queryThreadPoolQueueSize", "Waiting queries; always 0 here."),
     "send_threadpoolqueue_headwait_timemills": (
         "sendThreadPoolQueueHeadWaitTimeMills",
-        "How long the first waits, ms.",
+        "How long the first one has waited, ms.",
     ),
     "pull_threadpoolqueue_headwait_timemills": (
         "pullThreadPoolQueueHeadWaitTimeMills",
-        "How long the first waits, ms.",
+        "How long the first one has waited, ms.",
     ),
     "query_threadpoolqueue_headwait_timemills": (
         "queryThreadPoolQueueHeadWaitTimeMills",
-        "How long the first waits, ms.",
+        "How long the first one has waited, ms.",
     ),
 }
 #: The same for keys with three rates: over 10, 60 and 600 s.
@@ -61,7 +64,7 @@ RATES = {
 _WINDOWS_S = (10, 60, 600)
 
 
-def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> list[Family]:
+def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> list[MetricFamily]:
     """Return the families for what ``runtime_info`` has; a key that it lacks has no metric."""
     config = broker.config
     labels = (
@@ -75,7 +78,7 @@ def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> lis
     families = []
 
     def add(name: str, text: str, value: str) -> None:
-        family = Family(f"rocketmq_brokeruntime_{name}", text, LABELS)
+        family = MetricFamily(f"rocketmq_brokeruntime_{name}", text, LABELS)
         family.add(labels, float(value))
         families.append(family)
 

@@ -18,7 +18,7 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 @dataclass(slots=True)
-class Family:
+class MetricFamily:
     """All samples of one name. ``kind`` is ``gauge`` or ``counter`` (the name of a counter ends in ``_total``)."""
 
     name: str
@@ -32,7 +32,7 @@ class Family:
         self.samples.append((tuple(values), value))
 
 
-def exposition(families: Iterable[Family]) -> str:
+def exposition(families: Iterable[MetricFamily]) -> str:
     """Return the body of a reply. Families without samples are left out."""
     lines: list[str] = []
     for family in families:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 
 if TYPE_CHECKING:
-    from engine.faults.fault_gate import FaultGate
+    from engine.faults.fault_injector import FaultInjector
 
 
-def fault_families(gate: FaultGate, broken: int) -> list[Family]:
+def fault_families(injector: FaultInjector, broken: int) -> list[MetricFamily]:
     """Return the metrics.
 
     :param broken: number of active faults other than frames, such as the broker's disk.
     """
-    hits = Family("glassmq_fault_hits_total", "Frames that rules acted on.", ("what",), "counter")
-    for what, count in gate.totals.items():
+    hits = MetricFamily("glassmq_fault_hits_total", "Frames that rules acted on.", ("what",), "counter")
+    for what, count in injector.totals.items():
         hits.add((what.value,), count)
-    active = Family("glassmq_faults_active", "Rules that may still act, and what else is broken on purpose.")
-    active.add((), gate.active_rules + broken)
-    held = Family("glassmq_held_frames", "Frames that wait at the door for a person.")
-    held.add((), len(gate.held))
+    active = MetricFamily("glassmq_faults_active", "Rules that may still act, and other active faults.")
+    active.add((), injector.active_rules + broken)
+    held = MetricFamily("glassmq_held_frames", "Held frames that wait for a user's decision.")
+    held.add((), len(injector.held))
     return [hits, active, held]

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from app.foundation.json_types import JsonObject
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 
 #: The only counter that does not count deliveries.
 _STORE_ERRORS = "store_errors"
 
 
-def idempotence_families(view: JsonObject) -> list[Family]:
+def idempotence_families(view: JsonObject) -> list[MetricFamily]:
     """Return the metrics. ``view``: see :meth:`~app.live.idempotence_tally.IdempotenceTally.view`."""
-    text = "Deliveries to idempotent listeners, by what became of them."
-    deliveries = Family("glassmq_idempotence_deliveries_total", text, ("group", "verdict"), "counter")
+    text = "Deliveries to idempotent listeners, by outcome."
+    deliveries = MetricFamily("glassmq_idempotence_deliveries_total", text, ("group", "verdict"), "counter")
     text = "Calls of a store of records that failed."
-    errors = Family("glassmq_idempotence_store_errors_total", text, ("group",), "counter")
-    members = Family("glassmq_idempotence_members", "Members with an idempotent listener.", ("group", "strategy"))
-    age = Family("glassmq_idempotence_age_seconds", "Age of the oldest answer that is counted.", ("group",))
-    for group, told in view.items():
-        for verdict, count in told["counters"].items():
+    errors = MetricFamily("glassmq_idempotence_store_errors_total", text, ("group",), "counter")
+    members = MetricFamily("glassmq_idempotence_members", "Members with an idempotent listener.", ("group", "strategy"))
+    age = MetricFamily("glassmq_idempotence_age_seconds", "Age of the oldest answer that is counted.", ("group",))
+    for group, reported in view.items():
+        for verdict, count in reported["counters"].items():
             if verdict == _STORE_ERRORS:
                 errors.add((group,), count)
             else:
                 deliveries.add((group, verdict), count)
-        for strategy, count in told["members"].items():
+        for strategy, count in reported["members"].items():
             members.add((group, strategy), count)
-        age.add((group,), told["age_ms"] / 1_000)
+        age.add((group,), reported["age_ms"] / 1_000)
     return [deliveries, errors, members, age]

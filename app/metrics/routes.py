@@ -9,7 +9,7 @@ from collections.abc import Callable
 from flask import Blueprint, Response
 
 from app.foundation.live_source import EngineUnavailable
-from app.metrics.exposition import CONTENT_TYPE, Family, exposition
+from app.metrics.exposition import CONTENT_TYPE, MetricFamily, exposition
 
 #: A sample younger than this many seconds is returned again: more frequent requests take no more of the engine's time.
 SHARED_FOR_S = 1.0
@@ -18,7 +18,7 @@ SHARED_FOR_S = 1.0
 class _SharedLook:
     """The last response, which is shared for a while."""
 
-    def __init__(self, collect: Callable[[], list[Family]], clock: Callable[[], float]) -> None:
+    def __init__(self, collect: Callable[[], list[MetricFamily]], clock: Callable[[], float]) -> None:
         self._collect = collect
         self._clock = clock
         self._lock = threading.Lock()
@@ -34,7 +34,9 @@ class _SharedLook:
             return self._text
 
 
-def create_metrics_route(collect: Callable[[], list[Family]], clock: Callable[[], float] = time.monotonic) -> Blueprint:
+def create_metrics_route(
+    collect: Callable[[], list[MetricFamily]], clock: Callable[[], float] = time.monotonic
+) -> Blueprint:
     """Return the blueprint over ``collect``, which may be called from any thread."""
     look = _SharedLook(collect, clock)
     routes = Blueprint("metrics", __name__)

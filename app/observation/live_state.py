@@ -14,7 +14,7 @@ from app.foundation.version import version
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.connections_view import ConnectionsView
 from app.observation.damage_view import damage_view
-from app.observation.dead_letter_desk import DeadLetterDesk
+from app.observation.dead_letter_service import DeadLetterService
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
 from app.observation.message_search import MessageSearch
@@ -48,7 +48,7 @@ class LiveState:
         self.numbers = StoredNumbers(broker)
         self.search = MessageSearch(broker)
         self.trail = StoredTrail(broker)
-        self.dead_letters = DeadLetterDesk(broker)
+        self.dead_letters = DeadLetterService(broker)
 
     def brief(self) -> JsonObject:
         """Return what the rules of ``app/watch`` need: parts of the tree, and of all groups and connections, also those

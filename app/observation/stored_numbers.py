@@ -197,7 +197,7 @@ class StoredNumbers:
         elif len(self._ledgers) < LEDGERS_WAITING_MAX:
             self._ledgers[key] = (ledger, stored_ms)
 
-    # --- telling -----------------------------------------------------------------------------------------------------
+    # --- reporting ---------------------------------------------------------------------------------------------------
 
     def _until_ms(self) -> int:
         """Return the time up to which stored messages have settled in all queues that were read."""
@@ -225,7 +225,7 @@ class StoredNumbers:
     def _topic(self, verdict: TopicVerdict, room: int) -> JsonObject:
         worst = sorted(verdict.producers, key=lambda one: -one.findings)
         producers = [_counts(one) for one in verdict.producers]
-        told: list[JsonValue] = [
+        reported: list[JsonValue] = [
             {
                 "first": one.first,
                 "producer": client_text(one.producer),
@@ -240,7 +240,7 @@ class StoredNumbers:
             **{name: sum(one[name] for one in producers) for name in _COUNTS},
             "unseen": verdict.unseen,
             "read": self._messages_read(verdict.topic),
-            "producers": told,
+            "producers": reported,
             "groups": {**self._passed(verdict.topic)},
         }
 

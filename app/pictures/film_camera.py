@@ -45,9 +45,9 @@ def take_film(
     size: tuple[int, int] = (960, 600),
     theme: str = "light",
     language: str = "en",
-    tell: Callable[[int], None] = lambda _: None,
+    report: Callable[[int], None] = lambda _: None,
 ) -> bytes:
-    """Return the film of a run, which ends where ``link`` leads. ``tell`` is called with the number of each picture."""
+    """Return the film of a run that ends where ``link`` leads. ``report`` is called with the number of each picture."""
     with StageCamera(browser, address, *size, theme=theme, language=language, with_caption=True) as camera:
         page = camera.open(scenario, link)
         page.evaluate(_OPEN, [kind, *size])
@@ -55,5 +55,5 @@ def take_film(
             page.evaluate(_STAND, time_us)
             png = base64.b64encode(page.screenshot()).decode()
             page.evaluate(_ADD, [png, REST_MS if number == len(times_us) else 1_000 // per_second])
-            tell(number)
+            report(number)
         return base64.b64decode(page.evaluate(_FINISH))

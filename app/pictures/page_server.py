@@ -23,7 +23,7 @@ class ServerFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PageServer:
+class PicturePageServer:
     """The addresses of the server."""
 
     address: str
@@ -31,7 +31,7 @@ class PageServer:
 
 
 @contextmanager
-def own_page_server() -> Iterator[PageServer]:
+def own_page_server() -> Iterator[PicturePageServer]:
     """Run a ``glassmq serve`` for the duration of the block. Raises :class:`ServerFailed`."""
     ports = [word for kind in ("http", "name-server", "broker") for word in (f"--{kind}-port", "0")]
     with tempfile.TemporaryDirectory(prefix="glassmq-pictures-", ignore_cleanup_errors=True) as folder:
@@ -57,7 +57,7 @@ def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> Non
     lines.put(None)
 
 
-def _wait_for_start(lines: queue.Queue[str | None]) -> PageServer:
+def _wait_for_start(lines: queue.Queue[str | None]) -> PicturePageServer:
     said: list[str] = []
     page = name_server = ""
     while not (page and name_server):
@@ -66,8 +66,8 @@ def _wait_for_start(lines: queue.Queue[str | None]) -> PageServer:
         except queue.Empty:
             line = None
         if line is None:
-            raise ServerFailed(f"glassmq serve did not start: {' '.join(said).strip() or 'it said nothing'}")
+            raise ServerFailed(f"glassmq serve did not start: {' '.join(said).strip() or 'it printed nothing'}")
         said.append(line.strip())
         page = found[1] if (found := _PAGE.match(line)) else page
         name_server = found[1] if (found := _NAME_SERVER.match(line)) else name_server
-    return PageServer(page, name_server)
+    return PicturePageServer(page, name_server)

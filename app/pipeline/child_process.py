@@ -68,7 +68,7 @@ class ChildProcess:
         return self._process.pid
 
     def stop(self) -> None:
-        """Ask it to end, and kill it some seconds later. Returns immediately."""
+        """Ask the process to end, and kill it some seconds later. Returns immediately."""
         if self._stopping.is_set() or self._gone.is_set():
             return
         self._stopping.set()
@@ -102,7 +102,7 @@ class ChildProcess:
                     self._stopping.wait(1 / LINES_PER_SECOND)
                 self._on_line(line)
         except Exception:
-            log.exception("what a job told could not be read")
+            log.exception("a job's report could not be read")
         self._await_end()
         self._sweep()
         code = self._process.wait()

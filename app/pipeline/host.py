@@ -51,7 +51,7 @@ _COMMAND = (sys.executable, "-m", "app.command_line", "pipeline")
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-class PackageMissing(Exception):
+class SparkPackageMissing(Exception):
     """A package that runs need is not installed."""
 
 
@@ -85,7 +85,7 @@ class PipelineSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class BrokerCredentials:
     """The credentials, where the broker requires them."""
 
     access_key: str
@@ -117,17 +117,22 @@ class PipelineHost:
     # ------------------------------------------------------------------------------------------------ start and stop
 
     def start(
-        self, job: str, arguments: Mapping[str, object], keys: Keys | None = None, *, origin: str | None = None
+        self,
+        job: str,
+        arguments: Mapping[str, object],
+        keys: BrokerCredentials | None = None,
+        *,
+        origin: str | None = None,
     ) -> str:
         """Start a run, and return its id. Folders among the arguments are used as they are. ``origin``: the page it
         comes from.
 
-        Raises :class:`PackageMissing`, :class:`TooManyRuns`, ``UnknownJob``, ``ArgumentRefused``.
+        Raises :class:`SparkPackageMissing`, :class:`TooManyRuns`, ``UnknownJob``, ``ArgumentRefused``.
         """
         description = describe(job)
         checked = read_arguments(description, arguments)
         if missing := missing_package():
-            raise PackageMissing(missing)
+            raise SparkPackageMissing(missing)
         run_id = secrets.token_hex(6)
         record = RunRecord(run_id, description, checked, self.settings.master, self._clock_ms(), origin)
         log_file = self._log_folder / f"{job}-{run_id}.log"
@@ -192,7 +197,7 @@ class PipelineHost:
             if run.child is not None:
                 run.child.wait(max(0.0, ends_at - time.monotonic()))
 
-    # ---------------------------------------------------------------------------------------------- what runs tell
+    # --------------------------------------------------------------------------------------------- reports of runs
 
     def state(self, run_id: str) -> JsonObject:
         """Return everything that a run has reported. Raises :class:`UnknownRun`."""
@@ -287,7 +292,7 @@ def missing_package() -> str | None:
     return next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
 
 
-def _environment(keys: Keys | None) -> dict[str, str]:
+def _environment(keys: BrokerCredentials | None) -> dict[str, str]:
     """Return the environment of a run's process.
 
     Keys are passed in it: command lines are visible to all users of a machine.

@@ -183,7 +183,7 @@ class JobProcess:
             if self._json is not None:
                 self._json.write("failed", error=str(failure), text=failure.sentence, detail=failure.detail)
             if self._terminal is not None:
-                self._terminal.line(f"Error: {failure}\nWhat Spark said is in {self._log_path}")
+                self._terminal.line(f"Error: {failure}\nSpark's output is in {self._log_path}")
             return
         if self._json is not None:
             self._json.write("stopped" if self._stop.is_set() else "ended")

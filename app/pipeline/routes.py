@@ -19,9 +19,9 @@ from app.foundation.translator import in_all_languages
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import (
     RUNNING_MAX,
-    Keys,
-    PackageMissing,
+    BrokerCredentials,
     PipelineHost,
+    SparkPackageMissing,
     TooManyRuns,
     UnknownRun,
     missing_package,
@@ -89,9 +89,9 @@ def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
         body = _read_object(("job", "arguments", "keys"))
         job, arguments = body.get("job"), body.get("arguments", {})
         if not isinstance(job, str):
-            raise BadParameter("job", "it is missing or no text", ", ".join(registry.JOB_NAMES))
+            raise BadParameter("job", "it is missing or not a string", ", ".join(registry.JOB_NAMES))
         if not isinstance(arguments, dict):
-            raise BadParameter("arguments", "they are no object", '{"topic": "orders"}')
+            raise BadParameter("arguments", "they are not an object", '{"topic": "orders"}')
         confined = confine_folders(registry.describe(job), arguments, pipeline.settings.folder)
         return json_answer({"id": pipeline.start(job, confined, _keys(body.get("keys")))}, 201)
 
@@ -125,8 +125,8 @@ def _add_refusals(api: Blueprint) -> None:
     def too_many_runs(_: TooManyRuns) -> Response:
         return _refusal(in_all_languages("pipeline.full", limit=RUNNING_MAX), 503)
 
-    @api.errorhandler(PackageMissing)
-    def package_missing(error: PackageMissing) -> Response:
+    @api.errorhandler(SparkPackageMissing)
+    def package_missing(error: SparkPackageMissing) -> Response:
         return _refusal(in_all_languages("pipeline.missing", package=str(error)), 503)
 
     @api.errorhandler(_SwitchedOff)
@@ -146,26 +146,26 @@ def _refusal(text: Texts, status: int, **more: str) -> Response:
 
 def _read_object(fields: tuple[str, ...]) -> JsonObject:
     if request.mimetype != "application/json":
-        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
+        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not supported", "application/json")
     if request.content_length is None or request.content_length > _BODY_MAX_BYTES:
-        raise BadParameter("body", "its length is missing or too great", f"at most {_BODY_MAX_BYTES} bytes")
+        raise BadParameter("body", "its length is missing or too large", f"at most {_BODY_MAX_BYTES} bytes")
     try:
         body = json_library.loads(request.get_data(cache=False))
     except ValueError as error:
-        raise BadParameter("body", f"it is no JSON: {error}", "an object") from None
+        raise BadParameter("body", f"it is not JSON: {error}", "an object") from None
     if not isinstance(body, dict):
-        raise BadParameter("body", "it is no object", f"an object with {', '.join(fields)}")
+        raise BadParameter("body", "it is not an object", f"an object with {', '.join(fields)}")
     only_known(body, fields)
     return body
 
 
-def _keys(value: object) -> Keys | None:
+def _keys(value: object) -> BrokerCredentials | None:
     if value is None:
         return None
     if not isinstance(value, dict) or set(value) != {"access_key", "secret_key"}:
-        raise BadParameter("keys", "they are no pair", '{"access_key": ..., "secret_key": ...}')
+        raise BadParameter("keys", "they are not a pair", '{"access_key": ..., "secret_key": ...}')
     for name, text in value.items():
         # The key itself is not repeated in the answer.
         if not isinstance(text, str) or not 1 <= len(text) <= _KEY_MAX or not text.isprintable():
-            raise BadParameter(name, "it is no key", f"a text of up to {_KEY_MAX} characters")
-    return Keys(value["access_key"], value["secret_key"])
+            raise BadParameter(name, "it is not a key", f"a text of up to {_KEY_MAX} characters")
+    return BrokerCredentials(value["access_key"], value["secret_key"])

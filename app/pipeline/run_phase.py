@@ -17,7 +17,7 @@ class RunPhase(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing of the run is left but its reports."""
+        """Return whether the run has ended: only its reports are left."""
         return not _WAYS[self]
 
 

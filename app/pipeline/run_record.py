@@ -84,7 +84,7 @@ class RunRecord:
         self._row_count = 0
         self._notes: list[JsonValue] = []
 
-    # ------------------------------------------------------------------------------------------------ what happens
+    # ------------------------------------------------------------------------------------------------ events
 
     def move(self, phase: RunPhase, now_ms: int) -> None:
         """Change the phase of the run. Raises :class:`~app.pipeline.run_phase.IllegalPhase`."""
@@ -180,7 +180,7 @@ class RunRecord:
         note: JsonValue = {language: _short(text.get(language)) for language in ("en", "zh")}
         self._notes = [*self._notes[1 - NOTES_MAX :], note]
 
-    # -------------------------------------------------------------------------------------------------- what is shown
+    # -------------------------------------------------------------------------------------------------- view
 
     def summary(self) -> JsonObject:
         """Return what a list of runs shows."""
@@ -255,7 +255,7 @@ def _cell(kind: ColumnKind, cell: object) -> JsonValue:
         return cell
     if isinstance(cell, dict) and cell.keys() == set(LANGUAGES):
         return {language: _short(text) for language, text in cell.items()}
-    raise Unusable("a cell that is no plain value")
+    raise Unusable("a cell that is not a plain value")
 
 
 def _queue_offsets(value: object) -> JsonObject:

@@ -62,7 +62,7 @@ def _tls(given: dict[str, Any]) -> ClientTls | None:
     from engine.runtime.live.live_tls import ClientTls
 
     if (given["tls_cert"] is None) != (given["tls_key"] is None):
-        raise click.UsageError("--tls-cert and --tls-key go together: give both, or none of them")
+        raise click.UsageError("--tls-cert and --tls-key go together: give both or neither")
     return ClientTls(
         ca=given["tls_ca"], verify=not given["tls_insecure"], certificate=given["tls_cert"], key=given["tls_key"]
     )
@@ -83,15 +83,18 @@ def _keep(context: click.Context, parameter: click.Parameter, value: object) -> 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "access_key": {
         "envvar": "GLASSMQ_ACCESS_KEY",
-        "help": "Account, where the broker has rules. Also from GLASSMQ_ACCESS_KEY.",
+        "help": "Account, if the broker has access rules. Also from GLASSMQ_ACCESS_KEY.",
     },
     "secret_key": {
         "envvar": "GLASSMQ_SECRET_KEY",
-        "help": "The account's secret. Better from GLASSMQ_SECRET_KEY: options are seen by all users of a machine.",
+        "help": "The account's secret. Prefer GLASSMQ_SECRET_KEY: options are visible to all users of a machine.",
     },
     "tls": {"is_flag": True, "help": "Encrypt connections. The other --tls options do so as well."},
-    "tls_ca": {"type": pem_file, "help": "Believe certificates of these issuers (PEM), not those this machine trusts."},
-    "tls_insecure": {"is_flag": True, "help": "Believe any server."},
-    "tls_cert": {"type": pem_file, "help": "This client's certificate (PEM), where servers want one."},
+    "tls_ca": {
+        "type": pem_file,
+        "help": "Trust these issuers' certificates (PEM) instead of those this machine trusts.",
+    },
+    "tls_insecure": {"is_flag": True, "help": "Trust any server."},
+    "tls_cert": {"type": pem_file, "help": "This client's certificate (PEM), if servers require one."},
     "tls_key": {"type": pem_file, "help": "Its private key (PEM)."},
 }

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.foundation.operator_wishes import Place, ResetWish, WishRefused
+from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
 from app.remote.cluster_reader import ClusterReader
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
@@ -110,60 +110,60 @@ class ClusterAdmin:
         for address in (await self._reader.broker_addresses()).values():
             await self._ask(address, RequestCode.UPDATE_AND_CREATE_TOPIC, header, f"create topic {topic}")
 
-    async def plan_reset(self, wish: ResetWish) -> ResetPlan:
-        """Return what :meth:`reset_offset` would do. Raises :class:`WishRefused` too."""
-        old = await self._progress(wish)
+    async def plan_reset(self, request: ResetOffsetRequest) -> ResetPlan:
+        """Return what :meth:`reset_offset` would do. Raises :class:`OperationRefused` too."""
+        old = await self._progress(request)
         resets: list[Reset] = []
         is_online = False
         first_ms: list[int] = []
         for name, address in (await self._reader.broker_addresses()).items():
-            is_online = await self._has_members(address, wish.group) or is_online
-            planned = await self._planned(wish, name, address, old)
+            is_online = await self._has_members(address, request.group) or is_online
+            planned = await self._planned(request, name, address, old)
             resets += planned
             for one in planned:
                 first_ms += await self._stored_ms(address, one.queue, one.new)
-        if is_online and wish.place is Place.OFFSET:
-            raise WishRefused("online", group=wish.group)
+        if is_online and request.place is ResetTarget.OFFSET:
+            raise OperationRefused("online", group=request.group)
         return ResetPlan(tuple(resets), is_online, min(first_ms, default=None))
 
-    async def reset_offset(self, wish: ResetWish, *, waits_for_members: bool = True) -> list[Reset]:
-        """Reset the offsets of a group queue by queue, and read back what is stored. Raises :class:`WishRefused` too.
+    async def reset_offset(self, request: ResetOffsetRequest, *, waits_for_members: bool = True) -> list[Reset]:
+        """Reset a group's offsets queue by queue, and read back what is stored. Raises :class:`OperationRefused` too.
 
         Online members begin there themselves, within 10 s; this waits until they have, or for 15 s. For a group without
         online members, the stored offsets are changed here.
         """
-        old = await self._progress(wish)
+        old = await self._progress(request)
         brokers = await self._reader.broker_addresses()
-        online = {name: await self._has_members(address, wish.group) for name, address in brokers.items()}
-        if wish.place is Place.OFFSET and any(online.values()):
-            raise WishRefused("online", group=wish.group)
+        online = {name: await self._has_members(address, request.group) for name, address in brokers.items()}
+        if request.place is ResetTarget.OFFSET and any(online.values()):
+            raise OperationRefused("online", group=request.group)
         resets: list[Reset] = []
-        header = ResetOffsetRequestHeader(wish.topic, wish.group, _timestamp(wish), is_force=True)
+        header = ResetOffsetRequestHeader(request.topic, request.group, _timestamp(request), is_force=True)
         for name, address in brokers.items():
             if not online[name]:
-                planned = await self._planned(wish, name, address, old)
+                planned = await self._planned(request, name, address, old)
                 for one in planned:
-                    note = question.store_group_offset(wish.group, one.queue, one.new)
-                    await self._ask(address, note.code, note.header, f"store an offset of group {wish.group}")
+                    note = question.store_group_offset(request.group, one.queue, one.new)
+                    await self._ask(address, note.code, note.header, f"store an offset of group {request.group}")
                 resets += planned
                 continue
-            what = f"reset the offsets of group {wish.group} on {wish.topic}"
+            what = f"reset the offsets of group {request.group} on {request.topic}"
             reply = await self._ask(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header, what)
             table = ResetOffsetBody.from_json(reply.body).offset_table
             resets += [Reset(queue, old.get(queue), offset) for queue, offset in sorted(table.items())]
         looks = _LOOKS_MAX if waits_for_members and any(online.values()) else 1
-        return await self._verified(wish, resets, brokers, looks)
+        return await self._verified(request, resets, brokers, looks)
 
     async def _verified(
-        self, wish: ResetWish, resets: list[Reset], brokers: Mapping[str, str], looks: int
+        self, request: ResetOffsetRequest, resets: list[Reset], brokers: Mapping[str, str], looks: int
     ) -> list[Reset]:
         """Return ``resets`` with what is stored, once it is as expected, or after this number of readings."""
         for left in reversed(range(looks)):
-            progress = {one.queue: one for one in await self._reader.group_progress(wish.group)}
+            progress = {one.queue: one for one in await self._reader.group_progress(request.group)}
             resets = [
                 _looked_at(
                     one,
-                    await self._stored(brokers[one.queue.broker_name], wish.group, one.queue),
+                    await self._stored(brokers[one.queue.broker_name], request.group, one.queue),
                     is_awaited=one.queue in progress and progress[one.queue].is_reset_awaited,
                 )
                 for one in resets
@@ -178,48 +178,50 @@ class ClusterAdmin:
         reply = await self._reader.exchange(address, asked.request(), asked.what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
 
-    async def _progress(self, wish: ResetWish) -> dict[MessageQueue, int]:
-        """Return the offsets of the group: none, if its members have stored none yet. Raises :class:`WishRefused` when
+    async def _progress(self, request: ResetOffsetRequest) -> dict[MessageQueue, int]:
+        """Return the offsets of the group: none, if its members stored none yet. Raises :class:`OperationRefused` when
         there is no such topic or group.
         """
-        if not await self._reader.topic_queues(wish.topic):
-            raise WishRefused("no_topic", topic=wish.topic)
-        progress = await self._reader.group_progress(wish.group)
-        if all(one.queue.topic != wish.topic for one in progress):
+        if not await self._reader.topic_queues(request.topic):
+            raise OperationRefused("no_topic", topic=request.topic)
+        progress = await self._reader.group_progress(request.group)
+        if all(one.queue.topic != request.topic for one in progress):
             addresses = (await self._reader.broker_addresses()).values()
-            if not any([await self._has_members(address, wish.group) for address in addresses]):
-                raise WishRefused("no_group", group=wish.group, topic=wish.topic)
+            if not any([await self._has_members(address, request.group) for address in addresses]):
+                raise OperationRefused("no_group", group=request.group, topic=request.topic)
         return {one.queue: one.consumer_offset for one in progress}
 
     async def _has_members(self, address: str, group: str) -> bool:
         """Return whether members are online there.
 
-        Raises :class:`WishRefused` for members that would not learn of a reset.
+        Raises :class:`OperationRefused` for members that would not learn of a reset.
         """
         header = GetConsumerConnectionListRequestHeader(group)
         command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
-        reply = await self._reader.exchange(address, command, f"ask for the members of group {group}")
+        reply = await self._reader.exchange(address, command, f"list the members of group {group}")
         if reply.code != ResponseCode.SUCCESS:
             return False
         connection = loads_json_object(reply.body, "the list of members")
         if connection.get("consumeType") == ConsumeType.CONSUME_ACTIVELY:
-            raise WishRefused("pulls", group=group)
+            raise OperationRefused("pulls", group=group)
         return True
 
-    async def _planned(self, wish: ResetWish, broker: str, address: str, old: dict[MessageQueue, int]) -> list[Reset]:
+    async def _planned(
+        self, request: ResetOffsetRequest, broker: str, address: str, old: dict[MessageQueue, int]
+    ) -> list[Reset]:
         """Return the resets of one broker's queues."""
-        ends = [one for one in await self._reader.topic_queues(wish.topic) if one.queue.broker_name == broker]
-        if wish.place is not Place.OFFSET:
+        ends = [one for one in await self._reader.topic_queues(request.topic) if one.queue.broker_name == broker]
+        if request.place is not ResetTarget.OFFSET:
             return [
-                Reset(one.queue, old.get(one.queue), await self._offset_at(address, one.queue, _timestamp(wish)))
+                Reset(one.queue, old.get(one.queue), await self._offset_at(address, one.queue, _timestamp(request)))
                 for one in ends
             ]
         for one in ends:
-            if one.queue.queue_id == wish.queue_id:
-                if not one.min_offset <= wish.offset <= one.max_offset:
-                    raise WishRefused("offset", offset=wish.offset, min=one.min_offset, max=one.max_offset)
-                return [Reset(one.queue, old.get(one.queue), wish.offset)]
-        raise WishRefused("no_queue", topic=wish.topic, id=wish.queue_id, most=len(ends) - 1)
+            if one.queue.queue_id == request.queue_id:
+                if not one.min_offset <= request.offset <= one.max_offset:
+                    raise OperationRefused("offset", offset=request.offset, min=one.min_offset, max=one.max_offset)
+                return [Reset(one.queue, old.get(one.queue), request.offset)]
+        raise OperationRefused("no_queue", topic=request.topic, id=request.queue_id, most=len(ends) - 1)
 
     async def _stored_ms(self, address: str, queue: MessageQueue, offset: int) -> list[int]:
         """Return when the message of that offset was stored, if there is one.
@@ -253,6 +255,6 @@ def _looked_at(reset: Reset, stored: int | None, *, is_awaited: bool) -> Reset:
     return replace(reset, stored=stored, is_stored=is_there or reset.is_stored, is_awaited=is_awaited)
 
 
-def _timestamp(wish: ResetWish) -> int:
+def _timestamp(request: ResetOffsetRequest) -> int:
     """Return the timestamp for the request."""
-    return {Place.EARLIEST: EARLIEST_MS, Place.LATEST: LATEST}.get(wish.place, wish.time_ms)
+    return {ResetTarget.EARLIEST: EARLIEST_MS, ResetTarget.LATEST: LATEST}.get(request.place, request.time_ms)

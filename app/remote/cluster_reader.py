@@ -16,7 +16,7 @@ from engine.client.instance.mq_client_api import MQClientApi
 from engine.protocol.body import question
 from engine.protocol.body.bodies import ClusterInfo
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.body.question import Question
+from engine.protocol.body.question import AdminQuestion
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import GetConsumeStatsRequestHeader, GetTopicStatsInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -112,7 +112,7 @@ class ClusterReader:
         """Return the queues of ``topic`` on all brokers; none where a broker does not have the topic."""
         found = []
         header = GetTopicStatsInfoRequestHeader(topic=topic)
-        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"ask about topic {topic}"):
+        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"describe topic {topic}"):
             for queue, value in _object_keys(body, "offsetTable"):
                 found.append(QueueEnds(queue, get_integer(value, "minOffset"), get_integer(value, "maxOffset")))
         return sorted(found, key=lambda ends: ends.queue)
@@ -126,7 +126,7 @@ class ClusterReader:
         """Return the offsets of ``group`` on every queue of which a broker has its offset."""
         found = []
         header = GetConsumeStatsRequestHeader(consumer_group=group)
-        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
+        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}"):
             broadcasts = body.get("messageModel") == MessageModel.BROADCASTING
             for queue, value in _object_keys(body, "offsetTable"):
                 ends = get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset")
@@ -169,7 +169,7 @@ class ClusterReader:
             found += [message for message in messages if key in message.keys]
         return found
 
-    async def look_for(self, address: str, asked: Question[bytes], what: str | None = None) -> bytes:
+    async def look_for(self, address: str, asked: AdminQuestion[bytes], what: str | None = None) -> bytes:
         """Return stored messages that a broker may have; none for any answer but SUCCESS."""
         reply = await self._api.exchange(address, asked.request(), what or asked.what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else b""
@@ -180,7 +180,7 @@ class ClusterReader:
         """
         return await self._api.exchange(address, command, what)
 
-    async def _ask_name_server(self, asked: Question[_T]) -> _T:
+    async def _ask_name_server(self, asked: AdminQuestion[_T]) -> _T:
         """Return the answer of the first name server that answers: all know the same."""
         failures = []
         for address in self._api.name_server_addresses:

@@ -43,7 +43,7 @@ async def look_at_master(runtime: Runtime, address: str) -> MasterLook:
         reply = await client.call(address, RemotingCommand.request(RequestCode.GET_BROKER_CONFIG), TIMEOUT_MS)
         if reply.code != ResponseCode.SUCCESS:
             raise MasterUnknown(
-                f"{address} does not tell its settings: code {reply.code}: {reply.remark}; see --slave-of"
+                f"{address} does not report its settings: code {reply.code}: {reply.remark}; see --slave-of"
             )
         found = _read(parse_properties(reply.body), address)
     except RemotingError as error:
@@ -66,7 +66,7 @@ def _read(settings: dict[str, str], address: str) -> MasterLook:
             int(settings["mappedFileSizeCommitLog"]),
         )
     except (KeyError, ValueError) as error:
-        raise MasterUnknown(f"{address} is no broker that can be followed: {error!r} in its settings") from error
+        raise MasterUnknown(f"{address} is not a broker that can be followed: {error!r} in its settings") from error
 
 
 def _remembered(runtime: Runtime, address: str, why: str) -> MasterLook:

@@ -9,7 +9,7 @@ from app.remote.cluster_reader import ClusterReader
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.body.question import Question
+from engine.protocol.body.question import AdminQuestion
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import PullMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -39,7 +39,7 @@ class RemoteBroker:
         return sorted(found, key=lambda message: message.commit_log_offset)
 
     async def message_at(self, commit_log_offset: int) -> MessageExt | None:
-        """Return the message that begins there, or None."""
+        """Return the message that begins at this commit-log offset, or None."""
         stored = await self._reader.look_for(self.address, question.message_at(commit_log_offset))
         return decode_stored_message(stored) if stored else None
 
@@ -72,9 +72,9 @@ class RemoteBroker:
     async def end_offset(self, topic: str, queue_id: int) -> int:
         """Return the offset of the next message to come; 0 where the broker has no such topic."""
         asked = question.max_offset(MessageQueue(topic, "", queue_id))
-        return await self.offset(asked, f"ask for the end of {topic}") or 0
+        return await self.offset(asked, f"find the end of {topic}") or 0
 
-    async def offset(self, asked: Question[int], what: str) -> int | None:
+    async def offset(self, asked: AdminQuestion[int], what: str) -> int | None:
         """Return an offset; None for any answer but SUCCESS: the broker has no such topic or group."""
         reply = await self.exchange(asked.request(), what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None

@@ -72,13 +72,13 @@ class RemoteDeadLetters:
         return resent_as(dead, await self._copies(group, dead))
 
     async def check(self, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
-        """Raise when it may not be resent."""
+        """Raise an error when the dead letter may not be resent."""
         check_has_topic(dead, to)
         if not anyway:
             check_not_resent(dead, await self._copies(group, dead))
 
     async def resend(self, group: str, dead: MessageExt, to: ResendTo) -> Resent:
-        """Send it again, whether or not that was done before."""
+        """Send the dead letter again, whether or not that was done before."""
         queue_id = await self._first_queue(dead) if to is ResendTo.TOPIC else -1
         request = resend_request(dead, group, to, time.time_ns() // 1_000_000, queue_id)
         return resent_at(dead, request, await self._broker.exchange(request, "resend a dead letter"))

@@ -16,10 +16,10 @@ from engine.broker.transactions.half_message import HALF_QUEUE_ID, decided_offse
 from engine.broker.transactions.half_message_administrator import request_for
 from engine.broker.transactions.half_message_lookup import (
     COPIES_MAX,
-    Deed,
+    HalfMessageAction,
     HalfMessageLookup,
+    HalfMessageRefusal,
     HalfMessageRefused,
-    Refusal,
 )
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body.message_queue import MessageQueue
@@ -58,7 +58,7 @@ class _Fetched:
     messages: dict[tuple[str, str], list[MessageExt]] = field(default_factory=dict)
     ops: list[tuple[int, MessageExt]] = field(default_factory=list)
     #: Why older op messages are not known.
-    unknown_ops: Refusal | None = None
+    unknown_ops: HalfMessageRefusal | None = None
 
     def called(self, topic: str, name: str) -> list[MessageExt]:
         return self.messages.get((topic, name), [])
@@ -100,7 +100,7 @@ class RemoteHalfMessages:
         end = await self._end(TRANSACTION_CHECK_MAX_TIME_TOPIC)
         return await self._read(TRANSACTION_CHECK_MAX_TIME_TOPIC, max(0, end - limit), end)
 
-    # ------------------------------------------------------------------------------ deeds
+    # ---------------------------------------------------------------------------- actions
 
     async def lookup(self, name: str) -> HalfMessageLookup:
         """Fetch what a lookup of the message with that unique id, key or offset message id needs."""
@@ -121,13 +121,15 @@ class RemoteHalfMessages:
             fetched.ops, fetched.unknown_ops = await self._ops_since(oldest)
         return HalfMessageLookup(fetched)
 
-    async def act(self, deed: Deed, message: MessageExt) -> None:
+    async def act(self, action: HalfMessageAction, message: MessageExt) -> None:
         """Carry out an action. Raises :class:`HalfMessageRefused` when the broker refuses."""
-        reply = await self._broker.exchange(request_for(deed, message), f"{deed} a half message")
+        reply = await self._broker.exchange(request_for(action, message), f"{action} a half message")
         if reply.code != ResponseCode.SUCCESS:
-            raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+            raise HalfMessageRefused(HalfMessageRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
 
-    async def _ops_since(self, commit_log_offset: int) -> tuple[list[tuple[int, MessageExt]], Refusal | None]:
+    async def _ops_since(
+        self, commit_log_offset: int
+    ) -> tuple[list[tuple[int, MessageExt]], HalfMessageRefusal | None]:
         """Return op messages, newest first, back to one before ``commit_log_offset``; and why not that far."""
         found: list[tuple[int, MessageExt]] = []
         position = await self._end(TRANSACTION_OP_HALF_TOPIC)
@@ -135,12 +137,12 @@ class RemoteHalfMessages:
             first = max(0, position - _PER_PULL)
             ops = await self._ops(first, position)
             if ops is None:
-                return found, Refusal.OPS_UNREADABLE
+                return found, HalfMessageRefusal.OPS_UNREADABLE
             found += [(op.queue_offset, op) for op in reversed(ops)]
             if not ops or ops[0].commit_log_offset < commit_log_offset:
                 break
             if len(found) >= OPS_FETCHED_MAX:
-                return found, Refusal.TOO_FAR_BACK
+                return found, HalfMessageRefusal.TOO_FAR_BACK
             position = first
         return found, None
 
@@ -162,4 +164,4 @@ class RemoteHalfMessages:
     async def _progress(self, topic: str) -> int:
         """Return the position of the check service; 0 before its first round."""
         asked = group_offset(TRANSACTION_CHECK_GROUP, MessageQueue(topic, "", HALF_QUEUE_ID))
-        return await self._broker.offset(asked, "ask where the checks stand") or 0
+        return await self._broker.offset(asked, "report the progress of the checks") or 0

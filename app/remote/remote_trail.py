@@ -46,7 +46,7 @@ async def remote_trail(reader: ClusterReader, message: MessageExt) -> JsonObject
             if place in committed:
                 continue
             queue = MessageQueue(copy.topic, copy.broker_name or "", copy.queue_id)
-            offset = await broker.offset(group_offset(group, queue), "ask how far a group has come")
+            offset = await broker.offset(group_offset(group, queue), "report the progress of a group")
             if offset is not None:
                 committed[place] = offset
     return trail_of(copies, TrailFacts(committed, await _delay_levels(brokers)))
@@ -92,7 +92,7 @@ async def _groups(broker: RemoteBroker, copy: MessageExt) -> list[str]:
     if group is not None:
         return [group]
     header = QueryTopicConsumeByWhoRequestHeader(copy.topic)
-    reply = await broker.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header, f"ask who reads {copy.topic}")
+    reply = await broker.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header, f"list the groups that read {copy.topic}")
     if reply.code != ResponseCode.SUCCESS:
         return []
     groups = loads_json_object(reply.body, "group list").get("groupList")
@@ -102,7 +102,7 @@ async def _groups(broker: RemoteBroker, copy: MessageExt) -> list[str]:
 async def _delay_levels(brokers: dict[str, RemoteBroker]) -> tuple[int, ...]:
     """Return the delay levels of the first broker; RocketMQ's default where that cannot be read."""
     for broker in brokers.values():
-        reply = await broker.ask(RequestCode.GET_BROKER_CONFIG, None, "ask for the delay levels")
+        reply = await broker.ask(RequestCode.GET_BROKER_CONFIG, None, "report the delay levels")
         lines = reply.body.decode("utf-8", "replace").splitlines() if reply.code == ResponseCode.SUCCESS else []
         for line in lines:
             name, _, value = line.partition("=")

@@ -19,7 +19,7 @@ def port(value: str | int) -> int:
     """Parse a TCP port; 0 means any free one. Raises click.BadParameter."""
     text = str(value).strip()
     if not text.isascii() or not text.isdigit() or len(text) > len(str(PORT_MAX)) or int(text) > PORT_MAX:
-        raise click.BadParameter(f"{text!r} is not a port; allowed are 1 to {PORT_MAX}, and 0 for any free one")
+        raise click.BadParameter(f"{text!r} is not a port; allowed: 1 to {PORT_MAX}, and 0 for any free one")
     return int(text)
 
 
@@ -27,7 +27,7 @@ def address(value: str) -> str:
     """Parse the address of another name server or broker. Raises click.BadParameter."""
     host, _, port_text = value.rpartition(":")
     if not host or not port_text.isascii() or not port_text.isdigit() or not 0 < int(port_text) <= PORT_MAX:
-        raise click.BadParameter(f"{value!r} is no HOST:PORT, such as 127.0.0.1:9876")
+        raise click.BadParameter(f"{value!r} is not HOST:PORT, such as 127.0.0.1:9876")
     return value
 
 
@@ -51,7 +51,7 @@ def pem_file(value: str | Path) -> Path:
     """Parse an existing file, and return its absolute path. Raises click.BadParameter."""
     path = Path(str(value)).absolute()
     if not path.is_file():
-        raise click.BadParameter(f"{path} is no file; give a PEM file")
+        raise click.BadParameter(f"{path} is not a file; give a PEM file")
     return path
 
 
@@ -64,6 +64,6 @@ def name(text: str) -> str:
         validate_topic(text)
     except ProtocolError:
         raise click.BadParameter(
-            f"{text!r} is not allowed; allowed are letters, digits and % | - _, at most {TOPIC_MAX_LENGTH} of them"
+            f"{text!r} is not allowed; allowed: letters, digits and % | - _, at most {TOPIC_MAX_LENGTH} of them"
         ) from None
     return text

@@ -13,7 +13,7 @@ from flask import Blueprint, Flask, Response, g, render_template, request
 
 from app.foundation.page_folders import PageFolders
 from app.foundation.translator import in_all_languages, translate
-from app.lab.session.audience import Transport
+from app.lab.session.audience import AudienceTransport
 from app.lab.session.host import LabHost
 from app.lab_application import LabApplication, LabSettings, add_lab_application
 from app.web.api import json_answer
@@ -42,7 +42,7 @@ class SiteApplication:
 
 
 def create_site_application(
-    transport: Transport, folders: PageFolders | None = None, clock: Callable[[], float] = time.monotonic
+    transport: AudienceTransport, folders: PageFolders | None = None, clock: Callable[[], float] = time.monotonic
 ) -> SiteApplication:
     """Build the application; ``transport`` carries the lab's messages to the page."""
     folders = folders or PageFolders.find()

@@ -37,7 +37,7 @@ def files_of(path: Path) -> list[Path]:
     """
     found = sorted(one for one in path.iterdir() if _is_known(one)) if path.is_dir() else [path]
     if not found or not all(map(_is_known, found)):
-        raise ValueError(f"{path} holds no log of Kafka: 20 digits and {', '.join(SUFFIXES)} are allowed as names")
+        raise ValueError(f"{path} holds no Kafka log, whose files are named by 20 digits and {', '.join(SUFFIXES)}")
     return found
 
 
@@ -86,7 +86,7 @@ def _log_lines(path: Path, next_offset: int) -> Iterator[DumpLine]:
             end, next_offset = position + header.size_bytes, header.next_offset
         rest = os.fstat(file.fileno()).st_size - end
     if rest:
-        yield DumpLine(f"byte {end}: {rest} bytes", "they are no whole batch")
+        yield DumpLine(f"byte {end}: {rest} bytes", "they are not a whole batch")
 
 
 def _index_lines(path: Path, base_offset: int, entry: Struct, *, is_time: bool) -> Iterator[DumpLine]:
@@ -101,7 +101,7 @@ def _index_lines(path: Path, base_offset: int, entry: Struct, *, is_time: bool) 
             while batch is not None and batch.header.last_offset < base_offset + relative_offset:
                 batch = next(batches, None)
             text = f"entry {slot}: offset {base_offset + relative_offset}, {'time' if is_time else 'byte'} {value}"
-            fault = "it does not come behind the one before it" if relative_offset <= last else None
+            fault = "it does not come after the one before it" if relative_offset <= last else None
             fault = fault or _entry_fault(batch, base_offset + relative_offset, value, is_time=is_time)
             if fault and not any(data):
                 data += index.read()

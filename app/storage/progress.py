@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Step(NamedTuple):
+class ProgressStep(NamedTuple):
     """The progress before step number ``number`` of ``total``, from 0; ``doing`` is a text for display."""
 
     number: int
@@ -15,8 +15,8 @@ class Step(NamedTuple):
 
 
 #: Called with each step; an exception that it raises ends the work.
-Progress = Callable[[Step], None]
+ProgressCallback = Callable[[ProgressStep], None]
 
 
 class Cancelled(Exception):
-    """Raised by a ``Progress`` to end the work."""
+    """Raised by a ``ProgressCallback`` to end the work."""

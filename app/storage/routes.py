@@ -7,7 +7,7 @@
     GET /api/storage/scenarios  the lab's scenarios about storage, as its list shows them
     GET /api/storage/find     ``by`` (offset, key, time), ``topic``, ``queue`` and ``value``: finds a message in both
 
-Every request names its traffic by the fields of :class:`app.storage.laboratory.traffic.Traffic`; the same traffic has
+Each request names its traffic by the fields of :class:`~app.storage.laboratory.traffic.LaboratoryTraffic`; the same has
 the same files at any time, so that links into them stay valid. Errors are ``{"error", "text": {"en", "zh"}}``.
 """
 
@@ -21,16 +21,16 @@ from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.storage.laboratory import kafka_side, rocketmq_side
 from app.storage.laboratory.laboratory import BuiltStores, Laboratory, LaboratoryBusy
-from app.storage.laboratory.search import Question, search
+from app.storage.laboratory.search import SearchQuestion, search
 from app.storage.laboratory.store_files import StoreFile, UnknownFile
 from app.storage.laboratory.store_side import StoreSide
-from app.storage.laboratory.traffic import BOUNDS, CODECS, FIRST_MS, STEP_MS, Traffic, read_traffic
+from app.storage.laboratory.traffic import BOUNDS, CODECS, FIRST_MS, STEP_MS, LaboratoryTraffic, read_traffic
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, short_text, shown, whole_number
 from engine.runtime.port import DiskFault
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 
-_TRAFFIC = tuple(Traffic().as_json())
+_TRAFFIC = tuple(LaboratoryTraffic().as_json())
 _PLACE = ("store", "path", "at")
 _QUESTION = ("by", "topic", "queue", "value")
 _WAYS = ("offset", "key", "time")
@@ -141,7 +141,7 @@ def _position() -> int:
     return whole_number("at", request.args.get("at", "0"), 0, _POSITION_MAX)
 
 
-def _question(traffic: Traffic) -> Question:
+def _question(traffic: LaboratoryTraffic) -> SearchQuestion:
     by, topic = request.args.get("by", ""), request.args.get("topic", "")
     if by not in _WAYS:
         raise BadParameter("by", f"{shown(by)} is not known", ", ".join(_WAYS))
@@ -151,8 +151,8 @@ def _question(traffic: Traffic) -> Question:
     queue_id = whole_number("queue", request.args.get("queue", "0"), 0, traffic.queues - 1)
     text = request.args.get("value", "")
     if by == "key":
-        return Question(by, topic, queue_id, short_text("value", text, _KEY_MAX))
+        return SearchQuestion(by, topic, queue_id, short_text("value", text, _KEY_MAX))
     if by == "offset":
-        return Question(by, topic, queue_id, whole_number("value", text, 0, traffic.messages))
+        return SearchQuestion(by, topic, queue_id, whole_number("value", text, 0, traffic.messages))
     # As the form sends it: milliseconds since the first message.
-    return Question(by, topic, queue_id, FIRST_MS + whole_number("value", text, 0, traffic.messages * STEP_MS))
+    return SearchQuestion(by, topic, queue_id, FIRST_MS + whole_number("value", text, 0, traffic.messages * STEP_MS))

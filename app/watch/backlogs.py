@@ -27,7 +27,7 @@ STILL_SHARE = 0.02
 ALL = ""
 
 
-class Kind(StrEnum):
+class BacklogTrend(StrEnum):
     """The kind of a trend. ``UNREAD`` grows and ``STANDING`` does not, and nothing of either is read."""
 
     UNKNOWN = "unknown"
@@ -47,7 +47,7 @@ class Trend:
     :ivar left_ms: for ``GONE``, the time until nothing is left.
     """
 
-    kind: Kind
+    kind: BacklogTrend
     per_s: float = 0.0
     left_ms: int = 0
 
@@ -86,13 +86,13 @@ class Backlogs:
         """Return group -> topic (:data:`ALL` for all) -> ``kind`` and, for ``gone``, ``left_ms``, for backlogs that are
         not empty.
         """
-        told: JsonObject = {}
+        reported: JsonObject = {}
         for (group, topic), looks in self._looks.items():
             if looks[-1].lag > 0:
                 trend = _trend(looks)
-                left = {"left_ms": _coarse(trend.left_ms)} if trend.kind is Kind.GONE else {}
-                told.setdefault(group, {})[topic] = {"kind": str(trend.kind), **left}
-        return told
+                left = {"left_ms": _coarse(trend.left_ms)} if trend.kind is BacklogTrend.GONE else {}
+                reported.setdefault(group, {})[topic] = {"kind": str(trend.kind), **left}
+        return reported
 
 
 def _sums(group: GroupFacts) -> Mapping[str, tuple[int, int]]:
@@ -121,19 +121,19 @@ def _add(looks: deque[_Look], look: _Look) -> None:
 
 def _trend(looks: deque[_Look] | None) -> Trend:
     if looks is None or len(looks) < 3 or looks[-1].at_ms - looks[0].at_ms < LEAST_MS:
-        return Trend(Kind.UNKNOWN)
+        return Trend(BacklogTrend.UNKNOWN)
     first, last = looks[0], looks[-1]
     passed_ms, read = last.at_ms - first.at_ms, last.read - first.read
     if 0 < last.lag * passed_ms <= read * ON_ITS_WAY_MS:
-        return Trend(Kind.KEEPS_UP)
+        return Trend(BacklogTrend.KEEPS_UP)
     per_s = _growth(list(_parts(looks)))
     if abs(per_s) * 60 < max(1.0, STILL_SHARE * last.lag):
         per_s = 0.0
     if per_s > 0:
-        return Trend(Kind.GROWING if read else Kind.UNREAD, per_s)
+        return Trend(BacklogTrend.GROWING if read else BacklogTrend.UNREAD, per_s)
     if per_s < 0:
-        return Trend(Kind.GONE, per_s, round(1_000 * last.lag / -per_s))
-    return Trend(Kind.STEADY if read else Kind.STANDING)
+        return Trend(BacklogTrend.GONE, per_s, round(1_000 * last.lag / -per_s))
+    return Trend(BacklogTrend.STEADY if read else BacklogTrend.STANDING)
 
 
 def _parts(looks: deque[_Look]) -> Iterator[list[_Look]]:

@@ -17,7 +17,7 @@ class QueueOf(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class GroupProgress:
     """The progress of a group in a queue, and whether a consumer pulls it."""
 
     committed: int
@@ -31,7 +31,7 @@ class GroupFacts:
 
     lag: int
     members: int
-    queues: Mapping[QueueOf, Progress]
+    queues: Mapping[QueueOf, GroupProgress]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def facts_of(state: JsonObject) -> Facts:
         put_failures=state.get("put_failures", 0),
         put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
         unsent=state.get("unsent", {}),
-        idempotence={group: told["counters"] for group, told in state.get("idempotence", {}).items()},
+        idempotence={group: reported["counters"] for group, reported in state.get("idempotence", {}).items()},
         missing_numbers={name: topic["missing"] for name, topic in numbers.items()},
         unknown_numbers={name: topic["unknown"] for name, topic in numbers.items()},
         disk_used=state.get("disk_used", 0.0),
@@ -106,7 +106,7 @@ def facts_of(state: JsonObject) -> Facts:
 
 
 def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
-    queues: dict[str, dict[QueueOf, Progress]] = {}
+    queues: dict[str, dict[QueueOf, GroupProgress]] = {}
     for topic, view in topics.items():
         for queue_id, queue in view["queues"].items():
             for group, committed in queue["committed"].items():
@@ -114,7 +114,7 @@ def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
                 if subscriptions and topic not in subscriptions:
                     continue  # an offset from before it read other topics
                 owners = groups.get(group, {}).get("assignment", {}).get(topic, {})
-                progress = Progress(committed, max(0, queue["max"] - committed), queue_id in owners)
+                progress = GroupProgress(committed, max(0, queue["max"] - committed), queue_id in owners)
                 queues.setdefault(group, {})[QueueOf(topic, int(queue_id))] = progress
     return {
         name: GroupFacts(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.watch.backlogs import Kind
+from app.watch.backlogs import BacklogTrend
 from app.watch.facts import Facts, GroupFacts, QueueOf
 from app.watch.memory import Memory
 from app.watch.words import Words, amount, listed, megabytes, milliseconds, percent, span
@@ -24,12 +24,12 @@ ABANDONED_MS = 86_400_000
 
 #: The texts of the lag's trends.
 _FORMS = {
-    Kind.UNKNOWN: "new",
-    Kind.STEADY: "still",
-    Kind.STANDING: "still",
-    Kind.GROWING: "growing",
-    Kind.UNREAD: "growing",
-    Kind.GONE: "shrinking",
+    BacklogTrend.UNKNOWN: "new",
+    BacklogTrend.STEADY: "still",
+    BacklogTrend.STANDING: "still",
+    BacklogTrend.GROWING: "growing",
+    BacklogTrend.UNREAD: "growing",
+    BacklogTrend.GONE: "shrinking",
 }
 
 
@@ -59,7 +59,7 @@ class Measured:
 class Rule:
     """One rule. ``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``.
 
-    ``is_told_early``: below its threshold it is not a fault yet, but the good news mentions it.
+    ``is_reported_early``: below its threshold it is not a fault yet, but the good news mentions it.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Rule:
     unit: str
     measure: Callable[[Facts, Memory], Iterable[Measured]]
     level: Level = Level.WARNING
-    is_told_early: bool = False
+    is_reported_early: bool = False
 
 
 def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -79,7 +79,7 @@ def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
             continue  # the rule about unread queues reports it
         words: dict[str, Words] = {"group": name, "lag": amount(group.lag)}
         trend = memory.backlogs.trend(name)
-        if trend.kind is Kind.KEEPS_UP:
+        if trend.kind is BacklogTrend.KEEPS_UP:
             continue
         form = _FORMS[trend.kind]
         if form == "growing":
@@ -227,14 +227,14 @@ RULES: tuple[Rule, ...] = (
     Rule("disk_full", "log", 90, 1, 100, "percent", _disk),
     Rule("queue_unowned", "groups", 30, 0, _DAY_S, "seconds", _unowned),
     Rule("queue_stuck", "groups", 60, 0, _DAY_S, "seconds", _stuck),
-    Rule("group_offline", "groups", 30, 0, _DAY_S, "seconds", _offline, is_told_early=True),
+    Rule("group_offline", "groups", 30, 0, _DAY_S, "seconds", _offline, is_reported_early=True),
     Rule("group_behind", "groups", 1_000, 1, 1_000_000_000, "messages", _behind),
     Rule("half_undecided", "transactions", 30, 0, 7 * _DAY_S, "seconds", _undecided),
     Rule("half_given_up", "transactions", 1, 1, 1_000_000, "messages", _given_up),
     Rule("dead_letters", "dead-letters", 1, 1, 1_000_000, "messages", _dead),
-    Rule("finished_late", "insides", 1, 1, 1_000_000, "messages", _idempotence("late_finishes")),
-    Rule("duplicate_differs", "insides", 1, 1, 1_000_000, "messages", _idempotence("different_bodies")),
-    Rule("records_unreachable", "insides", 1, 1, 1_000_000, "messages", _idempotence("store_errors")),
+    Rule("finished_late", "internals", 1, 1, 1_000_000, "messages", _idempotence("late_finishes")),
+    Rule("duplicate_differs", "internals", 1, 1, 1_000_000, "messages", _idempotence("different_bodies")),
+    Rule("records_unreachable", "internals", 1, 1, 1_000_000, "messages", _idempotence("store_errors")),
     Rule("store_slow", "plots", 100, 1, 60_000, "milliseconds", _slow),
     Rule("client_unread", "stage", 8, 1, 10_000, "megabytes", _unread),
 )

@@ -73,7 +73,7 @@ class Thresholds:
         except FileNotFoundError:
             return
         except (OSError, ValueError, AssertionError) as error:
-            log.warning("the thresholds in %s cannot be read, the defaults hold: %s", file, error)
+            log.warning("the thresholds in %s cannot be read, the defaults apply: %s", file, error)
             self._is_unreadable = True
             return
         for name, value in found.items():
@@ -93,5 +93,5 @@ def checked(name: str, value: JsonValue) -> int | None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or not rule.least <= value <= rule.most:
         text = in_all_languages("verdict.threshold_refused", rule=name, least=rule.least, most=rule.most)
-        raise ThresholdRefused(name, f"{str(value)[:60]!r} is none", text)
+        raise ThresholdRefused(name, f"{str(value)[:60]!r} is not valid", text)
     return value

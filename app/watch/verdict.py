@@ -55,7 +55,7 @@ class Clause:
         return in_all_languages(key, n=Number(self.measured.n), **self.measured.words)
 
 
-class Verdict:
+class ClusterVerdict:
     """The verdict on the latest sample, given the earlier ones."""
 
     def __init__(self, thresholds: Thresholds) -> None:
@@ -81,7 +81,7 @@ class Verdict:
                 clause = Clause(rule, measured, before.since_ms if before else facts.now_ms)
                 if measured.value >= threshold * (CLEAR_SHARE if before else 1):
                     said[key] = clause
-                elif rule.is_told_early:
+                elif rule.is_reported_early:
                     self._early.append(clause)
         self.memory.end()
         self._said, self._facts = said, facts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.foundation.json_types import JsonObject, JsonValue
 from app.watch.facts import facts_of
 from app.watch.history import History
-from app.watch.verdict import Verdict, rules_as_json
+from app.watch.verdict import ClusterVerdict, rules_as_json
 
 if TYPE_CHECKING:
     from app.watch.thresholds import Thresholds
@@ -23,7 +23,7 @@ class Watcher:
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.history = History()
-        self.verdict = Verdict(thresholds)
+        self.verdict = ClusterVerdict(thresholds)
 
     def look(self, state: JsonObject, seconds: Iterable[Mapping[str, int]]) -> None:
         """Take a sample. ``seconds``: the last full ones; those that are in the history already are left out."""
@@ -41,7 +41,7 @@ class Watcher:
         """Change thresholds. Raises :class:`~app.watch.thresholds.ThresholdRefused`, ``OSError``."""
         self.verdict.thresholds.change(wanted)
 
-    def told(self) -> JsonObject:
+    def reported(self) -> JsonObject:
         """Return the parts of the live state that come from here: ``verdict``, and ``backlogs`` (their trends)."""
         return {"verdict": self.verdict.as_json(), "backlogs": self.verdict.memory.backlogs.as_json()}
 
@@ -53,8 +53,8 @@ class Watcher:
     def backlogs(self, seconds: Iterable[int]) -> list[JsonValue]:
         """Return the sum of all groups' lags in each of these seconds; None where there was no sample."""
         wanted = list(seconds)
-        told = self.history.between(wanted[0], wanted[-1], ("backlog",)) if wanted else {"seconds": []}
-        if not told["seconds"]:
+        reported = self.history.between(wanted[0], wanted[-1], ("backlog",)) if wanted else {"seconds": []}
+        if not reported["seconds"]:
             return [None] * len(wanted)
-        known = dict(zip(told["seconds"], told["measures"]["backlog"]["max"], strict=True))
+        known = dict(zip(reported["seconds"], reported["measures"]["backlog"]["max"], strict=True))
         return [known.get(second) for second in wanted]

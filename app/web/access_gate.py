@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, quote, urlencode
 
 from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from engine.acl.guess_limit import GuessLimit
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class AccessGate:
     def __init__(
         self,
         inner: WSGIApplication,
-        rules: AccessRules,
+        rules: PageAccessRules,
         has_room: Callable[[int], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -9,7 +9,7 @@ from app.web.embedding_origins import LOOPBACK_ORIGINS
 
 
 @dataclass(frozen=True, slots=True)
-class AccessRules:
+class PageAccessRules:
     """The requirements of the gate.
 
     ``listen_host`` is the address the page server listens on; ``token`` None means that none is needed (allowed on

@@ -145,7 +145,7 @@ def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
         _, offset = decode_offset_message_id(text)
     except (ProtocolError, ValueError) as error:
         raise BadParameter(
-            "offset_message_id", f"{shown(text)} is none: {error}", "32 hexadecimal digits (56 for IPv6)"
+            "offset_message_id", f"{shown(text)} is not valid: {error}", "32 hexadecimal digits (56 for IPv6)"
         ) from None
     raw = source.record_at(offset) if offset >= 0 else None
     if raw is None:

@@ -27,20 +27,20 @@ class BadParameter(ValueError):
 
     def as_json(self) -> JsonObject:
         """Return the body of the 400 answer."""
-        told: JsonObject = {
+        reported: JsonObject = {
             "error": str(self),
             "parameter": self.name,
             "problem": self.problem,
             "allowed": self.allowed,
         }
-        return told if self.text is None else {**told, "text": dict(self.text)}
+        return reported if self.text is None else {**reported, "text": dict(self.text)}
 
 
 def whole_number(name: str, text: str, minimum: int, maximum: int = _INT64_MAX) -> int:
     """Return ``text`` as an integer. Raises :class:`BadParameter`."""
-    allowed = f"a whole number from {minimum} to {maximum}"
+    allowed = f"an integer from {minimum} to {maximum}"
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        raise BadParameter(name, f"{shown(text)} is no whole number", allowed)
+        raise BadParameter(name, f"{shown(text)} is not an integer", allowed)
     value = int(text)
     if not minimum <= value <= maximum:
         raise BadParameter(name, f"{value} is out of range", allowed)
@@ -60,13 +60,13 @@ def read_json_object(known: tuple[str, ...], example: str) -> JsonObject:
     :param example: an allowed body, which the error shows.
     """
     if request.mimetype != "application/json":
-        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
+        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not supported", "application/json")
     try:
         body = json_library.loads(request.get_data(cache=False))
     except ValueError as error:
-        raise BadParameter("body", f"it is no JSON: {error}", example) from None
+        raise BadParameter("body", f"it is not JSON: {error}", example) from None
     if not isinstance(body, dict):
-        raise BadParameter("body", "it is no object", example)
+        raise BadParameter("body", "it is not an object", example)
     only_known(body, known)
     return body
 

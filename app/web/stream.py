@@ -145,11 +145,11 @@ class LiveStream:
                 {"sequence": self._sequence, "state": state, "history": self._source.history()},
             )
 
-    def _tell_absence(self, absence: MemberWithoutBroker) -> None:
+    def _report_absence(self, absence: MemberWithoutBroker) -> None:
         with self._lock:
             viewers = list(self._viewers)
         if viewers:
-            self._transport.send(viewers, "absent", absence.told)
+            self._transport.send(viewers, "absent", absence.reported)
 
     @property
     def viewer_count(self) -> int:
@@ -182,7 +182,7 @@ class LiveStream:
                 self.publish_once()
                 rest = max(INTERVAL_S, REST_FACTOR * (self._clock() - started))
             except MemberWithoutBroker as absence:
-                self._tell_absence(absence)
+                self._report_absence(absence)
                 rest = 1.0
             except EngineUnavailable as error:
                 log.warning("no state for the page: %s", error)

@@ -42,12 +42,12 @@ class AccessRules:
 def read_rules(data: bytes) -> AccessRules:
     """Read the rules in a YAML file. Raises :class:`BadAccessConfig` that names the invalid entry."""
     if len(data) > FILE_MAX_BYTES:
-        raise BadAccessConfig(f"it has {len(data)} bytes; allowed are {FILE_MAX_BYTES}")
+        raise BadAccessConfig(f"it has {len(data)} bytes; allowed: {FILE_MAX_BYTES}")
     try:
         # Not yaml.safe_load: the base loader is safe too, and leaves every value as text.
         content = yaml.load(data.decode("utf-8"), Loader=yaml.BaseLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise BadAccessConfig(f"it is no YAML: {' '.join(str(error).split())[:200]}") from None
+        raise BadAccessConfig(f"it is not YAML: {' '.join(str(error).split())[:200]}") from None
     if content is None or content == "":
         content = {}
     if not isinstance(content, dict):
@@ -60,21 +60,21 @@ def parse_rules(content: Mapping[str, Any]) -> AccessRules:
     for name in content:
         if name not in (WHITE_ADDRESSES, ACCOUNTS, DATA_VERSION):
             allowed = ", ".join((WHITE_ADDRESSES, ACCOUNTS, DATA_VERSION))
-            raise BadAccessConfig(f"there is an entry {str(name)[:40]!r}; allowed: {allowed}")
+            raise BadAccessConfig(f"there is an unknown entry {str(name)[:40]!r}; allowed: {allowed}")
     accounts: dict[str, PlainAccessAccount] = {}
     entries = _list(content, ACCOUNTS)
     if len(entries) > ACCOUNTS_MAX:
-        raise BadAccessConfig(f"there are {len(entries)} accounts; allowed are {ACCOUNTS_MAX}")
+        raise BadAccessConfig(f"there are {len(entries)} accounts; allowed: {ACCOUNTS_MAX}")
     for number, entry in enumerate(entries):
         account = build_account(entry, f"{ACCOUNTS}[{number}]")
         if account.access_key in accounts:
-            raise BadAccessConfig(f"{ACCOUNTS}[{number}]: accessKey {account.access_key} is there already")
+            raise BadAccessConfig(f"{ACCOUNTS}[{number}]: accessKey {account.access_key} already exists")
         accounts[account.access_key] = account
     addresses = _list(content, WHITE_ADDRESSES)
     if not all(isinstance(address, str) for address in addresses):
         raise BadAccessConfig(f"{WHITE_ADDRESSES} must be a list of addresses")
     if len(addresses) > WHITE_ADDRESSES_MAX:
-        raise BadAccessConfig(f"there are {len(addresses)} {WHITE_ADDRESSES}; allowed are {WHITE_ADDRESSES_MAX}")
+        raise BadAccessConfig(f"there are {len(addresses)} {WHITE_ADDRESSES}; allowed: {WHITE_ADDRESSES_MAX}")
     return AccessRules(tuple(map(parse_remote_address, addresses)), accounts, _version(content), content)
 
 

@@ -110,7 +110,7 @@ def _texts(fields: Mapping[str, object], name: str, where: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise BadAccessConfig(f"{where}.{name} must be a list of entries such as orders=PUB|SUB")
     if len(value) > PERMISSIONS_MAX:
-        raise BadAccessConfig(f"{where}.{name} has {len(value)} entries; allowed are {PERMISSIONS_MAX}")
+        raise BadAccessConfig(f"{where}.{name} has {len(value)} entries; allowed: {PERMISSIONS_MAX}")
     for number, entry in enumerate(value):
         _check_length(entry, f"{where}.{name}[{number}]")
     return value
@@ -118,4 +118,4 @@ def _texts(fields: Mapping[str, object], name: str, where: str) -> list[str]:
 
 def _check_length(text: str, where: str) -> None:
     if len(text) > TEXT_MAX_LENGTH:
-        raise BadAccessConfig(f"{where} has {len(text)} characters; allowed are {TEXT_MAX_LENGTH}")
+        raise BadAccessConfig(f"{where} has {len(text)} characters; allowed: {TEXT_MAX_LENGTH}")

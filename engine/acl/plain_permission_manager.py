@@ -124,9 +124,9 @@ class PlainPermissionManager:
         """
         self.reload()
         if self.problem is not None:
-            raise BadAccessConfig(f"{self.path} must be put right first: {self.problem}")
+            raise BadAccessConfig(f"{self.path} must be corrected first: {self.problem}")
 
-    # ------------------------------------------------------------------------------ judging
+    # ------------------------------------------------------------------------------ checks
 
     def validate(self, remote_ip: str, request: RemotingCommand) -> None:
         """Raise :class:`AccessDenied` unless ``request`` from ``remote_ip`` may be processed.

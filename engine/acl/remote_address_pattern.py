@@ -80,7 +80,7 @@ def _parse_ranges(single: str, whole: str) -> _Ranges:
             raise ValueError
     except ValueError:
         raise BadAccessConfig(
-            f"{whole[:80]!r} is no white address; allowed are an IP address, several joined by commas, "
+            f"{whole[:80]!r} is not a white address; allowed: an IP address, several joined by commas, "
             "192.168.1.{1,2}, 192.168.*.*, 192.168.1-10.*, and *"
         ) from None
     return ranges

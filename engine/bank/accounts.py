@@ -121,7 +121,7 @@ class Accounts:
         if not changed.rowcount:
             raise NoSuchAccount(f"there is no account {account!r}")
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def balance(self, account: str) -> int | None:
         """Return the balance in the open transaction; None if there is no such account."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from engine.bank.accounts import Accounts
-from engine.bank.bank_deed import BankDeed, BankWatcher, Doing, OpenDeed, watch_nothing
+from engine.bank.bank_action import BankAction, BankWatcher, Doing, OpenAction, watch_nothing
 from engine.bank.transfer import Transfer
 from engine.runtime.port import Runtime
 
@@ -20,7 +20,7 @@ class Bank:
     def __init__(self, runtime: Runtime, accounts: Accounts, watcher: BankWatcher = watch_nothing) -> None:
         self._runtime = runtime
         self.accounts = accounts
-        self.open: dict[int, OpenDeed] = {}
+        self.open: dict[int, OpenAction] = {}
         self._watcher = watcher
         self._count = 0
 
@@ -32,7 +32,7 @@ class Bank:
     def _begin(self, doing: Doing, transfer: Transfer) -> int:
         """Record the start of work and return its number in ``open``."""
         self._count += 1
-        self.open[self._count] = OpenDeed(doing, transfer.key, transfer.amount, self._runtime.clock.monotonic_us())
+        self.open[self._count] = OpenAction(doing, transfer.key, transfer.amount, self._runtime.clock.monotonic_us())
         return self._count
 
     @contextmanager
@@ -44,6 +44,6 @@ class Bank:
         finally:
             self.open.pop(number, None)
 
-    def _tell(self, doing: Doing, account: str, transfer: Transfer, outcome: str) -> None:
+    def _report(self, doing: Doing, account: str, transfer: Transfer, outcome: str) -> None:
         balance = self.accounts.committed_balance(account) or 0
-        self._watcher(BankDeed(doing, account, transfer.key, transfer.amount, outcome, balance))
+        self._watcher(BankAction(doing, account, transfer.key, transfer.amount, outcome, balance))

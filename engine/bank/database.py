@@ -120,7 +120,7 @@ class BankDatabase:
         except DiskFault as error:
             # As in a database server: after a failed sync the content of the disk is unknown.
             self.close()
-            raise CommitUncertain(f"nobody can tell whether it was committed: {error}") from error
+            raise CommitUncertain(f"whether it was committed is unknown: {error}") from error
         self._image = image
         self.commit_count += 1
         self._forget_reader()
@@ -130,7 +130,7 @@ class BankDatabase:
         if self.in_transaction:
             self.tables.conn.rollback()
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def committed(self) -> Database:
         """Return a connection with the last commit, as another connection would see it. For reading only: writes are

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from engine.bank.accounts import Accounts
 from engine.bank.bank import Bank
-from engine.bank.bank_deed import COMMITTED, BankWatcher, Doing, watch_nothing
+from engine.bank.bank_action import COMMITTED, BankWatcher, Doing, watch_nothing
 from engine.bank.errors import BankError, CommitUncertain, DatabaseClosed
 from engine.bank.transfer import Transfer
 from engine.client.callbacks.send_result import SendResult, SendStatus
@@ -34,7 +34,7 @@ _ANSWERS = {
 }
 
 
-class Way(StrEnum):
+class TransferVariant(StrEnum):
     """The order of debit and message."""
 
     TRANSACTION = "transaction"
@@ -54,7 +54,7 @@ class PayingBank(Bank):
         self,
         runtime: Runtime,
         accounts: Accounts,
-        way: Way = Way.TRANSACTION,
+        way: TransferVariant = TransferVariant.TRANSACTION,
         duration_ms: int = 0,
         check_duration_ms: int = 0,
         watcher: BankWatcher = watch_nothing,
@@ -75,9 +75,9 @@ class PayingBank(Bank):
         """
         self.paying[transfer.key] = transfer
         try:
-            if self.way is Way.TRANSACTION:
+            if self.way is TransferVariant.TRANSACTION:
                 await send()
-            elif self.way is Way.SEND_THEN_DEBIT:
+            elif self.way is TransferVariant.SEND_THEN_DEBIT:
                 result = await send()
                 if result is not None and result.status is SendStatus.SEND_OK:
                     await self._debit(transfer)
@@ -105,7 +105,7 @@ class PayingBank(Bank):
             await asyncio.sleep(self.check_duration_ms / 1_000)
             await step("looks the local transaction up")
             answer = self._look_up(transfer.key)
-        self._tell(Doing.CHECK, transfer.from_account, transfer, _ANSWERS[answer])
+        self._report(Doing.CHECK, transfer.from_account, transfer, _ANSWERS[answer])
         return answer
 
     def _look_up(self, key: str) -> LocalTransactionState:
@@ -128,9 +128,9 @@ class PayingBank(Bank):
         except (CommitUncertain, DatabaseClosed):
             raise
         except BankError as error:
-            self._tell(Doing.DEBIT, transfer.from_account, transfer, error.reason)
+            self._report(Doing.DEBIT, transfer.from_account, transfer, error.reason)
             return False
-        self._tell(Doing.DEBIT, transfer.from_account, transfer, COMMITTED)
+        self._report(Doing.DEBIT, transfer.from_account, transfer, COMMITTED)
         return True
 
     async def _debit_in_transaction(self, transfer: Transfer) -> None:

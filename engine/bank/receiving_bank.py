@@ -11,7 +11,7 @@ import asyncio
 
 from engine.bank.accounts import Accounts
 from engine.bank.bank import Bank
-from engine.bank.bank_deed import COMMITTED, DUPLICATE, BankWatcher, Doing, watch_nothing
+from engine.bank.bank_action import COMMITTED, DUPLICATE, BankWatcher, Doing, watch_nothing
 from engine.bank.errors import BankError, CommitUncertain, DatabaseClosed
 from engine.bank.transfer import Transfer
 from engine.protocol.message.message import MessageExt
@@ -48,11 +48,11 @@ class ReceivingBank(Bank):
         except (CommitUncertain, DatabaseClosed):
             raise
         except BankError as error:
-            self._tell(Doing.CREDIT, account, transfer, error.reason)
+            self._report(Doing.CREDIT, account, transfer, error.reason)
             raise
         if not is_credited:
             self.duplicates_ignored += 1
-        self._tell(Doing.CREDIT, account, transfer, COMMITTED if is_credited else DUPLICATE)
+        self._report(Doing.CREDIT, account, transfer, COMMITTED if is_credited else DUPLICATE)
 
     async def _credit(self, transfer: Transfer) -> bool:
         database, at_ms = self.accounts.database, self._runtime.clock.now_ms()

@@ -18,7 +18,7 @@ from engine.broker.broker_replication import BrokerReplication
 from engine.broker.delivery.broker_to_client import BrokerToClient
 from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
 from engine.broker.delivery.pull_message_checks import PullMessageChecks
-from engine.broker.delivery.pull_request_hold_service import PullRequest, PullRequestHoldService
+from engine.broker.delivery.pull_request_hold_service import HeldPullRequest, PullRequestHoldService
 from engine.broker.delivery.schedule_message_service import ScheduleMessageService
 from engine.broker.delivery.send_message_checks import SendParts
 from engine.broker.delivery.send_rate_limit import make_send_rate_limit
@@ -32,7 +32,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.broker_outer_api import BrokerOuterApi
 from engine.broker.foundation.broker_registration import BrokerRegistration
 from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
-from engine.broker.foundation.errors import ConfigNotSaved, ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused, ConfigNotSaved
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.broker.foundation.vip_channel import VipChannel
 from engine.broker.processors.access_guard import AccessGuard
@@ -98,7 +98,7 @@ class Broker:
     :param store_config: settings of files and flushing.
     :param majority: the group's log, if the broker leads a group; None: it is in no group.
 
-    Raises :class:`ConfigRefused` for invalid names.
+    Raises :class:`BrokerConfigRefused` for invalid names.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Broker:
             try:
                 validate_topic(name)  # both become topics
             except ProtocolError as error:
-                raise ConfigRefused(f"as a broker's or cluster's name, {error}") from error
+                raise BrokerConfigRefused(f"as a broker's or cluster's name, {error}") from error
         self.where = BrokerAddress()
         self.recovery_report: RecoveryReport | None = None
         self._tasks = BackgroundTasks(self.config.broker_name)
@@ -157,7 +157,7 @@ class Broker:
         try:
             bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)
         except ValueError as error:
-            raise ConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
+            raise BrokerConfigRefused(f"maxErrorRateOfBloomFilter, expectConsumerNumUseFilter: {error}") from error
         filter_file = self._config_file("consumerFilter.json")
         self.consumer_filter_manager = ConsumerFilterManager(
             clock, filter_file, bloom_filter, lambda: store.commit_log.last_store_timestamp, config
@@ -282,7 +282,7 @@ class Broker:
         """Return the ``"ip:port"`` that clients connect to; empty until the broker listens."""
         return self.where.text
 
-    # ------------------------------------------------------------------------------ life
+    # ------------------------------------------------------------------------ life cycle
 
     async def start(self, known: KnownBounds | None = None) -> RecoveryReport:
         """Start to serve. The report and the log say what had to be repaired.
@@ -370,7 +370,7 @@ class Broker:
             try:
                 self.permission_manager.load()
             except BadAccessConfig as error:
-                raise ConfigRefused(f"{error} (docs/security.md shows how rules are written)") from error
+                raise BrokerConfigRefused(f"{error} (docs/security.md shows how rules are written)") from error
         self.topic_config_manager.load()
         self.subscription_group_manager.load()
         self.consumer_offset_manager.load()
@@ -419,7 +419,7 @@ class Broker:
         for group in self.consumer_manager:
             yield from group.channel_info_table.items()
 
-    # ------------------------------------------------------------------------------ what happens
+    # ------------------------------------------------------------------------------ events
 
     async def _settle_before_recovery_point(self) -> None:
         """Record what was committed and delivered, before a recovery point.
@@ -433,7 +433,7 @@ class Broker:
         """Handle a change of a group's members or subscribed topics."""
         self.broker_to_client.notify_consumer_ids_changed(group)
 
-    def _pull_woken(self, pull: PullRequest) -> int:
+    def _pull_woken(self, pull: HeldPullRequest) -> int:
         """Answer a parked pull; return how many bytes of messages it got."""
         return self.pull_message_processor.execute_request_when_wakeup(pull)
 

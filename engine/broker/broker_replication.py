@@ -16,7 +16,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.broker_outer_api import BrokerOuterApi
 from engine.broker.tables.config_table import ConfigTable
 from engine.replication.ha.ha_client import HaClient
-from engine.replication.ha.ha_config import BrokerRole, HaConfig
+from engine.replication.ha.ha_config import HaConfig, HaRole
 from engine.replication.ha.ha_service import HaService
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
@@ -53,8 +53,8 @@ class BrokerReplication:
         refusal: Callable[[str], str | None] | None,
     ) -> None:
         self.majority = majority
-        self.is_slave = config.broker_role is BrokerRole.SLAVE
-        self.is_sync_master = config.broker_role is BrokerRole.SYNC_MASTER
+        self.is_slave = config.broker_role is HaRole.SLAVE
+        self.is_sync_master = config.broker_role is HaRole.SYNC_MASTER
         self.synchronize = synchronize
         self.client: HaClient | None = None
         self._log: ReplicaLog

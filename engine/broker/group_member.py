@@ -131,7 +131,7 @@ class GroupMember:
         self._waiting: deque[RaftEntry] = deque()
         self._changed = asyncio.Event()
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Follow until elected. Raises ``RuntimeFault``,
@@ -201,7 +201,7 @@ class GroupMember:
 
     @property
     def standing(self) -> MemberStanding:
-        """Return its role in its group, for people."""
+        """Return the role of this member in its group, as words for users."""
         if self.failure:
             return MemberStanding.STOPPED
         return MemberStanding(self.peer.core.role.value)
@@ -301,7 +301,7 @@ class GroupMember:
 
     async def _step_down(self) -> None:
         why = self.peer.core.why_not_leading or f"it was elected again, in term {self.peer.core.term}"
-        _log.info("%s leads its group no longer: %s", self.group.name, why)
+        _log.info("%s no longer leads its group: %s", self.group.name, why)
         broker, self.broker = self.broker, None
         assert broker is not None, "a member that leads has a broker"
         self._change(MemberEvent.STOP)

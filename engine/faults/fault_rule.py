@@ -18,7 +18,7 @@ class Direction(StrEnum):
     OUT = "out"
 
 
-class Deed(StrEnum):
+class FaultAction(StrEnum):
     """The action of a rule on a frame."""
 
     DROP = "drop"
@@ -54,7 +54,7 @@ class FaultRule:
     Raises :class:`FaultRefused` for contradictory values.
     """
 
-    what: Deed
+    what: FaultAction
     frame: str = ""
     direction: str = ""
     client: str = ""
@@ -75,14 +75,14 @@ class FaultRule:
     _chance: random.Random = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.what = Deed(self.what)
+        self.what = FaultAction(self.what)
         self._chance = random.Random(self.seed)
         is_of_replies = self.frame.startswith(REPLY)
-        if self.what is Deed.REJECT:
+        if self.what is FaultAction.REJECT:
             if is_of_replies or self.direction == Direction.OUT:
                 raise FaultRefused("refusal.reject_requests_only")
             self.direction = Direction.IN
-        if self.what is Deed.ANSWER_LATE:
+        if self.what is FaultAction.ANSWER_LATE:
             if is_of_replies or self.direction == Direction.OUT:
                 raise FaultRefused("refusal.late_requests_only")
             self.direction = Direction.OUT
@@ -94,7 +94,7 @@ class FaultRule:
         return not self.frame or self.frame.startswith(REPLY)
 
     def is_spent(self, now_ms: int) -> bool:
-        """Return whether it will not act any more."""
+        """Return whether the rule will not act any more."""
         return (self.times > 0 and self.hits >= self.times) or (
             self.for_ms > 0 and not 0 <= now_ms - self.made_ms < self.for_ms
         )
@@ -103,7 +103,7 @@ class FaultRule:
         """Return whether such a frame matches."""
         if self.direction and self.direction != direction:
             return False
-        if self.what is Deed.REJECT and subject.command.is_response:
+        if self.what is FaultAction.REJECT and subject.command.is_response:
             return False
         return (
             self._is_called(subject.name)

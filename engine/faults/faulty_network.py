@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.faults.door import Door
-from engine.faults.fault_gate import FaultGate
+from engine.faults.fault_injector import FaultInjector
+from engine.faults.frame_interceptor import FrameInterceptor
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
 from engine.runtime.frame_splitter import has_own_splitter
 from engine.runtime.port import Connection, FrameHandler, Listener, Network
@@ -17,9 +17,9 @@ from engine.runtime.port import Connection, FrameHandler, Listener, Network
 class FaultyNetwork:
     """A network whose listeners pass frames through a gate."""
 
-    def __init__(self, network: Network, gate: FaultGate) -> None:
+    def __init__(self, network: Network, injector: FaultInjector) -> None:
         self._network = network
-        self.gate = gate
+        self.injector = injector
 
     async def listen(
         self,
@@ -28,12 +28,12 @@ class FaultyNetwork:
         handler_factory: Callable[[], FrameHandler],
         unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
     ) -> Listener:
-        def with_door() -> FrameHandler:
+        def with_interceptor() -> FrameHandler:
             handler = handler_factory()
             # A gate can only decode RocketMQ's commands.
-            return handler if has_own_splitter(handler) else Door(self.gate, handler)
+            return handler if has_own_splitter(handler) else FrameInterceptor(self.injector, handler)
 
-        return await self._network.listen(host, port, with_door, unsent_limit_bytes)
+        return await self._network.listen(host, port, with_interceptor, unsent_limit_bytes)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
         return await self._network.connect(address, handler, timeout_ms)

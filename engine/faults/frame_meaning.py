@@ -34,7 +34,7 @@ KEYS_TOLD = 3
 Texts = Mapping[str, str]
 
 
-class Words(NamedTuple):
+class MeaningWords(NamedTuple):
     """A sentence, and the keys of the messages in it. ``kind``: ``frame``, ``lock``, ``transaction`` or ``lost``."""
 
     text: Texts
@@ -54,16 +54,16 @@ class Ends(NamedTuple):
         return self._asdict()
 
 
-def request_words(name: str, command: RemotingCommand, ends: Ends) -> Words | None:
+def request_words(name: str, command: RemotingCommand, ends: Ends) -> MeaningWords | None:
     """Return what the request ``name`` asks for, or None if nothing; only its name if its bytes mean something else."""
-    tell = _REQUESTS.get(name)
+    report = _REQUESTS.get(name)
     try:
-        return _plainly(name, ends) if tell is None else tell(ends.said, command)
+        return _plainly(name, ends) if report is None else report(ends.said, command)
     except (ProtocolError, KeyError, ValueError):
         return _plainly(name, ends)
 
 
-def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
+def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> MeaningWords | None:
     """Return what the reply to ``request``, which is called ``name``, says; None if it only reports success."""
     answer = _REPLIES.get(name)
     try:
@@ -76,116 +76,116 @@ def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, e
     return answered(name, command, ends)
 
 
-def answered(name: str, command: RemotingCommand, ends: Ends) -> Words:
-    """Return that the request ``name`` is answered with a code."""
-    return Words(Text("moment.refused", **ends.said, name=name, code=_code_name(command.code)))
+def answered(name: str, command: RemotingCommand, ends: Ends) -> MeaningWords:
+    """Return the words that say that the request ``name`` is answered with a code."""
+    return MeaningWords(Text("moment.refused", **ends.said, name=name, code=_code_name(command.code)))
 
 
-def _plainly(name: str, ends: Ends) -> Words:
-    return Words(Text("moment.asks", **ends.said, name=name))
+def _plainly(name: str, ends: Ends) -> MeaningWords:
+    return MeaningWords(Text("moment.asks", **ends.said, name=name))
 
 
 # ---------------------------------------------------------------------------------- messages
 
 
-def _send(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _send(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     header, keys, is_half = _sent_message(command)
     queue = _queue(header.topic, header.queue_id)
-    return Words(
-        Text("moment.sends_half" if is_half else "moment.sends", **ends, keys=keys_told(keys), queue=queue),
+    return MeaningWords(
+        Text("moment.sends_half" if is_half else "moment.sends", **ends, keys=keys_reported(keys), queue=queue),
         keys,
         "transaction" if is_half else "frame",
     )
 
 
-def _stored(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> Words:
+def _stored(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> MeaningWords:
     header, keys, is_half = _sent_message(request)
     if is_half:
-        return Words(Text("moment.half_stored", **ends, keys=keys_told(keys)), keys, "transaction")
+        return MeaningWords(Text("moment.half_stored", **ends, keys=keys_reported(keys)), keys, "transaction")
     fields = command.ext_fields
     queue = _queue(header.topic, int(fields["queueId"]))
     if command.code != ResponseCode.SUCCESS:
         detail = _code_name(command.code)
-        return Words(Text("moment.stored_but", **ends, keys=keys_told(keys), queue=queue, code=detail), keys)
+        return MeaningWords(Text("moment.stored_but", **ends, keys=keys_reported(keys), queue=queue, code=detail), keys)
     offset = fields["queueOffset"]
-    return Words(Text("moment.stored", **ends, keys=keys_told(keys), queue=queue, offset=offset), keys)
+    return MeaningWords(Text("moment.stored", **ends, keys=keys_reported(keys), queue=queue, offset=offset), keys)
 
 
-def _pull(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _pull(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     fields = command.ext_fields
-    return Words(Text("moment.asks_pull", **ends, queue=_queue_of(command), offset=fields["queueOffset"]))
+    return MeaningWords(Text("moment.asks_pull", **ends, queue=_queue_of(command), offset=fields["queueOffset"]))
 
 
-def _pulled(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> Words:
+def _pulled(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> MeaningWords:
     queue = _queue_of(request)
     if command.code != ResponseCode.SUCCESS:
-        return Words(Text("moment.nothing_new", **ends, queue=queue))
+        return MeaningWords(Text("moment.nothing_new", **ends, queue=queue))
     keys = _keys_in(command.body)
-    return Words(Text("moment.gives", **ends, keys=keys_told(keys), queue=queue), keys)
+    return MeaningWords(Text("moment.gives", **ends, keys=keys_reported(keys), queue=queue), keys)
 
 
-def _send_back(ends: dict[str, str], command: RemotingCommand) -> Words:
-    return Words(Text("moment.sends_back", **ends))
+def _send_back(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
+    return MeaningWords(Text("moment.sends_back", **ends))
 
 
 # ------------------------------------------------------------------------------------- locks
 
 
-def _lock(ends: dict[str, str], command: RemotingCommand) -> Words | None:
+def _lock(ends: dict[str, str], command: RemotingCommand) -> MeaningWords | None:
     body = LockBatchRequestBody.from_json(command.body)
     if not body.mq_set:
         return None
-    return Words(Text("moment.asks_lock", **ends, queues=queues_told(body.mq_set)), kind="lock")
+    return MeaningWords(Text("moment.asks_lock", **ends, queues=queues_reported(body.mq_set)), kind="lock")
 
 
-def _unlock(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _unlock(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     body = LockBatchRequestBody.from_json(command.body)
-    return Words(Text("moment.unlocks", **ends, queues=queues_told(body.mq_set)), kind="lock")
+    return MeaningWords(Text("moment.unlocks", **ends, queues=queues_reported(body.mq_set)), kind="lock")
 
 
 # ------------------------------------------------------------------ groups and transactions
 
 
-def _asks_offset(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _asks_offset(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     group = command.ext_fields["consumerGroup"]
-    return Words(Text("moment.asks_offset", **ends, group=group, queue=_queue_of(command)))
+    return MeaningWords(Text("moment.asks_offset", **ends, group=group, queue=_queue_of(command)))
 
 
-def _offset(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> Words:
+def _offset(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> MeaningWords:
     group, queue = request.ext_fields["consumerGroup"], _queue_of(request)
     if command.code == ResponseCode.QUERY_NOT_FOUND:
-        return Words(Text("moment.no_offset", **ends, group=group, queue=queue))
+        return MeaningWords(Text("moment.no_offset", **ends, group=group, queue=queue))
     offset = command.ext_fields["offset"]
-    return Words(Text("moment.tells_offset", **ends, group=group, queue=queue, offset=offset))
+    return MeaningWords(Text("moment.tells_offset", **ends, group=group, queue=queue, offset=offset))
 
 
-def _tells_offset(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _reports_offset(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     group, offset = command.ext_fields["consumerGroup"], command.ext_fields["commitOffset"]
-    return Words(Text("moment.tells_offset", **ends, group=group, queue=_queue_of(command), offset=offset))
+    return MeaningWords(Text("moment.tells_offset", **ends, group=group, queue=_queue_of(command), offset=offset))
 
 
-def _members(ends: dict[str, str], command: RemotingCommand) -> Words:
-    return Words(Text("moment.members", **ends, group=command.ext_fields["consumerGroup"]))
+def _members(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
+    return MeaningWords(Text("moment.members", **ends, group=command.ext_fields["consumerGroup"]))
 
 
-def _heartbeat(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _heartbeat(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     data = HeartbeatData.from_json(command.body)
     groups = (*data.producer_groups, *(consumer.group_name for consumer in data.consumers))
-    return Words(Text("moment.heartbeat", **ends, groups=", ".join(groups) or "-"))
+    return MeaningWords(Text("moment.heartbeat", **ends, groups=", ".join(groups) or "-"))
 
 
-def _end_transaction(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _end_transaction(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     known = {TRANSACTION_COMMIT_TYPE: "commits", TRANSACTION_ROLLBACK_TYPE: "rolls_back"}
     end = known.get(int(command.ext_fields["commitOrRollback"]), "undecided")
-    return Words(Text(f"moment.{end}", **ends), kind="transaction")
+    return MeaningWords(Text(f"moment.{end}", **ends), kind="transaction")
 
 
-def _check(ends: dict[str, str], command: RemotingCommand) -> Words:
+def _check(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     keys = _keys_in(command.body)
-    return Words(Text("moment.checks", **ends, keys=keys_told(keys)), keys, "transaction")
+    return MeaningWords(Text("moment.checks", **ends, keys=keys_reported(keys)), keys, "transaction")
 
 
-_REQUESTS: dict[str, Callable[[dict[str, str], RemotingCommand], Words | None]] = {
+_REQUESTS: dict[str, Callable[[dict[str, str], RemotingCommand], MeaningWords | None]] = {
     "SEND_MESSAGE": _send,
     "SEND_MESSAGE_V2": _send,
     "SEND_BATCH_MESSAGE": _send,
@@ -193,14 +193,14 @@ _REQUESTS: dict[str, Callable[[dict[str, str], RemotingCommand], Words | None]] 
     "LOCK_BATCH_MQ": _lock,
     "UNLOCK_BATCH_MQ": _unlock,
     "QUERY_CONSUMER_OFFSET": _asks_offset,
-    "UPDATE_CONSUMER_OFFSET": _tells_offset,
+    "UPDATE_CONSUMER_OFFSET": _reports_offset,
     "HEART_BEAT": _heartbeat,
     "NOTIFY_CONSUMER_IDS_CHANGED": _members,
     "CONSUMER_SEND_MSG_BACK": _send_back,
     "END_TRANSACTION": _end_transaction,
     "CHECK_TRANSACTION_STATE": _check,
 }
-_REPLIES: dict[str, Callable[[dict[str, str], RemotingCommand, RemotingCommand], Words]] = {
+_REPLIES: dict[str, Callable[[dict[str, str], RemotingCommand, RemotingCommand], MeaningWords]] = {
     "SEND_MESSAGE": _stored,
     "SEND_MESSAGE_V2": _stored,
     "SEND_BATCH_MESSAGE": _stored,
@@ -237,7 +237,7 @@ def _keys_in(body: bytes) -> tuple[str, ...]:
     return tuple(message.keys[0] for message in messages if message.keys)
 
 
-def keys_told(keys: tuple[str, ...]) -> Texts:
+def keys_reported(keys: tuple[str, ...]) -> Texts:
     """Return keys as ``a, b, c``, or ``a, b and 7 more``."""
     if not keys:
         return Text("moment.a_message")
@@ -250,7 +250,7 @@ def _queue_of(command: RemotingCommand) -> str:
     return _queue(command.ext_fields["topic"], int(command.ext_fields["queueId"]))
 
 
-def queues_told(queues: Iterable[MessageQueue]) -> str:
+def queues_reported(queues: Iterable[MessageQueue]) -> str:
     """Return queues as ``Q0, Q3``."""
     return ", ".join(sorted(_queue(queue.topic, queue.queue_id) for queue in queues))
 

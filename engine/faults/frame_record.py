@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.faults.fault_rule import Deed, Direction, fits
+from engine.faults.fault_rule import Direction, FaultAction, fits
 from engine.faults.frame_subject import FrameSubject
 
 FRAMES_MAX = 2_000
@@ -23,7 +23,7 @@ class RecordedFrame:
     :ivar frame: the frame without its length prefix, and without its body if bodies are not recorded.
     :ivar body_bytes: the size of its body.
     :ivar answers: number of the request that a reply answers; 0 for a request, or if the request is unknown.
-    :ivar deed: the action of a rule on it; None: it passed.
+    :ivar action: the action of a rule on it; None: it passed.
     """
 
     number: int
@@ -33,7 +33,7 @@ class RecordedFrame:
     frame: bytes
     body_bytes: int
     answers: int
-    deed: Deed | None
+    action: FaultAction | None
 
 
 class FrameRecord:
@@ -66,7 +66,7 @@ class FrameRecord:
         direction: Direction,
         frame: bytes,
         subject: FrameSubject,
-        deed: Deed | None,
+        action: FaultAction | None,
         now_us: int,
     ) -> None:
         """Record a frame that passes, or that a fault acts on. ``client``: its id, or again its address."""
@@ -83,7 +83,7 @@ class FrameRecord:
             self._open[address, direction, command.opaque] = self.count
         kept = frame if self.with_bodies else frame[: len(frame) - len(command.body)]
         at_us, body_bytes = now_us - self._started_us, len(command.body)
-        self._frames.append(RecordedFrame(self.count, at_us, address, direction, kept, body_bytes, answers, deed))
+        self._frames.append(RecordedFrame(self.count, at_us, address, direction, kept, body_bytes, answers, action))
         self._bytes += len(kept)
         while len(self._frames) > FRAMES_MAX or self._bytes > BYTES_MAX:
             self._bytes -= len(self._frames.popleft().frame)

@@ -1,4 +1,4 @@
-"""Held frames, which wait at the door until a person decides about them.
+"""Held frames, which are held until a person decides about them.
 
 They wait on a lease: viewing them renews it, and when it expires, all pass in their order of arrival. Their number is
 bounded; when the limit is reached, all pass, too.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import count
 
-from engine.faults.door import Door
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_rule import Direction
+from engine.faults.frame_interceptor import FrameInterceptor
 from engine.faults.frame_subject import FrameSubject
 
 HELD_FRAMES_MAX = 1_000
@@ -24,7 +24,7 @@ class HeldFrame:
 
     held_id: int
     rule_id: int
-    door: Door
+    interceptor: FrameInterceptor
     client: str
     direction: Direction
     frame: bytes
@@ -55,7 +55,7 @@ class HeldFrames:
     def add(
         self,
         rule_id: int,
-        door: Door,
+        interceptor: FrameInterceptor,
         client: str,
         direction: Direction,
         frame: bytes,
@@ -63,7 +63,7 @@ class HeldFrames:
         now_ms: int,
     ) -> None:
         """Hold a frame."""
-        held = HeldFrame(next(self._ids), rule_id, door, client, direction, frame, subject, now_ms)
+        held = HeldFrame(next(self._ids), rule_id, interceptor, client, direction, frame, subject, now_ms)
         self._frames[held.held_id] = held
         self._bytes += len(frame)
 
@@ -80,11 +80,11 @@ class HeldFrames:
         waiting, self._frames = self._frames, {}
         self._bytes = 0
         for held in waiting.values():
-            held.door.pass_on(held.direction, held.frame)
+            held.interceptor.pass_on(held.direction, held.frame)
         return len(waiting)
 
-    def lose(self, door: Door) -> None:
+    def lose(self, interceptor: FrameInterceptor) -> None:
         """Discard the frames of a closed connection."""
         for held in self.frames:
-            if held.door is door:
+            if held.interceptor is interceptor:
                 self.take(held.held_id)

@@ -93,7 +93,7 @@ class ExpressionBuilder(Transformer[Token, Expression]):
         # One string per name, however often it occurs in expressions.
         return Property(*_span(parts[0]), sys.intern(str(parts[0])))
 
-    # --- conditions made of conditions -------------------------------------------------------------------------------
+    # --- combined conditions -----------------------------------------------------------------------------------------
 
     def brackets(self, parts: Sequence[_Part]) -> Expression:
         return _nodes(parts)[0]
@@ -184,7 +184,7 @@ def _ordered(operator: str, left: Expression, right: Expression, words: str) -> 
 
 
 def _is_greater(low: Constant, high: Constant) -> bool:
-    assert low.value is not None and high.value is not None, "NULL has no place in an order"
+    assert low.value is not None and high.value is not None, "NULL cannot be ordered"
     return compare(high.value, low.value) < 0
 
 

@@ -44,26 +44,24 @@ _TEXTS: Mapping[FilterProblem, str] = MappingProxyType(
         FilterProblem.TOO_MANY_WORDS: "the expression has {count} words, signs and brackets; allowed: {limit}",
         FilterProblem.TOO_DEEP: "the expression is nested deeper than {limit} levels",
         FilterProblem.TOO_MANY_VALUES: "IN lists {count} values; allowed: {limit}",
-        FilterProblem.UNEXPECTED_CHARACTER: "{found} belongs to no word of this language; allowed here: {allowed}",
+        FilterProblem.UNEXPECTED_CHARACTER: "{found} is not part of this language; allowed here: {allowed}",
         FilterProblem.UNEXPECTED_WORD: "{found} is not allowed here; allowed: {allowed}",
         FilterProblem.UNEXPECTED_END: "the expression ends too early; allowed here: {allowed}",
         FilterProblem.OPEN_TEXT: "the text that begins here has no closing quote '",
         FilterProblem.OPEN_COMMENT: "the comment that begins here has no closing */",
         FilterProblem.INTEGER_TOO_LARGE: "{found} does not fit into 64 bits; allowed: up to 9223372036854775807",
         FilterProblem.FLOAT_OUT_OF_RANGE: (
-            "{found} is no number that RocketMQ takes; allowed: 4.9E-324 to 1.7976931348623157E308, "
+            "{found} is not a number that RocketMQ accepts; allowed: 4.9E-324 to 1.7976931348623157E308, "
             "and 0 without a point"
         ),
         FilterProblem.NOT_BOOLEAN: (
             "{found} is neither true nor false; allowed here: a comparison, a property, TRUE, FALSE"
         ),
-        FilterProblem.NOT_ORDERED: (
-            "{found} has no place in an order; allowed beside {operator}: a property or a number"
-        ),
+        FilterProblem.NOT_ORDERED: ("{found} cannot be ordered; allowed with {operator}: a property or a number"),
         FilterProblem.EQUALS_NULL: "nothing equals NULL; allowed: IS NULL and IS NOT NULL",
         FilterProblem.BOOLEAN_EQUALS_OTHER: "{left} cannot be compared with {right}; allowed: a property",
         FilterProblem.BETWEEN_REVERSED: "BETWEEN needs the smaller value first: {low} is greater than {high}",
-        FilterProblem.IN_NEEDS_PROPERTY: "only a property can be IN a list, {found} is none",
+        FilterProblem.IN_NEEDS_PROPERTY: "only a property can be IN a list; {found} is not one",
     }
 )
 
@@ -136,7 +134,7 @@ class EvaluationProblem(StrEnum):
 
 _EVALUATION_TEXTS: Mapping[EvaluationProblem, str] = MappingProxyType(
     {
-        EvaluationProblem.NO_NUMBER: "{text} is no {kind}, which the other side is",
+        EvaluationProblem.NO_NUMBER: "{text} is not of type {kind}, which the other side has",
         EvaluationProblem.NO_ORDER_OF_TEXTS: "{left} and {right} are not both numbers, and texts have no order",
         EvaluationProblem.BOOLEAN_BEFORE_TEXT: (
             "RocketMQ cannot compare a boolean on the left with the text {text}; write the property first"

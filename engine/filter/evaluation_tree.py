@@ -14,7 +14,7 @@ from engine.filter.expression import Cast, Constant, Evaluation, Expression, Pro
 from engine.filter.values import Value, java_type
 
 
-class Outcome(StrEnum):
+class PartOutcome(StrEnum):
     """The outcome of a part."""
 
     TRUE = "true"
@@ -47,7 +47,7 @@ class EvaluatedPart:
     text: str
     start: int
     end: int
-    outcome: Outcome
+    outcome: PartOutcome
     value: str
     java_type: str
     failure: EvaluationFailed | None
@@ -90,7 +90,7 @@ def _part(expression: Expression, evaluation: _TracedEvaluation) -> EvaluatedPar
     # A condition that is written once may be shared by two parts (the value of BETWEEN): its outcome is the same.
     parts = tuple(_part(part, evaluation) for part in expression.parts)
     failure = evaluation.failures.get(id(expression))
-    has_failed_part = any(part.outcome is Outcome.ERROR for part in parts)
+    has_failed_part = any(part.outcome is PartOutcome.ERROR for part in parts)
     outcome, value = _outcome(expression, evaluation)
     return EvaluatedPart(
         type(expression).__name__,
@@ -98,21 +98,21 @@ def _part(expression: Expression, evaluation: _TracedEvaluation) -> EvaluatedPar
         expression.start,
         expression.end,
         outcome,
-        text_of_value(value) if outcome is Outcome.VALUE else "",
-        java_type(value) if value is not None and outcome is Outcome.VALUE else "",
+        text_of_value(value) if outcome is PartOutcome.VALUE else "",
+        java_type(value) if value is not None and outcome is PartOutcome.VALUE else "",
         failure if not has_failed_part else None,
         () if isinstance(expression, Constant | Property | Cast) else parts,
     )
 
 
-def _outcome(expression: Expression, evaluation: _TracedEvaluation) -> tuple[Outcome, Value]:
+def _outcome(expression: Expression, evaluation: _TracedEvaluation) -> tuple[PartOutcome, Value]:
     if id(expression) in evaluation.failures:
-        return Outcome.ERROR, None
+        return PartOutcome.ERROR, None
     if id(expression) not in evaluation.values:
-        return Outcome.NOT_EVALUATED, None
+        return PartOutcome.NOT_EVALUATED, None
     value = evaluation.values[id(expression)]
     if isinstance(value, bool):
-        return (Outcome.TRUE if value else Outcome.FALSE), value
+        return (PartOutcome.TRUE if value else PartOutcome.FALSE), value
     if value is None:
-        return (Outcome.UNKNOWN if expression.is_condition else Outcome.NULL), None
-    return Outcome.VALUE, value
+        return (PartOutcome.UNKNOWN if expression.is_condition else PartOutcome.NULL), None
+    return PartOutcome.VALUE, value

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from engine.idempotence.foundation.errors import ComeAgainLater
 from engine.idempotence.foundation.sql_port import SqlTransaction
 from engine.idempotence.idempotent_listener import MessageWork
-from engine.idempotence.strategies.strategy import Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict
 from engine.protocol.message.message import MessageExt
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class FailureAlarm:
 
         return work_unless_suspended
 
-    def __call__(self, message: MessageExt, key: str, verdict: Verdict | None) -> None:
+    def __call__(self, message: MessageExt, key: str, verdict: DeliveryVerdict | None) -> None:
         """Note the outcome of a delivery."""
         failures = message.reconsume_times + 1
         if verdict is None and failures >= self._after and not self._consumer.is_suspended:

@@ -39,7 +39,7 @@ from engine.idempotence.foundation.counters import IDEMPOTENCE_PROPERTY, Idempot
 from engine.idempotence.foundation.errors import AlreadyDone, ComeAgainLater, KeyUnusable, StoreUnreachable
 from engine.idempotence.foundation.record import DEFAULT_EXPIRY_MS, Claim, RecordKey
 from engine.idempotence.foundation.sql_port import SqlTransaction
-from engine.idempotence.strategies.strategy import Strategy, Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.json_form.json_text import dumps_json
 from engine.protocol.message.message import MessageExt
@@ -60,7 +60,7 @@ MessageWork = Callable[[MessageExt, SqlTransaction | None], Awaitable[None] | No
 _DONE = (ConsumeConcurrentlyStatus.CONSUME_SUCCESS, ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.COMMIT)
 
 #: Called with the outcome of each delivery as soon as it is known; None: the work or the store has failed.
-DeliveryWatcher = Callable[[MessageExt, str, "Verdict | None"], None]
+DeliveryWatcher = Callable[[MessageExt, str, "DeliveryVerdict | None"], None]
 
 
 class WhenUnreachable(StrEnum):
@@ -130,19 +130,19 @@ class IdempotentListener:
         if has_expiry and self.expiry_ms < timeout_ms:
             _log.warning(
                 "records expire after %d ms, but a listener may take %d ms (consume_timeout_ms) until its message is "
-                "given back: a duplicate that comes between is worked on beside it",
+                "sent back: a duplicate that arrives in between is processed at the same time",
                 self.expiry_ms,
                 timeout_ms,
             )
-        consumer.tell(IDEMPOTENCE_PROPERTY, self.told)
+        consumer.report(IDEMPOTENCE_PROPERTY, self.reported)
         if orderly:
             consumer.register_message_listener_orderly(self.orderly)
         else:
             consumer.register_message_listener(self.concurrently)
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """Return the configuration and the counters as JSON text."""
-        told = {
+        reported = {
             "strategy": self.strategy.name,
             "scope": self.scope,
             "key": name_of(self._key_of),
@@ -150,7 +150,7 @@ class IdempotentListener:
             "whenUnreachable": self._when_unreachable.value,
             "counters": self.counters.to_dict(),
         }
-        return dumps_json(told).decode()
+        return dumps_json(reported).decode()
 
     # --- as a listener -----------------------------------------------------------------------------------------------
 
@@ -186,21 +186,21 @@ class IdempotentListener:
             verdict = await self._run(message, key)
         except KeyUnusable as error:
             self.counters.unusable_keys += 1
-            _log.warning("not consumed, comes again: %s", error)
+            _log.warning("not consumed, will be redelivered: %s", error)
         except StoreUnreachable as error:
             self.counters.store_errors += 1
-            _log.warning("%s comes again, the store did not answer: %s", key, error)
+            _log.warning("%s will be redelivered, the store did not answer: %s", key, error)
         except AlreadyDone:  # the strategy does not handle it, or there was no call of a strategy
-            verdict = Verdict.SWALLOWED
+            verdict = DeliveryVerdict.SWALLOWED
             self.counters.swallowed += 1
         except ComeAgainLater:
             self.counters.failed += 1
         except Exception as error:
             self.counters.failed += 1
-            _log.warning("the work of %s has failed and comes again: %s: %s", key, type(error).__name__, error)
+            _log.warning("the work of %s has failed and will be retried: %s: %s", key, type(error).__name__, error)
         else:
             self._count(key, verdict)
-        message.is_swallowed = verdict is Verdict.SWALLOWED
+        message.is_swallowed = verdict is DeliveryVerdict.SWALLOWED
         if self._watcher is not None:
             self._watcher(message, key, verdict)
         return verdict is not None and verdict.is_acknowledged
@@ -213,9 +213,9 @@ class IdempotentListener:
             await self.strategy.records.purge(self._runtime.clock.now_ms())
         except StoreUnreachable as error:
             self.counters.store_errors += 1
-            _log.warning("records that are remembered no more stay: %s", error)
+            _log.warning("expired records could not be removed: %s", error)
 
-    async def _run(self, message: MessageExt, key: str) -> Verdict:
+    async def _run(self, message: MessageExt, key: str) -> DeliveryVerdict:
         claim = Claim(
             key=RecordKey(self.scope, key),
             owner=f"{self._random.getrandbits(64):016x}",
@@ -239,30 +239,30 @@ class IdempotentListener:
                 raise
             self.counters.store_errors += 1
             await self._runtime.call_listener(self._work, message, None)
-            return Verdict.UNGUARDED
+            return DeliveryVerdict.UNGUARDED
         finally:
             del self.under_way[claim.owner]
 
-    def _count(self, key: str, verdict: Verdict) -> None:
+    def _count(self, key: str, verdict: DeliveryVerdict) -> None:
         counters = self.counters
         match verdict:
-            case Verdict.FIRST:
+            case DeliveryVerdict.FIRST:
                 counters.first += 1
-            case Verdict.TAKEN_OVER:
+            case DeliveryVerdict.TAKEN_OVER:
                 counters.taken_over += 1
-            case Verdict.SWALLOWED:
+            case DeliveryVerdict.SWALLOWED:
                 counters.swallowed += 1
-            case Verdict.BOUNCED:
+            case DeliveryVerdict.BOUNCED:
                 counters.bounced += 1
-            case Verdict.UNGUARDED:
+            case DeliveryVerdict.UNGUARDED:
                 counters.unguarded += 1
-            case Verdict.NOT_MARKED:
+            case DeliveryVerdict.NOT_MARKED:
                 counters.first += 1
                 counters.store_errors += 1
-            case Verdict.LATE_FINISH:
+            case DeliveryVerdict.LATE_FINISH:
                 counters.late_finishes += 1
                 _log.warning("%s took longer than its record lived: another has taken it over meanwhile", key)
-            case Verdict.DIFFERENT_BODY:
+            case DeliveryVerdict.DIFFERENT_BODY:
                 counters.different_bodies += 1
                 _log.warning("%s was used before for another body: is the key unique?", key)
 

@@ -52,7 +52,7 @@ class DefaultRequestProcessor:
     ) -> RemotingCommand:
         """Register a broker (code 103). A body with a wrong CRC is refused: half a topic table is worse than none."""
         if header.compressed:
-            raise RegistrationRefused("compressed registrations are not understood: set compressedRegister=false")
+            raise RegistrationRefused("compressed registrations are not supported: set compressedRegister=false")
         crc = zlib.crc32(request.body) & _CRC_MASK
         if header.body_crc32 and header.body_crc32 != crc:
             raise RegistrationRefused(f"the body's CRC is {crc}, the header says {header.body_crc32}")

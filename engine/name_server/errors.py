@@ -13,5 +13,5 @@ class KVConfigRefused(ProtocolError):
     """A text cannot be stored; the error says why."""
 
 
-class ConfigRefused(ProtocolError):
+class NameServerConfigRefused(ProtocolError):
     """A setting cannot be changed; the text names it and what is allowed."""

@@ -100,4 +100,4 @@ class KVConfigManager:
                 if isinstance(value, str):
                     known[key] = value
                 else:
-                    logger.warning("%s: %s of %s is left out: it is no text", PATH, key, namespace)
+                    logger.warning("%s: %s of %s is left out: it is not a string", PATH, key, namespace)

@@ -11,7 +11,7 @@ import dataclasses
 import logging
 from collections.abc import Mapping
 
-from engine.name_server.errors import ConfigRefused
+from engine.name_server.errors import NameServerConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
@@ -46,7 +46,7 @@ class NameServerConfiguration:
         return settings | {"listenPort": str(port)}
 
     def update(self, wanted: Mapping[str, str]) -> None:
-        """Change settings, all or none. Raises :class:`ConfigRefused` and :class:`RequestRefused`."""
+        """Change settings, all or none. Raises :class:`NameServerConfigRefused` and :class:`RequestRefused`."""
         known = self.settings(0)
         value = self._config.order_message_enable
         for name, text in wanted.items():
@@ -57,9 +57,9 @@ class NameServerConfiguration:
                     ResponseCode.NO_PERMISSION,
                 )
             if name != _ORDER_MESSAGE_ENABLE:
-                raise ConfigRefused(f"there is no setting {name[:100]!r}; {_ORDER_MESSAGE_ENABLE} can change")
+                raise NameServerConfigRefused(f"there is no setting {name[:100]!r}; {_ORDER_MESSAGE_ENABLE} can change")
             if text.strip().lower() not in _BOOLEANS:
-                raise ConfigRefused(f"{name}={text[:100]!r}; allowed: true, false")
+                raise NameServerConfigRefused(f"{name}={text[:100]!r}; allowed: true, false")
             value = _BOOLEANS[text.strip().lower()]
         if value != self._config.order_message_enable:
             self._save(value)
@@ -73,7 +73,7 @@ class NameServerConfiguration:
         try:
             self._file.save({"changes": {_ORDER_MESSAGE_ENABLE: change}})
         except DiskFault as fault:
-            raise ConfigRefused(f"the settings could not be saved: {fault}") from fault
+            raise NameServerConfigRefused(f"the settings could not be saved: {fault}") from fault
 
     def load(self) -> None:
         """Read the file and apply the changes that are still valid."""

@@ -154,7 +154,7 @@ class RouteInfoManager:
         now_ms = self._clock.now_ms()
         for address, live in list(self._broker_live_table.items()):
             if now_ms - live.last_update_ms > self._expired_time_ms:
-                logger.warning("broker %s is silent for %d ms: it is removed", address, self._expired_time_ms)
+                logger.warning("broker %s has been silent for %d ms: it is removed", address, self._expired_time_ms)
                 self._remove_dead(address)
                 live.channel.close()
 
@@ -219,7 +219,7 @@ class RouteInfoManager:
         logger.info("the write permission of broker %s is changed on %d topics", broker_name, count)
         return count
 
-    # ------------------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------------------ queries
 
     def pickup_topic_route_data(self, topic: str) -> TopicRouteData | None:
         """Return the brokers that have ``topic`` and how many queues each; None if no broker has it."""

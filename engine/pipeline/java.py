@@ -52,7 +52,7 @@ def find_java_home() -> Path:
         home, version = _ask(java)
         if home is not None and version >= OLDEST_JAVA:
             return home
-        passed_over.append(f"{java} is {f'Java {version}' if version else 'no Java that answers'}")
+        passed_over.append(f"{java} is {f'Java {version}' if version else 'no working Java'}")
     if (home := _home_from_package()) is not None:
         return home
     found = f" ({'; '.join(passed_over)})" if passed_over else ""

@@ -56,7 +56,7 @@ def _temporary_folder() -> Path:
 
 
 def write_archive(path: Path) -> None:
-    """Write the archive."""
+    """Write the archive of the package ``engine``."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archived:
         for name, data in _sources():
             archived.writestr(zipfile.ZipInfo(name, _NO_DATE), data, zipfile.ZIP_DEFLATED)

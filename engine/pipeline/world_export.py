@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.source.decoding.schema import arrow_schema
@@ -30,7 +30,7 @@ def export_messages(run: LabRun, folder: Path) -> int:
 
     Raises :class:`~engine.pipeline.errors.JobFailed` if a broker is down, or the folder cannot be written.
     """
-    brokers = [node for node in run.world.nodes.values() if isinstance(node, BrokerRole)]
+    brokers = [node for node in run.world.nodes.values() if isinstance(node, BrokerNode)]
     tables = {broker.name: _table_of(broker) for broker in brokers}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,11 +41,11 @@ def export_messages(run: LabRun, folder: Path) -> int:
     return sum(table.num_rows for table in tables.values())
 
 
-def _table_of(role: BrokerRole) -> Any:
+def _table_of(role: BrokerNode) -> Any:
     return pa.Table.from_batches(list(_batches_of(role)), arrow_schema())
 
 
-def _batches_of(role: BrokerRole) -> Iterator[Any]:
+def _batches_of(role: BrokerNode) -> Iterator[Any]:
     """Yield record batches, queue by queue, each in the order of its offsets."""
     if role.broker is None:
         raise JobFailed(Text("job.error.broker_down", broker=role.name))

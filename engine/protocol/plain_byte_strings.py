@@ -21,7 +21,7 @@ class BytesWriter:
         self._bytes += data
 
     def getvalue(self) -> bytes:
-        """Return everything written so far."""
+        """Return all bytes written so far."""
         return bytes(self._bytes)
 
 

@@ -187,7 +187,7 @@ class Channel:
         if not request.flag & ONEWAY_FLAG:
             self.send_command(response)
 
-    # --- what this end sends --------------------------------------------------------------------------------------
+    # --- sending --------------------------------------------------------------------------------------------------
 
     @property
     def is_open(self) -> bool:

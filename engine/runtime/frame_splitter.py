@@ -126,4 +126,4 @@ def _refusal(length: int, prefix: bytes) -> str:
     for start, sender in _FOREIGN.items():
         if prefix.startswith(start):
             return sender
-    return f"frame length {length} is not allowed: {FRAME_MIN_LENGTH_BYTES} to {FRAME_MAX_LENGTH_BYTES} bytes are"
+    return f"frame length {length} is not allowed; allowed: {FRAME_MIN_LENGTH_BYTES} to {FRAME_MAX_LENGTH_BYTES} bytes"

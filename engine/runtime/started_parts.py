@@ -96,7 +96,7 @@ class StartedParts:
             try:
                 await self._end_all()
             except Exception:
-                _log.exception("%s could not be started, nor ended wholly", self._name)
+                _log.exception("%s could not be started, nor shut down completely", self._name)
             if is_cut_off and isinstance(reason, asyncio.CancelledError):
                 raise StartRefused(f"{self._name} was shut down while it started; make a new one") from None
             raise
@@ -134,7 +134,7 @@ class StartedParts:
                     waiting.set_result(None)
 
     def _go(self, state: PartsState) -> None:
-        assert state in _NEXT[self.state], f"{self._name} goes not from {self.state} to {state}"
+        assert state in _NEXT[self.state], f"{self._name} cannot go from {self.state} to {state}"
         self.state = state
 
 
@@ -154,6 +154,6 @@ async def end_all(endings: Iterable[Ending], name: str) -> None:
             failures.append(failure)
     failures.sort(key=lambda failure: isinstance(failure, Exception))
     for other in failures[1:]:
-        _log.error("%s could not be ended wholly", name, exc_info=other)
+        _log.error("%s could not be shut down completely", name, exc_info=other)
     if failures:
         raise failures[0]

@@ -37,11 +37,11 @@ class DiskAccess(NamedTuple):
 class _TracedFile:
     """The common base of both kinds of files."""
 
-    def __init__(self, file: DiskFile | AppendFile, tell: Callable[[DiskAccess], None]) -> None:
+    def __init__(self, file: DiskFile | AppendFile, report: Callable[[DiskAccess], None]) -> None:
         self._opened = file
-        self._tell = tell
+        self._report = report
         self._is_open = True
-        self._told(AccessKind.OPEN)
+        self._reported(AccessKind.OPEN)
 
     @property
     def path(self) -> str:
@@ -53,64 +53,64 @@ class _TracedFile:
 
     def read_at(self, position: int, length: int) -> bytes:
         data = self._opened.read_at(position, length)
-        self._told(AccessKind.READ, position, len(data))
+        self._reported(AccessKind.READ, position, len(data))
         return data
 
     def flush_now(self) -> None:
-        self._told(AccessKind.FLUSH, 0, self.size_bytes)
+        self._reported(AccessKind.FLUSH, 0, self.size_bytes)
         self._opened.flush_now()
 
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            self._told(AccessKind.CLOSE)
+            self._reported(AccessKind.CLOSE)
         self._opened.close()
 
-    def _told(self, kind: AccessKind, position: int = 0, length: int = 0) -> None:
-        self._tell(DiskAccess(kind, self.path, position, length))
+    def _reported(self, kind: AccessKind, position: int = 0, length: int = 0) -> None:
+        self._report(DiskAccess(kind, self.path, position, length))
 
 
 class TracedDiskFile(_TracedFile):
     """The port's ``DiskFile``."""
 
-    def __init__(self, file: DiskFile, tell: Callable[[DiskAccess], None]) -> None:
-        super().__init__(file, tell)
+    def __init__(self, file: DiskFile, report: Callable[[DiskAccess], None]) -> None:
+        super().__init__(file, report)
         self._file = file
 
     def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
         self._file.write_at(position, data)
-        self._told(AccessKind.WRITE, position, memoryview(data).nbytes)
+        self._reported(AccessKind.WRITE, position, memoryview(data).nbytes)
 
     def view_at(self, position: int, length: int) -> memoryview:
-        self._told(AccessKind.READ, position, length)
+        self._reported(AccessKind.READ, position, length)
         return self._file.view_at(position, length)
 
     def written_end(self) -> int:
         return self._file.written_end()
 
     async def flush(self, start: int, end: int) -> None:
-        self._told(AccessKind.FLUSH, start, end - start)
+        self._reported(AccessKind.FLUSH, start, end - start)
         await self._file.flush(start, end)
 
 
 class TracedAppendFile(_TracedFile):
     """The port's ``AppendFile``."""
 
-    def __init__(self, file: AppendFile, tell: Callable[[DiskAccess], None]) -> None:
-        super().__init__(file, tell)
+    def __init__(self, file: AppendFile, report: Callable[[DiskAccess], None]) -> None:
+        super().__init__(file, report)
         self._file = file
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
         position = self._file.append(data)
-        self._told(AccessKind.WRITE, position, memoryview(data).nbytes)
+        self._reported(AccessKind.WRITE, position, memoryview(data).nbytes)
         return position
 
     def truncate(self, size_bytes: int) -> None:
-        self._told(AccessKind.TRUNCATE, size_bytes, self.size_bytes - size_bytes)
+        self._reported(AccessKind.TRUNCATE, size_bytes, self.size_bytes - size_bytes)
         self._file.truncate(size_bytes)
 
     async def flush(self) -> None:
-        self._told(AccessKind.FLUSH, 0, self.size_bytes)
+        self._reported(AccessKind.FLUSH, 0, self.size_bytes)
         await self._file.flush()
 
 
@@ -120,19 +120,19 @@ class TracedDisk:
     :param tell: receives every access, in order; it may be called from the threads of ``off_loop``.
     """
 
-    def __init__(self, disk: Disk, tell: Callable[[DiskAccess], None]) -> None:
+    def __init__(self, disk: Disk, report: Callable[[DiskAccess], None]) -> None:
         self._disk = disk
-        self._tell = tell
+        self._report = report
 
     @property
     def boot_id(self) -> str:
         return self._disk.boot_id
 
     def open_file(self, path: str, size_bytes: int) -> TracedDiskFile:
-        return TracedDiskFile(self._disk.open_file(path, size_bytes), self._tell)
+        return TracedDiskFile(self._disk.open_file(path, size_bytes), self._report)
 
     def open_append(self, path: str) -> TracedAppendFile:
-        return TracedAppendFile(self._disk.open_append(path), self._tell)
+        return TracedAppendFile(self._disk.open_append(path), self._report)
 
     def exists(self, path: str) -> bool:
         return self._disk.exists(path)
@@ -151,12 +151,12 @@ class TracedDisk:
 
     def read_whole(self, path: str) -> bytes:
         data = self._disk.read_whole(path)
-        self._tell(DiskAccess(AccessKind.READ, path, 0, len(data)))
+        self._report(DiskAccess(AccessKind.READ, path, 0, len(data)))
         return data
 
     def write_whole(self, path: str, data: bytes) -> None:
         self._disk.write_whole(path, data)
-        self._tell(DiskAccess(AccessKind.WRITE, path, 0, len(data)))
+        self._report(DiskAccess(AccessKind.WRITE, path, 0, len(data)))
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
         return await self._disk.off_loop(work)

@@ -19,7 +19,7 @@ from engine.protocol.errors import ProtocolError
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
 from engine.store.files.abort_file import AbortFile
-from engine.store.files.running_flags import Refusal
+from engine.store.files.running_flags import WriteRefusal
 from engine.store.files.store_checkpoint import StoreCheckpoint
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.commit_log import MessageRefused
@@ -56,7 +56,7 @@ class MessageStore(MessageReader):
         self._abort_file = AbortFile(runtime.disk)
         self._tasks = BackgroundTasks(f"{runtime.node_name}/store")
         self._flags = parts.flags
-        self._flags.refuse(Refusal.NOT_RUNNING)
+        self._flags.refuse(WriteRefusal.NOT_RUNNING)
         self._lock: FolderLock | None = None
         self._is_loaded = False
         self.dispatcher = parts.dispatcher
@@ -69,7 +69,7 @@ class MessageStore(MessageReader):
         #: Awaited before a recovery point is written, while the broker runs.
         self.before_recovery_point: Callable[[], Awaitable[None]] | None = None
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     def load(self, known: KnownBounds | None = None) -> RecoveryReport:
         """Lock the folder, read its content and repair it. Blocks: for start-up only.
@@ -129,14 +129,14 @@ class MessageStore(MessageReader):
         self._queue_flush_service.start(self._tasks)
         self.clean_service.start(self._tasks)
         self.check_service.start(self._tasks)
-        self._flags.clear(Refusal.NOT_RUNNING)
+        self._flags.clear(WriteRefusal.NOT_RUNNING)
 
     async def shutdown(self) -> None:
         """Refuse messages, dispatch and flush pending ones, and unlock the folder."""
         if not self._is_loaded:
             self._close()
             return
-        self._flags.refuse(Refusal.NOT_RUNNING)
+        self._flags.refuse(WriteRefusal.NOT_RUNNING)
         self._is_loaded = False
         try:
             await self._tasks.stop()
@@ -146,21 +146,21 @@ class MessageStore(MessageReader):
     def _shut_files(self) -> None:
         self.dispatcher.drain()
         try:
-            if self._queue_flush_service is None or self._flags.applies(Refusal.DISK_FAULT):
+            if self._queue_flush_service is None or self._flags.applies(WriteRefusal.DISK_FAULT):
                 raise DiskFault("an earlier flush failed")
             self._queue_flush_service.flush_now(is_clean=self.dispatcher.pending_count == 0)
             if self.dispatcher.pending_count == 0:
                 self._abort_file.remove()
         except DiskFault as fault:
             # The abort file stays: the next start checks everything.
-            _log.error("the store could not be brought to the disk: %s", fault)
+            _log.error("the store could not be flushed to the disk: %s", fault)
         finally:
             self.flush_service.stop()
             self._close()
 
     async def abandon(self) -> None:
         """Stop immediately, like a killed process: nothing is dispatched or flushed, and the abort file stays."""
-        self._flags.refuse(Refusal.NOT_RUNNING)
+        self._flags.refuse(WriteRefusal.NOT_RUNNING)
         self._is_loaded = False
         try:
             await self._tasks.stop()
@@ -177,7 +177,7 @@ class MessageStore(MessageReader):
             self._lock.release()
             self._lock = None
 
-    # --- putting -----------------------------------------------------------------------------------------------------
+    # --- adding ------------------------------------------------------------------------------------------------------
 
     def put_message(self, message: StoreMessage) -> PutMessageResult:
         """Append one message; it is visible to consumers after this turn of the event loop.
@@ -214,7 +214,7 @@ class MessageStore(MessageReader):
         """Act as a slave's store from now on: messages are refused, and the master's data is appended to the returned
         log.
         """
-        self._flags.refuse(Refusal.SLAVE)
+        self._flags.refuse(WriteRefusal.SLAVE)
         return ReplicaLog(self.commit_log, self.dispatcher, self.parts.config.delay_levels_ms)
 
     def _refused(self, error: Exception) -> PutMessageResult:
@@ -229,7 +229,7 @@ class MessageStore(MessageReader):
         """Return a future that becomes True once the log is durable up to there, False after 5 s."""
         return self.flush_service.flushed(physical_end_offset)
 
-    # --- looking in --------------------------------------------------------------------------------------------------
+    # --- inspection --------------------------------------------------------------------------------------------------
 
     @property
     def dispatch_behind_bytes(self) -> int:
@@ -277,7 +277,7 @@ class MessageStore(MessageReader):
     # --- faults ------------------------------------------------------------------------------------------------------
 
     def _disk_refused(self, fault: DiskFault) -> None:
-        reason = Refusal.DISK_FULL if isinstance(fault, DiskFull) else Refusal.DISK_FAULT
+        reason = WriteRefusal.DISK_FULL if isinstance(fault, DiskFull) else WriteRefusal.DISK_FAULT
         if self._flags.refuse(reason, str(fault)):
             _log.error("messages are refused: %s", fault)
 
@@ -286,8 +286,8 @@ class MessageStore(MessageReader):
             self._disk_refused(fault)
         else:
             _log.warning("the disk takes consume-queue entries again")
-            self._flags.clear(Refusal.DISK_FULL)
+            self._flags.clear(WriteRefusal.DISK_FULL)
 
     def _flush_failed(self, fault: DiskFault) -> None:
-        if self._flags.refuse(Refusal.DISK_FAULT, str(fault)):
+        if self._flags.refuse(WriteRefusal.DISK_FAULT, str(fault)):
             _log.error("messages are refused until the next start: %s", fault)

@@ -43,7 +43,7 @@ _ENTRIES_PER_STEP = 1_000
 _INDEX_HEADER = struct.Struct(">qqqqii")
 
 
-class Kind(Enum):
+class CheckKind(Enum):
     """The kinds of data that are checked and counted separately."""
 
     FILE = "commit-log files"
@@ -71,7 +71,7 @@ class Count:
             self.places.append(place)
 
 
-class Progress(NamedTuple):
+class CheckProgress(NamedTuple):
     """The progress of a check in bytes."""
 
     done: int
@@ -81,8 +81,8 @@ class Progress(NamedTuple):
 class StoreCheck:
     """One check. ``run`` is called once, with the folder locked."""
 
-    def __init__(self, disk: Disk, clock: Clock, on_progress: Callable[[Progress], None] | None = None) -> None:
-        self.counts = {kind: Count() for kind in Kind}
+    def __init__(self, disk: Disk, clock: Clock, on_progress: Callable[[CheckProgress], None] | None = None) -> None:
+        self.counts = {kind: Count() for kind in CheckKind}
         self._disk = disk
         self._on_progress = on_progress
         self._done = self._total = 0
@@ -101,9 +101,9 @@ class StoreCheck:
     def run(self) -> None:
         """Check everything."""
         for remark in self._log.files.load():
-            self.counts[Kind.FILE].found(remark)
+            self.counts[CheckKind.FILE].found(remark)
         for remark in self._queues.load():
-            self.counts[Kind.QUEUE].found(remark)
+            self.counts[CheckKind.QUEUE].found(remark)
         self._log.max_offset = self._log.files.end_offset
         queue_files = [file for queue in self._queues for file in queue.files.files]
         self._total = sum(file.size_bytes for file in (*self._log.files.files, *queue_files))
@@ -121,12 +121,12 @@ class StoreCheck:
     def _went_on(self, count: int) -> None:
         self._done += count
         if self._on_progress is not None:
-            self._on_progress(Progress(self._done, self._total))
+            self._on_progress(CheckProgress(self._done, self._total))
 
     # --- commit log --------------------------------------------------------------------------------------------------
 
     def _check_log(self, point: RecoveryPoint | None) -> None:
-        files, messages = self.counts[Kind.FILE], self.counts[Kind.MESSAGE]
+        files, messages = self.counts[CheckKind.FILE], self.counts[CheckKind.MESSAGE]
         end = self._log.files.start_offset
         for file in self._log.files.files:
             if file.start_offset != end and file is not self._log.files.files[0]:
@@ -149,30 +149,30 @@ class StoreCheck:
         for offset, size, _, damage in walk.stretches():
             self._went_on(size)
             if damage is None:
-                self.counts[Kind.MESSAGE].whole += 1
+                self.counts[CheckKind.MESSAGE].whole += 1
             else:
                 yield f"positions {offset} to {offset + size}: {damage.value}"
 
     # --- consume queues ----------------------------------------------------------------------------------------------
 
     def _check_queue(self, queue: ConsumeQueue, point: RecoveryPoint | None) -> None:
-        name, count = f"{queue.topic}/{queue.queue_id}", self.counts[Kind.QUEUE]
+        name, count = f"{queue.topic}/{queue.queue_id}", self.counts[CheckKind.QUEUE]
         extent = point.queues.get((queue.topic, queue.queue_id)) if point is not None else None
-        before = self.counts[Kind.ENTRY].damaged
+        before = self.counts[CheckKind.ENTRY].damaged
         if extent is not None and queue.max_offset < extent.max_offset:
             count.found(f"{name} ends at offset {queue.max_offset} instead of {extent.max_offset}")
         elif not queue.files.is_contiguous:
             count.found(f"{name} lacks a file in the middle")
         else:
             self._check_entries(queue, name)
-            if self.counts[Kind.ENTRY].damaged == before:
+            if self.counts[CheckKind.ENTRY].damaged == before:
                 count.whole += 1
             else:
-                count.found(f"{name}: {self.counts[Kind.ENTRY].damaged - before} entries lead to no whole message")
+                count.found(f"{name}: {self.counts[CheckKind.ENTRY].damaged - before} entries lead to no whole message")
         queue.close()
 
     def _check_entries(self, queue: ConsumeQueue, name: str) -> None:
-        count = self.counts[Kind.ENTRY]
+        count = self.counts[CheckKind.ENTRY]
         queue.correct_min_offset(self._log.min_offset)
         for start in range(queue.min_offset, queue.max_offset, _ENTRIES_PER_STEP):
             entries = queue.entries(start, _ENTRIES_PER_STEP)
@@ -201,7 +201,7 @@ class StoreCheck:
     # --- index and tables --------------------------------------------------------------------------------------------
 
     def _check_index(self) -> None:
-        count = self.counts[Kind.INDEX]
+        count = self.counts[CheckKind.INDEX]
         for name in self._disk.list_folder(INDEX_FOLDER):
             why = self._why_index_is_damaged(f"{INDEX_FOLDER}/{name}")
             if why is None:
@@ -223,7 +223,7 @@ class StoreCheck:
         return None if fits else "has a damaged header"
 
     def _check_tables(self) -> None:
-        count = self.counts[Kind.TABLE]
+        count = self.counts[CheckKind.TABLE]
         for name in self._disk.list_folder(CONFIG_FOLDER):
             if not name.removesuffix(BACKUP_SUFFIX).endswith(".json"):
                 continue

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from engine.bank.accounts import Accounts
 from engine.bank.bank import Bank
-from engine.bank.bank_deed import PREPARED, BankWatcher, Doing, watch_nothing
+from engine.bank.bank_action import PREPARED, BankWatcher, Doing, watch_nothing
 from engine.bank.database import BankDatabase
 from engine.bank.errors import BankError
 from engine.bank.transfer import Transfer
@@ -60,9 +60,9 @@ class BranchBank(Bank):
             self._numbers[work.xid] = self._begin(work.doing, work.transfer)
 
     def done_with(self, work: BranchWork, outcome: str) -> None:
-        """Record the end of a branch; ``outcome`` as in :class:`~engine.bank.bank_deed.BankDeed`."""
+        """Record the end of a branch; ``outcome`` as in :class:`~engine.bank.bank_action.BankAction`."""
         self.open.pop(self._numbers.pop(work.xid, 0), None)
-        self._tell(work.doing, work.account, work.transfer, outcome)
+        self._report(work.doing, work.account, work.transfer, outcome)
 
     def prepare(self, work: BranchWork, at_ms: int) -> str:
         """Try ``work``, undo it, and record durably that it will be done. Return why that failed; "" if it is
@@ -82,7 +82,7 @@ class BranchBank(Bank):
             return str(error)
         finally:
             database.rollback()
-        self._tell(work.doing, work.account, transfer, PREPARED)
+        self._report(work.doing, work.account, transfer, PREPARED)
         return ""
 
     def commit(self, work: BranchWork, at_ms: int) -> None:
@@ -111,7 +111,7 @@ class BranchBank(Bank):
         elif not self.accounts.credit(work.transfer, at_ms):
             raise BankError(f"transfer {work.transfer.key} was credited before")
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def branches(self, state: BranchState) -> list[BranchWork]:
         """Return the branches in ``state``, in the order of their votes."""

@@ -32,7 +32,7 @@ _log = logging.getLogger("glassmq.xa")
 LOG_PATH = "xa/coordinator.log"
 
 #: One record: flat, with texts, numbers and lists of texts.
-Record = Mapping[str, object]
+CoordinatorRecord = Mapping[str, object]
 
 
 class CoordinatorLog:
@@ -71,7 +71,7 @@ class CoordinatorLog:
         """Return the position up to which everything is durable, in bytes."""
         return self._flushed
 
-    def append(self, record: Record) -> None:
+    def append(self, record: CoordinatorRecord) -> None:
         """Append ``record``. Raises :class:`LogFull`, ``DiskFull`` without any effect."""
         line = _line(record)
         if self._end + len(line) > self._file.size_bytes:
@@ -80,7 +80,7 @@ class CoordinatorLog:
         self._end += len(line)
         self.appended += 1
 
-    def has_room_for(self, record: Record) -> bool:
+    def has_room_for(self, record: CoordinatorRecord) -> bool:
         """Return whether ``append`` would find room in the file."""
         return self._end + len(_line(record)) <= self._file.size_bytes
 
@@ -95,7 +95,7 @@ class CoordinatorLog:
         if file is self._file:
             self._flushed = max(self._flushed, end)
 
-    def rewrite(self, records: Iterable[Record]) -> None:
+    def rewrite(self, records: Iterable[CoordinatorRecord]) -> None:
         """Replace the content of the log with ``records``, durably.
 
         Raises :class:`LogFull`, ``DiskFault``: it then has its previous content.
@@ -116,14 +116,14 @@ class CoordinatorLog:
         self._file.close()
 
 
-def _line(record: Record) -> bytes:
+def _line(record: CoordinatorRecord) -> bytes:
     text = dumps_json(dict(record))
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-def _read(content: bytes) -> tuple[list[Record], int]:
+def _read(content: bytes) -> tuple[list[CoordinatorRecord], int]:
     """Return the whole records at the beginning of ``content``, and the position after them."""
-    records: list[Record] = []
+    records: list[CoordinatorRecord] = []
     end = 0
     while (stop := content.find(b"\n", end)) >= 0:
         checksum, _, text = content[end:stop].partition(b" ")

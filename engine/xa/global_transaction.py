@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from engine.xa.coordinator_log import Record
+from engine.xa.coordinator_log import CoordinatorRecord
 from engine.xa.states import GLOBAL_TRANSITIONS, BranchVote, Decision, GlobalEvent, GlobalState, next_state
 
 _DECISIONS = {
@@ -37,7 +37,7 @@ class GlobalTransaction:
     :ivar reason: why it is rolled back; empty if nothing went wrong.
     :ivar voted: set once the votes are counted, or no longer awaited.
 
-    ``told`` is set once the decision may be sent: it is durable, or it is a rollback.
+    ``reported`` is set once the decision may be sent: it is durable, or it is a rollback.
     """
 
     xid: str
@@ -47,7 +47,7 @@ class GlobalTransaction:
     branches: dict[str, GlobalBranch] = field(default_factory=dict)
     reason: str = ""
     voted: asyncio.Event = field(default_factory=asyncio.Event)
-    told: asyncio.Event = field(default_factory=asyncio.Event)
+    reported: asyncio.Event = field(default_factory=asyncio.Event)
 
     def move(self, event: GlobalEvent) -> None:
         """Change the state. Raises :class:`~engine.xa.errors.IllegalTransition`."""
@@ -56,7 +56,7 @@ class GlobalTransaction:
     @property
     def decision(self) -> Decision:
         """Return the decision that may be sent. A commit that is not durable yet may not."""
-        return _DECISIONS.get(self.state, Decision.UNDECIDED) if self.told.is_set() else Decision.UNDECIDED
+        return _DECISIONS.get(self.state, Decision.UNDECIDED) if self.reported.is_set() else Decision.UNDECIDED
 
     @property
     def is_decided(self) -> bool:
@@ -68,10 +68,10 @@ class GlobalTransaction:
         """Return whether all branches voted yes and no decision was made since."""
         return self.state in (GlobalState.PREPARED, GlobalState.COMMITTING, GlobalState.COMMITTED)
 
-    def records(self) -> list[Record]:
-        """Return the records that the log must contain for it."""
+    def records(self) -> list[CoordinatorRecord]:
+        """Return the records that the log must contain for the transaction."""
         decision = _DECISIONS.get(self.state)
-        lines: list[Record] = [{"kind": "begun", "xid": self.xid, "key": self.key}]
+        lines: list[CoordinatorRecord] = [{"kind": "begun", "xid": self.xid, "key": self.key}]
         lines += [branch_record(self.xid, branch) for branch in self.branches.values()]
         lines += [
             vote_record(self.xid, branch) for branch in self.branches.values() if branch.vote is not BranchVote.NONE
@@ -81,17 +81,17 @@ class GlobalTransaction:
         return lines
 
 
-def branch_record(xid: str, branch: GlobalBranch) -> Record:
+def branch_record(xid: str, branch: GlobalBranch) -> CoordinatorRecord:
     """Return the record of a resource manager's registration."""
     return {"kind": "branch", "xid": xid, "resource": branch.resource, "address": branch.address}
 
 
-def vote_record(xid: str, branch: GlobalBranch) -> Record:
+def vote_record(xid: str, branch: GlobalBranch) -> CoordinatorRecord:
     """Return the record of a resource manager's vote, or of its acknowledgement of the decision."""
     return {"kind": "vote", "xid": xid, "resource": branch.resource, "vote": branch.vote.value}
 
 
-def decision_record(transaction: GlobalTransaction, decision: Decision) -> Record:
+def decision_record(transaction: GlobalTransaction, decision: Decision) -> CoordinatorRecord:
     """Return the record of a decision, with all that is needed to carry it out if the earlier records are lost."""
     addresses = {branch.resource: branch.address for branch in transaction.branches.values()}
     return {
@@ -104,7 +104,7 @@ def decision_record(transaction: GlobalTransaction, decision: Decision) -> Recor
     }
 
 
-def read_transactions(records: list[Record], now_us: int) -> tuple[int, dict[str, GlobalTransaction]]:
+def read_transactions(records: list[CoordinatorRecord], now_us: int) -> tuple[int, dict[str, GlobalTransaction]]:
     """Return the number of the last process, and its unfinished transactions by xid; undecided ones are ``ACTIVE``."""
     last_process = 0
     found: dict[str, GlobalTransaction] = {}
@@ -128,7 +128,7 @@ def read_transactions(records: list[Record], now_us: int) -> tuple[int, dict[str
                 is_commit = decision == Decision.COMMIT
                 transaction.state = GlobalState.COMMITTING if is_commit else GlobalState.ROLLING_BACK
                 transaction.reason = str(record.get("reason", ""))
-                transaction.told.set()
+                transaction.reported.set()
             case {"kind": "ended"}:
                 found.pop(xid, None)
     return last_process, found

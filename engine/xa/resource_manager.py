@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.bank.bank_deed import Doing
+from engine.bank.bank_action import Doing
 from engine.bank.errors import BankError
 from engine.bank.transfer import AMOUNT_MAX, Transfer
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -75,7 +75,7 @@ class Branch:
 
     @property
     def account(self) -> str:
-        """Return the account that it locks."""
+        """Return the account that the branch locks."""
         return self.work.account
 
 
@@ -117,7 +117,7 @@ class ResourceManager:
         self._background = BackgroundTasks(f"resource manager {name}")
         self._server.processors.register_methods(self)
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     async def start(self, host: str, port: int) -> None:
         """Lock the accounts of branches in doubt, then listen. Raises ``AddressInUse``."""
@@ -163,7 +163,7 @@ class ResourceManager:
         if self._on_changed is not None:
             self._on_changed(branch)
 
-    # --- taking part -------------------------------------------------------------------------------------------------
+    # --- participation -----------------------------------------------------------------------------------------------
 
     @answers(XaRequestCode.XA_ENLIST, EnlistRequestHeader)
     async def _enlist(self, header: EnlistRequestHeader) -> None:

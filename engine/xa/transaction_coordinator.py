@@ -28,7 +28,7 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault
 from engine.runtime.step import step
 from engine.xa.config import CoordinatorConfig
-from engine.xa.coordinator_log import CoordinatorLog, Record
+from engine.xa.coordinator_log import CoordinatorLog, CoordinatorRecord
 from engine.xa.errors import IllegalTransition, LogFull, XaRefused
 from engine.xa.global_transaction import (
     GlobalBranch,
@@ -57,7 +57,7 @@ _log = logging.getLogger("glassmq.xa")
 ENDED_KEPT = 32
 
 
-class TransactionCoordinator:
+class XaTransactionCoordinator:
     """A transaction coordinator.
 
     :param name: part of every xid.
@@ -90,7 +90,7 @@ class TransactionCoordinator:
         self._begun = 0
         self._server.processors.register_methods(self)
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     async def start(self, host: str, port: int) -> None:
         """Take over the state of the last process, then listen. Raises ``DiskFault``, ``AddressInUse``."""
@@ -127,20 +127,20 @@ class TransactionCoordinator:
 
     def _move(self, transaction: GlobalTransaction, event: GlobalEvent) -> None:
         transaction.move(event)
-        self._tell(transaction)
+        self._report(transaction)
 
-    def _tell(self, transaction: GlobalTransaction) -> None:
+    def _report(self, transaction: GlobalTransaction) -> None:
         if self._on_changed is not None:
             self._on_changed(transaction)
 
-    def _records(self) -> list[Record]:
+    def _records(self) -> list[CoordinatorRecord]:
         """Return all records that the log must contain now."""
-        records: list[Record] = [{"kind": "started", "process": self.process}]
+        records: list[CoordinatorRecord] = [{"kind": "started", "process": self.process}]
         for transaction in self.open.values():
             records += transaction.records()
         return records
 
-    def _append(self, record: Record) -> None:
+    def _append(self, record: CoordinatorRecord) -> None:
         """Append a record. Raises :class:`LogFull`, also if the disk is full."""
         assert self.log is not None, "the coordinator was not started"
         try:
@@ -150,7 +150,7 @@ class TransactionCoordinator:
         except DiskFault as error:
             raise LogFull(str(error)) from error
 
-    def _note(self, record: Record) -> None:
+    def _note(self, record: CoordinatorRecord) -> None:
         """Append a record that presumed abort does not need; it is left out if there is no room."""
         try:
             self._append(record)
@@ -172,7 +172,7 @@ class TransactionCoordinator:
         xid = f"{self.name}-{self.process}-{self._begun}"
         self._append({"kind": "begun", "xid": xid, "key": header.key})
         self.open[xid] = GlobalTransaction(xid, header.key, self._now_us())
-        self._tell(self.open[xid])
+        self._report(self.open[xid])
         return XidHeader(xid)
 
     @answers(XaRequestCode.XA_REGISTER_BRANCH, RegisterBranchRequestHeader)
@@ -251,7 +251,7 @@ class TransactionCoordinator:
                     f"{header.xid} is {transaction.state}: it can be committed when all have voted yes"
                 )
             await self._decide_commit(transaction)
-        await transaction.told.wait()
+        await transaction.reported.wait()
         return _answer(transaction)
 
     async def _decide_commit(self, transaction: GlobalTransaction) -> None:
@@ -264,7 +264,7 @@ class TransactionCoordinator:
         self._move(transaction, GlobalEvent.COMMIT)
         await step("makes the decision durable")
         await self._flush()
-        transaction.told.set()
+        transaction.reported.set()
         self._carry_out(transaction)
 
     async def _flush(self) -> None:
@@ -282,7 +282,7 @@ class TransactionCoordinator:
         transaction = self._find_or_remember(header.xid)
         if not transaction.is_decided:
             self._decide_rollback(transaction, transaction.reason or "the manager gave it up")
-        await transaction.told.wait()
+        await transaction.reported.wait()
         return _answer(transaction)
 
     def _decide_rollback(self, transaction: GlobalTransaction, reason: str) -> None:
@@ -290,7 +290,7 @@ class TransactionCoordinator:
         self._move(transaction, GlobalEvent.ROLLBACK)
         self._note(decision_record(transaction, Decision.ROLLBACK))
         transaction.voted.set()
-        transaction.told.set()
+        transaction.reported.set()
         self._carry_out(transaction)
 
     def _scan_timeouts(self) -> None:
@@ -331,7 +331,7 @@ class TransactionCoordinator:
             _log.info("%s does not answer: %s", branch.resource, error)
             return False
         if reply.code != ResponseCode.SUCCESS:
-            _log.error("%s does not obey: %s", branch.resource, reply.remark)
+            _log.error("%s does not comply: %s", branch.resource, reply.remark)
         return reply.code == ResponseCode.SUCCESS
 
     def _end(self, transaction: GlobalTransaction) -> None:
@@ -341,7 +341,7 @@ class TransactionCoordinator:
         self.ended.append(transaction)
         self.ended_count += 1
 
-    # --- questions ---------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @answers(XaRequestCode.XA_QUERY_DECISION, XidHeader)
     def _query_decision(self, header: XidHeader) -> DecisionResponseHeader:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from engine.bank.bank_deed import Doing
+from engine.bank.bank_action import Doing
 from engine.bank.transfer import Transfer
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("glassmq.xa")
 
 
-class Outcome(StrEnum):
+class TransactionOutcome(StrEnum):
     """The outcome of a transaction, as its manager knows it."""
 
     COMMITTED = "committed"
@@ -53,11 +53,11 @@ class TransactionResult:
     """The result of a transaction. ``xid`` is empty if it was never begun; ``reason`` says why it was not committed."""
 
     xid: str
-    outcome: Outcome
+    outcome: TransactionOutcome
     reason: str = ""
 
 
-class TransactionManager:
+class XaTransactionManager:
     """A transaction manager.
 
     :param coordinator_address: ``"ip:port"``.
@@ -107,7 +107,7 @@ class TransactionManager:
             order = Decision.COMMIT if votes.is_prepared else Decision.ROLLBACK
         except (RemotingError, ProtocolError) as error:
             if not xid:
-                return TransactionResult("", Outcome.ROLLED_BACK, f"not begun: {error}")
+                return TransactionResult("", TransactionOutcome.ROLLED_BACK, f"not begun: {error}")
             order, reason = Decision.ROLLBACK, str(error)
         return await self._order(key, xid, order, reason)
 
@@ -124,13 +124,13 @@ class TransactionManager:
             except RemotingError as error:
                 problem = str(error)
             except ProtocolError as error:
-                return TransactionResult(xid, Outcome.UNKNOWN, str(error))
+                return TransactionResult(xid, TransactionOutcome.UNKNOWN, str(error))
             else:
                 is_committed = answer.decision == Decision.COMMIT
-                outcome = Outcome.COMMITTED if is_committed else Outcome.ROLLED_BACK
+                outcome = TransactionOutcome.COMMITTED if is_committed else TransactionOutcome.ROLLED_BACK
                 return TransactionResult(xid, outcome, "" if is_committed else answer.reason or reason)
             if self._runtime.clock.monotonic_us() >= give_up_us:
-                return TransactionResult(xid, Outcome.UNKNOWN, problem)
+                return TransactionResult(xid, TransactionOutcome.UNKNOWN, problem)
             await asyncio.sleep(self.config.order_again_ms / 1_000)
 
     async def _next(self, key: str, xid: str, phase: str) -> None:

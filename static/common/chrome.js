@@ -1,4 +1,4 @@
-// The choices that every page has in its head: theme and language, and what drops down there.
+// The choices that every page has in its head: theme and language, and the menus there.
 
 import { inLanguage } from "./addresses.js";
 import { pageData } from "./page_data.js";

@@ -1,5 +1,5 @@
-// A tab that hangs from the head of every page while something of the running engine is broken on purpose: what, and
-// the button that ends it. It covers a little, and moves nothing.
+// A tab that hangs from the head of every page while faults are active in the running engine: which ones, and
+// the button that ends them. It covers a little, and moves nothing.
 
 import { html, render } from "htm/preact";
 import { useSignal } from "@preact/signals";

@@ -1,4 +1,4 @@
-// What is broken in the running engine, in words, and the button that starts again what stands still.
+// The active faults of the running engine, in words, and the button that restarts what has stopped.
 
 import { html } from "htm/preact";
 import { activeRules, command, faults } from "./faults.js";
@@ -6,7 +6,7 @@ import { t } from "./i18n.js";
 
 const NAME_SERVER = "name-server";
 
-/** What is broken, in words: the gravest first. Reads signals. */
+/** The active faults in words, the most severe first. Reads signals. */
 export function brokenWords() {
   const { broken, broker: name, held_count: held, delayed_count: delayed, paused_ms: paused = 0 } = faults.value;
   if (paused > 0) return [t("faults.is.paused", { n: Math.ceil(paused / 1000) })];
@@ -24,7 +24,7 @@ export function brokenWords() {
   ].filter(Boolean);
 }
 
-/** What starts again or goes on what stands still; nothing where all runs. Reads signals. */
+/** The action that restarts or resumes what has stopped; nothing where all runs. Reads signals. */
 export function Revive({ isPrimary = false }) {
   const { broken, broker, paused_ms: paused = 0 } = faults.value;
   const button = (key, act) =>

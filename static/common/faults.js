@@ -1,5 +1,5 @@
-// What is broken on purpose in the running engine, as /api/faults tells it: looked at gently on every page, more often
-// while something runs out.
+// The active faults of the running engine, as /api/faults reports them: polled slowly on every page, more often
+// while something is about to run out.
 
 import { computed, signal } from "@preact/signals";
 import { request } from "./request.js";
@@ -24,16 +24,16 @@ const NOTHING = {
   at: 0,
 };
 
-/** The last answer; `at`: when it came, as performance.now() tells it. */
+/** The last answer; `at`: when it came, as performance.now() reports it. */
 export const faults = signal(NOTHING);
-/** Why the last deed was refused, or "". */
+/** Why the last action was refused, or "". */
 export const refusal = signal("");
 /** The held frame that was gone last although nobody here has decided it, or null. */
 export const lost = signal(null);
 
 const lives = (rule) => !rule.is_spent;
 export const activeRules = computed(() => faults.value.rules.filter(lives));
-/** Whether frames wait at the door, or are to. */
+/** Whether frames are held, or will be. */
 export const isHolding = computed(
   () => faults.value.held_count > 0 || activeRules.value.some(({ what }) => what === "hold"),
 );
@@ -47,7 +47,7 @@ export async function look() {
       const response = await sendRequest("/api/faults");
       if (response.ok) take(await response.json());
     } catch {
-      // The server is away: the next look finds it, or not.
+      // The server is away: the next poll finds it, or not.
     }
   }
   clearTimeout(next);
@@ -55,7 +55,8 @@ export async function look() {
 }
 document.addEventListener("visibilitychange", () => !document.hidden && look());
 
-/** While the engine is paused it tells only that: what it told before still holds. `decided`: the held frame that this
+/** While the engine is paused it reports only that: what it reported before still holds. `decided`: the held frame
+ * that this
     answer is about, or all of them. */
 function take(answer, decided) {
   if (answer.held) {
@@ -66,7 +67,7 @@ function take(answer, decided) {
   faults.value = { ...faults.value, paused_ms: 0, ...answer, at: performance.now() };
 }
 
-/** Changes what is broken; whether that was done. */
+/** Changes the faults. Returns whether that was done. */
 async function change(method, path, body, decided = undefined) {
   const { answer, why = "" } = await request(method, `/api/faults${path}`, body);
   refusal.value = why;
@@ -76,7 +77,7 @@ async function change(method, path, body, decided = undefined) {
   return Boolean(answer);
 }
 
-/** A command of LIVE_COMMANDS in app/live/fault_desk.py, or `resume`. */
+/** A command of LIVE_COMMANDS in app/live/fault_service.py, or `resume`. */
 export const command = (kind, target, values = {}) => change("POST", "", { kind, target, ...values });
 export const removeAll = () => change("DELETE", "", undefined, ALL);
 export const removeRule = (id) => change("DELETE", `/${id}`);
@@ -85,10 +86,10 @@ export async function renewLease() {
   const { answer } = await request("POST", "/api/faults/look", {});
   if (answer) take(answer);
 }
-export const passAll = () => change("POST", "/held", { deed: "pass" }, ALL);
+export const passAll = () => change("POST", "/held", { action: "pass" }, ALL);
 /** `changes`: { fields, properties, body }, each may be missing. */
-export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { deed: "pass", ...changes }, id);
-export const dropHeld = (id) => change("POST", `/held/${id}`, { deed: "drop" }, id);
-/** Writes down the frames of these clients (a pattern; "": all), until told to stop. */
+export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { action: "pass", ...changes }, id);
+export const dropHeld = (id) => change("POST", `/held/${id}`, { action: "drop" }, id);
+/** Records the frames of these clients (a pattern; "": all), until it is stopped. */
 export const record = (client, bodies) => change("POST", "/record", { client, bodies });
 export const stopRecording = () => change("DELETE", "/record");

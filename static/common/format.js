@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them. Every figure on the page goes through here.
+// Numbers, sizes and times in readable form. Every figure on the page goes through here.
 
 import { language } from "./i18n.js";
 

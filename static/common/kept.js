@@ -1,4 +1,4 @@
-// What a visitor chose, kept by his browser. In a frame of another site there may be no such place: then nothing is
+// A visitor's choices, kept by the browser. In a frame of another site there may be no such place: then nothing is
 // kept.
 
 export function kept(key) {

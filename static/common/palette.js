@@ -1,7 +1,8 @@
 // Colours, letters and shapes. Colour never stands alone: a topic also has a two-letter code, a group a letter in a
-// shape. Topics get their colours in a fixed order, the oldest first, so that the first ones lie far apart, for
+// shape. Topics get their colours in a fixed order, the oldest first, so that the first ones are far apart, for
 // colour-blind eyes too (tests/app/web/test_topic_colours.py); topics of the system and of groups are grey. A group has
-// no colour: its shape tells. styles/tokens.css has the values, and a text colour for each that is readable on it.
+// no colour: its shape identifies it. styles/tokens.css has the values, and a text colour for each that is readable on
+// it.
 
 import { keep, kept as recalled } from "./kept.js";
 
@@ -9,7 +10,7 @@ const TONES = ["sky", "orange", "green", "blue", "yellow", "pink", "brown", "vio
 const SYSTEM_TONE = "grey";
 const GROUP_TONE = "group";
 
-/** Topics that a broker makes by itself, as far as their names tell. */
+/** Topics that a broker makes by itself, as far as their names show. */
 const SYSTEM_NAME =
   /^(%|RMQ_|SCHEDULE_|TRANS_|SELF_TEST|OFFSET_MOVED|BenchmarkTest$|TBW102$|DefaultCluster|rmq_sys_|broker-[a-z]$)/;
 
@@ -25,7 +26,7 @@ const SHAPES = [
 
 /**
  * Hands out the same mark for the same name as long as the page lives. What a mark looks like follows from which names
- * came before it; nobody's changes when others come or go.
+ * came before it; no mark changes when others come or go.
  */
 function assigner(make) {
   const given = new Map();
@@ -50,7 +51,7 @@ const groups = assigner((name, others) => ({
   letter: freeLetter(name, new Set(others.map((mark) => mark.letter))),
 }));
 
-/** How far the letter stands below the middle of a shape: where a triangle is wide. */
+/** How far the letter is below the middle of a shape: where a triangle is wide. */
 const LETTER_DY = new Map([
   [SHAPES[3], ".52em"],
   [SHAPES[4], ".2em"],
@@ -68,7 +69,7 @@ let isKeepingDue = false;
 
 /**
  * Takes the marks of these names, oldest first, as this browser showed them last time and keeps from now on what is
- * handed out: a reload, or a topic that came meanwhile, changes nobody's mark. Names that are gone are forgotten.
+ * handed out: a reload, or a topic that came meanwhile, changes no mark. Names that are gone are forgotten.
  */
 export function recallMarks(topicNames, groupNames) {
   if (!isKeeping) {
@@ -122,7 +123,7 @@ function leastUsed(choices, others, what) {
   return choices.reduce((best, choice) => (uses(choice) < uses(best) ? choice : best));
 }
 
-/** A letter of the group's name that is nobody else's, else any: "billing" -> B. */
+/** A letter of the group's name that no other group has, else any: "billing" -> B. */
 function freeLetter(name, taken) {
   const alphabet = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
   const own = [...name.toUpperCase()].filter((character) => alphabet.includes(character));
@@ -132,7 +133,7 @@ function freeLetter(name, taken) {
 
 const SIGNS = { RETRY: "↻", DLQ: "†" };
 
-/** Two letters that remind of the topic and are nobody else's: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
+/** Two letters that stand for the topic and that no other topic has: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
 function freeCode(name, taken) {
   const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1]];
   const words = name
@@ -142,7 +143,7 @@ function freeCode(name, taken) {
   const letters = words.join("").toUpperCase() || "TT";
   const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
   if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];
-  const wishes = [initials.toUpperCase(), ...[...letters.slice(1)].map((letter) => letters[0] + letter)];
+  const candidates = [initials.toUpperCase(), ...[...letters.slice(1)].map((letter) => letters[0] + letter)];
   const numbered = Array.from({ length: 36 }, (_, index) => letters[0] + index.toString(36).toUpperCase());
-  return [...wishes, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);
+  return [...candidates, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);
 }

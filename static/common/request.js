@@ -3,7 +3,7 @@
 import { sendRequest } from "./transport.js";
 import { language, t } from "./i18n.js";
 
-/** {answer} of the server, or {why} there is none. */
+/** {answer} of the server, or {why} there is no answer. */
 export async function request(method, address, body) {
   try {
     const response = await sendRequest(address, {

@@ -26,7 +26,7 @@ const EXAMPLES = [
   ["mistake", "age BETWEN 0 AND 6", [["age", "3"]]],
 ];
 const PROPERTIES_MAX = 30;
-/** So long after the last key the expression is sent. */
+/** The expression is sent this long after the last key. */
 const PAUSE_MS = 250;
 
 const asked = new URLSearchParams(location.search);

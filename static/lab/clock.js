@@ -1,5 +1,5 @@
 // The virtual time that the picture shows. The server's view arrives at most twenty times a second; between two of
-// them the picture moves on by itself, one interval behind, so that frames fly instead of jumping.
+// them the picture moves on by itself, lagging by one interval, so that frames fly instead of jumping.
 
 import { effect } from "@preact/signals";
 import { motion } from "../live/view.js";

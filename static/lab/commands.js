@@ -18,7 +18,7 @@ export function switchFacts(name) {
   return { title: bilingual(title) || name, text: bilingual(what) };
 }
 
-/** What people reach for first comes first; JSON objects come in alphabetical order. */
+/** The most used come first; JSON objects come in alphabetical order. */
 const ORDER = [
   "crash",
   "restart",
@@ -96,7 +96,7 @@ const ROLES = {
     "raft_client",
   ],
 };
-/** Said better by another one of the list, or has a place of its own: the half messages and the dead letters of a
+/** Covered better by another one of the list, or has a place of its own: the half messages and the dead letters of a
     broker's card, a record of idempotence, a frame on its link. */
 const ELSEWHERE = [
   "setting",
@@ -124,7 +124,7 @@ export function kindsForNode(name) {
     .sort(byOrder);
 }
 
-/** Kinds for the palette: everything that is no matter of one node or actor. */
+/** Kinds for the palette: everything that does not concern one node or actor. */
 export const kindsOfTarget = (...targets) =>
   Object.keys(COMMANDS)
     .filter((kind) => targets.includes(COMMANDS[kind].target) && !ELSEWHERE.includes(kind))

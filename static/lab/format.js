@@ -23,7 +23,7 @@ const trim = (value) => String(value >= 100 ? Math.round(value) : Math.round(val
 export const bilingual = (text) =>
   text === null || typeof text !== "object" ? (text ?? "") : (text[language] ?? text.en ?? "");
 
-/** What a broken invariant is called in the field: "ghost read" in the page's language. */
+/** The field's name for a broken invariant: "ghost read" in the page's language. */
 export const anomalyName = (anomaly) => t(`lab.anomaly.${anomaly.replaceAll(" ", "_")}`);
 
 /** 0.01 -> "0.01×", 1000 -> "1000×" */
@@ -37,6 +37,6 @@ export const shortMs = (ms) => {
   return ms < 3_600_000 ? `${trim(ms / 60_000)}m` : `${trim(ms / 3_600_000)}h`;
 };
 
-/** Bytes that are no text as dots, as beside the bytes of a hex dump. */
+/** Bytes that are not text as dots, as next to the bytes of a hex dump. */
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 export const printable = (text) => String(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufffd]/g, "·");

@@ -22,9 +22,9 @@ export function frameName(frame) {
   return ["connect", "accept", "close"].includes(frame.kind) ? t(`lab.frame.${frame.kind}`) : frame.name;
 }
 
-/** "send", "↩ send": what fits beside the link. */
+/** "send", "↩ send": what fits next to the link. */
 export function shortName(frame) {
-  if (frame.deed) return frame.deed.toLowerCase();
+  if (frame.action) return frame.action.toLowerCase();
   const name = frame.kind === "response" ? `↩ ${frame.reply_to_name ?? ""}` : frameName(frame);
   return name
     .replace(/_MESSAGE(_V2)?|CONSUMER_|_BY_TOPIC|_INFO/g, "")

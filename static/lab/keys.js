@@ -1,4 +1,5 @@
-// Keyboard shortcuts of the lab: single keys anywhere on the page, except while one types or moves inside a widget.
+// Keyboard shortcuts of the lab: single keys anywhere on the page, except while the user types or moves inside a
+// widget.
 
 import { shortcuts } from "../live/view.js";
 import { signal } from "@preact/signals";
@@ -10,7 +11,7 @@ import { pointedKey, view } from "./view.js";
 
 export const keyMapOpen = signal(false);
 
-/** The next speed up or down; from "auto" on: from how quickly time passes now. */
+/** The next speed up or down; from "auto" on: from how fast time passes now. */
 function changeSpeed(by) {
   const { speed, speed_now: now } = view.peek();
   const here = speed === "auto" ? (now ?? 1) : speed;

@@ -3,7 +3,7 @@
 import { language, t } from "../common/i18n.js";
 import { labData } from "./commands.js";
 
-/** What happened or what a task is called, for people; unknown names stay as they are. */
+/** What happened or what a task is called, for users; unknown names stay as they are. */
 export function labelText(label) {
   if (!label) return label;
   const table = labData.labels?.[language] ?? {};
@@ -26,7 +26,7 @@ export const switchName = (name) =>
 export const outcomeName = (state, kind = "") =>
   t(state === "prepared" ? `lab.prepared.${kind}` : `lab.outcome.${state.replaceAll("-", "_")}`);
 
-/** In a sentence why a node does not run; nothing while it does. */
+/** A sentence about why a node does not run; nothing while it runs. */
 export function stateText({ role, status, has_run: hasRun, is_starting: isStarting }) {
   if (status === "running" || !status) return "";
   const isRedis = role === "redis" && status === "crashed";

@@ -4,8 +4,8 @@ import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
-import { Popover } from "./deeds/popover.js";
-import { isLooking } from "./deeds/thing.js";
+import { Popover } from "./actions/popover.js";
+import { isLooking } from "./actions/thing.js";
 import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/run/actors.js";
@@ -32,14 +32,14 @@ import { Money } from "./panels/analysis/money.js";
 import { RecordDialog } from "./panels/messages/record_dialog.js";
 import { Sequence } from "./panels/stage/sequence.js";
 import { ShareDialog } from "./panels/controls/share.js";
-import { SideBySideDialog } from "./panels/controls/side_by_side.js";
+import { ComparisonDialog } from "./panels/controls/comparison.js";
 import { SettingDialog, Settings } from "./panels/controls/settings.js";
 import { SourceView } from "./panels/run/source_view.js";
 import { Story } from "./panels/run/story.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Timers } from "./panels/run/timers.js";
 import { TwoPhaseCommit } from "./panels/analysis/xa.js";
-import { isPaired, ownWorldOf, paired } from "./pair/inside.js";
+import { isCompared, ownWorldOf, paired } from "./comparison/inside.js";
 import { goToEventOfAddress, keepAddressInStep, requestOfAddress } from "./permalink.js";
 import { restWhile, tellWhatNeverCame, useSource } from "./session.js";
 import { openRecording } from "./source_recording.js";
@@ -95,7 +95,7 @@ function Page() {
     <${AuditDialog} />
     <${SettingDialog} />
     <${ShareDialog} />
-    <${SideBySideDialog} />
+    <${ComparisonDialog} />
     <${KeyMap} />
     <${Notice} />
   `;
@@ -103,9 +103,9 @@ function Page() {
 
 if (labData.recording) useSource(openRecording(labData.recording));
 else {
-  const source = openSocket(isPaired ? () => ownWorldOf(requestOfAddress()) : requestOfAddress);
-  useSource(isPaired ? paired(source) : source);
-  if (!isPaired) {
+  const source = openSocket(isCompared ? () => ownWorldOf(requestOfAddress()) : requestOfAddress);
+  useSource(isCompared ? paired(source) : source);
+  if (!isCompared) {
     goToEventOfAddress();
     keepAddressInStep();
   }
@@ -116,6 +116,6 @@ render(html`<${Choices} />`, document.getElementById("controls-place"));
 const page = document.getElementById("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
-if (!isPaired) listenToKeys();
+if (!isCompared) listenToKeys();
 restWhile(isLooking);
 tellWhatNeverCame();

@@ -1,6 +1,6 @@
-// The address of what is on the page: scenario, seed and every command, in the fragment; and `at`, the event that one
-// looks at when that is not the newest. Whoever opens it gets the identical run. The address bar follows; the server
-// is not asked again for that.
+// The address of what is on the page: scenario, seed and every command, in the fragment; and `at`, the event
+// that is shown, if it is not the newest. Everyone who opens it gets the identical run. The address bar follows; the
+// server is not asked again for that.
 
 import { addressOf, pageOf } from "../common/addresses.js";
 import { scrub } from "./session.js";
@@ -18,13 +18,13 @@ export function requestOfAddress() {
   if (search.get("world")) request.world = search.get("world");
   const link = location.hash.slice(1);
   if (link) request.link = link;
-  // Other pages lead to the very event; who comes back to an address of this page goes on where the world stands by
+  // Other pages lead to the very event; returning to an address of this page continues where the world is
   // now.
   if (link && search.has("exact")) request.exact = true;
   return request;
 }
 
-/** Goes to the event that the address names, as soon as the run has come so far. */
+/** Goes to the event that the address names, as soon as the run has come that far. */
 export function goToEventOfAddress() {
   const wanted = new URLSearchParams(location.search).get("at") ?? "";
   if (!/^\d{1,7}$/.test(wanted)) return;
@@ -35,7 +35,7 @@ export function goToEventOfAddress() {
   });
 }
 
-/** The event that one looks at, where that is not the newest. */
+/** The event that is shown, if it is not the newest. */
 const lookedAt = ({ in_past: inPast, event }) => (inPast ? String(event) : null);
 
 function putEvent(address, event) {

@@ -1,4 +1,4 @@
-// What a person does to the world. Panels call these; the source (socket or recording) carries them out.
+// The user's actions on the world. Panels call these; the source (socket or recording) carries them out.
 
 import { effect } from "@preact/signals";
 import { t } from "../common/i18n.js";
@@ -15,7 +15,7 @@ export const frameDetails = (id) => source.frame(id);
 /** Everything about a record of a broker's commit log; about the record that an entry of a queue points to. */
 export const recordDetails = (broker, record) => source.record(broker, record);
 export const messageDetails = (broker, message) => source.message(broker, message);
-/** Entries of the journal: those behind a number; those that fit a filter; what happened in a stretch of time. */
+/** Entries of the journal: those after a number; those that fit a filter; what happened in a stretch of time. */
 export const fetchEntries = (after, count) => source.entries(after, count);
 export const searchEntries = (wanted) => source.search(wanted);
 /** Messages whose key contains a text, with their lives: also those that the view leaves out. */
@@ -24,7 +24,7 @@ export const findLives = (text) => source.lives(text);
 export const askWhy = (key) => source.why(key);
 export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
-/** Opens the run of a link anew, in place of this one. */
+/** Opens the run of a link again, in place of this one. */
 export const openLink = (link) => source.openLink(link);
 /** Opens a run and plays it by itself; the last events before `event` come one by one. */
 export function replayTo(link, event) {
@@ -37,15 +37,15 @@ export function replayTo(link, event) {
     control("play", { slow_to: event });
   });
 }
-/** What an audit of this run by Spark would look at; begins one of the run as it stands at `event`: {run, address}. */
+/** What an audit of this run by Spark would look at; begins one of the run as it is at `event`: {run, address}. */
 export const auditPlan = () => source.auditPlan();
 export const startAudit = (event) => source.startAudit(event);
-/** The links of this run and of one with one thing otherwise: {left, right}; see app/lab/routes/pair_routes.py. */
+/** The links of this run and of one with one difference: {left, right}; see app/lab/routes/comparison_routes.py. */
 export const variantOf = (change) => source.variant(change);
 export const exportAddress = (format) => source.exportAddress(format);
 
 const GO_ON_AFTER_MS = 250;
-/** What a person may set while time rests for him, and it still goes on afterwards. */
+/** What a user may set while time is paused for an open menu, so that it still continues afterwards. */
 const MOVES_NOTHING = ["speed", "publish"];
 let [rests, goingOn] = [false, 0];
 /** What the run goes on to; null: nothing, or it has come. */
@@ -56,7 +56,7 @@ const control = (action, values) => {
   return source.control(action, values);
 };
 
-/** Time rests while a person looks at something (`isLooking`, a signal): what he looks at does not run away. Then it
+/** Time pauses while a user looks at something (`isLooking`, a signal), so that it does not disappear. Then it
     goes on, unless he moved it himself. */
 export function restWhile(isLooking) {
   isLooking.subscribe((looks) => {
@@ -140,22 +140,22 @@ export function setForAll(names, name, value) {
   });
 }
 
-/** Shows the world as it was after event number `event`. While the handle is dragged only the last wish counts. */
+/** Shows the world as it was after event number `event`. While the handle is dragged only the last request counts. */
 export function scrub(event) {
-  const wish = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
-  const isIdle = scrubWish === null;
-  scrubWish = wish;
+  const request = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
+  const isIdle = scrubRequest === null;
+  scrubRequest = request;
   if (isIdle) sendScrub();
 }
 
 const SCRUB_EVERY_MS = 60;
-let scrubWish = null;
+let scrubRequest = null;
 
 function sendScrub() {
-  const wish = scrubWish;
-  control("scrub", { event: wish });
+  const request = scrubRequest;
+  control("scrub", { event: request });
   setTimeout(() => {
-    if (scrubWish !== wish) sendScrub();
-    else scrubWish = null;
+    if (scrubRequest !== request) sendScrub();
+    else scrubRequest = null;
   }, SCRUB_EVERY_MS);
 }

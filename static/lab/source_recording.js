@@ -8,9 +8,9 @@
 
 import { applyPatch } from "../live/patch.js";
 import { framesUnderWay, nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
-import { entryMatters, frameMatters } from "./what_matters.js";
+import { isEntryRelevant, isFrameRelevant } from "./relevance.js";
 
-/** Every so many pictures one is kept whole, so that going back applies few patches. */
+/** Every Nth picture is kept whole, so that going back applies few patches. */
 const KEPT_EVERY = 50;
 const TICK_MS = 50;
 /** At speed "auto": how long a frame flies before one's eyes, and how long a listener that was called is looked at. */
@@ -69,7 +69,7 @@ export function openRecording(recording) {
     playing = null;
     owed = 0;
   };
-  /** Real time is spent on the way to the next picture; how quickly is asked anew after each. */
+  /** Real time is spent on the way to the next picture; how quickly is asked again after each. */
   const tick = () => {
     owed += TICK_MS * 1000;
     while (at < recording.patches.length) {
@@ -135,7 +135,7 @@ export function openRecording(recording) {
           number < below &&
           number > above &&
           (!node || nodeOfActor(actor) === node) &&
-          (matters === "no" || entryMatters({ actor, label })) &&
+          (matters === "no" || isEntryRelevant({ actor, label })) &&
           `${actor} ${label} #${number}`.toLowerCase().includes(text.toLowerCase()),
       ),
       low: 1,
@@ -165,10 +165,10 @@ export function openRecording(recording) {
   };
 }
 
-/** How quickly time passes now, and why: as app/lab/session/eye.py has it, as well as the pictures tell. */
+/** How quickly time passes now, and why: as app/lab/session/playback_speed.py has it, as well as the pictures tell. */
 function paceOf(speed, tree) {
   if (speed !== "auto") return { pace: "", speed_now: speed };
-  const flights = framesUnderWay(tree).filter(frameMatters);
+  const flights = framesUnderWay(tree).filter(isFrameRelevant);
   const lengths = flights.map((frame) => (frame.arrives_us - frame.sent_us) / FLIGHT_US);
   if (flights.length > 0) return { pace: "frame", speed_now: Math.min(...lengths) };
   const isCalled = (tree.calls ?? []).some((call) => call.until_us === null && tree.time_us - call.since_us < LOOK_US);

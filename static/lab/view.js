@@ -5,7 +5,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { groupMark, topicMark } from "../common/palette.js";
-import { firstNot } from "./journal/halving.js";
+import { firstNot } from "./journal/binary_search.js";
 
 const EMPTY_VIEW = {
   world: {},
@@ -66,7 +66,7 @@ export const mine = signal(true);
     `journalVersion`. */
 export const journal = [];
 export const journalVersion = signal(0);
-/** The last time that entries behind `number` became others: a fork, a restart, another world. */
+/** The last time that entries after `number` were replaced: a fork, a restart, another world. */
 export const journalCut = signal({ number: 0 });
 
 /** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it
@@ -117,7 +117,7 @@ function assignMarks(whole) {
   groups.filter(Boolean).forEach(groupMark);
 }
 
-/** Puts a batch in place of everything behind entry number `from`: that was another branch, or was not there yet. */
+/** Puts a batch in place of everything after entry number `from`: that was another branch, or was not there yet. */
 export function receiveJournal({ from, entries }) {
   const fresh = entries.map(entryOf);
   const begin = fresh.length > 0 ? Math.min(from, fresh[0].number - 1) : from;
@@ -204,7 +204,7 @@ export const nodesOfRole = Object.fromEntries(
   ROLE_ORDER.map((role) => [role, steadyList(() => nodeNames.value.filter((name) => nodes.value[name].role === role))]),
 );
 
-/** A computed list that keeps its identity while its elements stay the same, so that nobody renders for nothing. */
+/** A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly. */
 export function steadyList(make) {
   let last = [];
   return computed(() => {
@@ -218,7 +218,7 @@ export function compare(a, b) {
   return a.localeCompare(b, "en", { numeric: true });
 }
 
-/** Timers of nodes; what is on its way over a link is no timer. */
+/** Timers of nodes; what is on its way over a link is not a timer. */
 export const runningTimers = computed(() => calmView.value.timers.filter((timer) => !timer.actor.includes("->")));
 
 /** Frames on their way at the time of the view, the next to arrive first. */

@@ -136,7 +136,7 @@ function Verdict() {
   </div>`;
 }
 
-/** What one may do now; it lies over the last picture. The other ways on stand below the film. */
+/** The available actions; it covers the last picture. Other links are below the film. */
 function Ways({ film, player }) {
   return html`<div class="film-over">
     <div class="film-over-card" id="film-over">

@@ -1,4 +1,4 @@
-// Plays a film of a lab world: which picture stands at which moment, and what the clock of the world says then.
+// Plays a film of a lab world: which picture is shown when, and the time of the world then.
 //
 // A film has chapters; each says from when to when its virtual time goes, how long it takes to watch that, and how long
 // its last picture stays. Between two pictures only the time moves on, so that frames fly. Time may go back from one

@@ -71,7 +71,7 @@ export const canWatch = (id) => spans.has(id) && readyFor.value === place.value;
 
 export const watchAgain = (id) => replay(...spans.get(id), true);
 
-/** Begins the world anew and brings it to where the open step starts. */
+/** Begins the world again and brings it to where the open step starts. */
 export async function setTheStage() {
   problem.value = null;
   problem.value = await attempt(() => prepare(Math.max(0, place.peek() - 1)));

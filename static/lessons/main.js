@@ -1,11 +1,11 @@
-// Puts a lesson's page together: the lesson beside the lab's stage, which is the very one of /lab.
+// Puts a lesson's page together: the lesson next to the lab's stage, which is the very one of /lab.
 
 import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
-import { Popover } from "../lab/deeds/popover.js";
-import { isLooking } from "../lab/deeds/thing.js";
+import { Popover } from "../lab/actions/popover.js";
+import { isLooking } from "../lab/actions/thing.js";
 import { listenToKeys } from "../lab/keys.js";
 import { Actors } from "../lab/panels/run/actors.js";
 import { AuditDialog } from "../lab/panels/analysis/audit.js";
@@ -42,7 +42,7 @@ import { followTheWorld } from "./flow.js";
 import { isSummary } from "./lesson.js";
 import { LessonPanel } from "./panel.js";
 import { replaying } from "./replay.js";
-import { followTheSides, side, SideSwitch } from "./sides.js";
+import { followTheSides, side, SideSwitch } from "./phone_tabs.js";
 import { openWorld } from "./world.js";
 
 const PANELS = {

@@ -5,7 +5,7 @@ import { pointedKey } from "../lab/view.js";
 
 let marked = null;
 
-/** For pointerover on the text; what is no name of anything marks nothing. */
+/** For pointerover on the text; a word that names nothing marks nothing. */
 export function markMentioned({ target }) {
   const name = target.closest("code")?.textContent ?? null;
   if (name === marked) return;

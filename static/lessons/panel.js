@@ -1,4 +1,4 @@
-// The lesson beside the stage: title, how far one is, the open page, back and next.
+// The lesson next to the stage: title, how far one is, the open page, back and next.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -18,14 +18,14 @@ const PICTURE_MS = 520;
 const FLIGHT_SHARE = 0.7;
 /** What the sequence diagram shows meanwhile; afterwards it shows all that happened. */
 const SPAN_US = 1_000_000;
-/** A picture that is not there after so long is left out. */
+/** A picture that takes longer than this is left out. */
 const PICTURE_WAIT_MS = 600;
 
 /** { at, of } while it runs, or null. */
 export const replaying = signal(null);
 let isStopped = false;
 
-/** Shows events `from` to `to` again; where motion is off only when a person asks for it, and then nothing flies.
+/** Shows events `from` to `to` again; where motion is off only when a user asks for it, and then nothing flies.
     Resolves when the present is shown again. */
 export async function replay(from, to, isAsked) {
   if ((!motion.peek() && !isAsked) || replaying.peek()) return;
@@ -77,7 +77,7 @@ function picturesBetween(from, to) {
   );
 }
 
-/** Leaves every so many of the moments that may go out, until few enough are left; the last one stays. */
+/** Leaves every Nth of the moments that may be left out, until few enough are left; the last one stays. */
 function thinned(moments, mayGo) {
   const tooMany = moments.length - MOST_PICTURES;
   const free = moments.filter((moment, index) => mayGo(moment) && index < moments.length - 1);

@@ -11,7 +11,7 @@ import { pointAt, stopPointing } from "./point.js";
 import { answerText, Prediction } from "./prediction.js";
 import { Prose } from "./prose.js";
 import { replaying, stopReplay } from "./replay.js";
-import { showSide } from "./sides.js";
+import { showSide } from "./phone_tabs.js";
 import { acting, isReachable, readyFor } from "./world.js";
 
 export function StepPage({ step }) {
@@ -121,7 +121,7 @@ function Hints({ step }) {
   </section>`;
 }
 
-/** What the learner expected beside what the engine says, and why. */
+/** What the learner expected next to what the engine says, and why. */
 function Result({ step }) {
   const verdict = step.action.length > 0 || shownVerdict.value?.after_html ? shownVerdict.value : null;
   const box = useRef(null);

@@ -1,5 +1,5 @@
-// What a lesson can point at, by name, and where it stands on the page. The kinds and their words are those of
-// app/lessons/stage_targets.py; the node's name, the topic, the key stand in the scenario.
+// What a lesson can point at, by name, and its place on the page. The kinds and their words are those of
+// app/lessons/stage_targets.py; the node's name, the topic, the key are in the scenario.
 
 import { t } from "../common/i18n.js";
 import { showPanel } from "../lab/panels/controls/dock.js";

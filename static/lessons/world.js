@@ -1,4 +1,4 @@
-// The lesson's world: carries out what a step asks for, one thing after the other, and asks the server what came of it.
+// The lesson's world: carries out what a step asks for, one thing after the other, and asks the server the result.
 //
 // The actions are those that a learner can do by hand on the stage: controls and commands, as the page sends them.
 
@@ -19,12 +19,12 @@ const PATIENCE_MS = 40_000;
 export const refusedWorld = signal(null);
 /** What is being done: { kind: "preparing" | "doing", at, of }, or null. */
 export const acting = signal(null);
-/** Index of the step that the world stands ready for, as far as one can know; or null. */
+/** Index of the step for which the world is ready, as far as is known; or null. */
 export const readyFor = signal(null);
 /** This page may act on its world. */
 export const isReachable = computed(() => loaded.value && status.value === "live" && !view.value.busy);
 
-/** The world rests, and this page knows how it stands. */
+/** The world rests, and this page knows its state. */
 export const atRest = computed(() => isReachable.value && !view.value.playing);
 
 class Interrupted extends Error {}
@@ -51,7 +51,7 @@ function request() {
   return link ? { link } : { scenario: lesson.scenario };
 }
 
-/** A link that the server cannot read is dropped: the lesson's world begins anew. */
+/** A link that the server cannot read is dropped: the lesson's world begins again. */
 export function openAgain() {
   if (refusedWorld.peek()?.reason === "link") openAnother();
   else source.open();
@@ -66,7 +66,7 @@ export function openAnother() {
 
 // ------------------------------------------------------------------------------------------------ acting
 
-/** Ends play and comes back from the past, so that an action begins where the world stands. */
+/** Ends play and comes back from the past, so that an action begins where the world is. */
 async function comeToRest() {
   if (view.peek().playing) source.control("pause");
   await until(() => atRest.value);
@@ -77,7 +77,7 @@ async function comeToRest() {
 /** Does what step number `index` asks for. */
 export const carryOut = (index) => doAll(steps[index].action, "doing");
 
-/** Begins anew and does the earlier steps' actions: the world is then as the step expects it. */
+/** Begins again and does the earlier steps' actions: the world is then as the step expects it. */
 export async function prepare(index) {
   const actions = [...lesson.begin, ...steps.slice(0, index).flatMap(({ action }) => action)];
   const { event, commands } = view.peek();
@@ -132,7 +132,7 @@ function hasMoved(control, before, now) {
   return now.event !== before.event || now.time_us !== before.time_us || now.in_past !== before.in_past;
 }
 
-/** A command shows in the list of commands; one that changes a setting builds the world anew. */
+/** A command shows in the list of commands; one that changes a setting builds the world again. */
 const hasObeyed = (before, now) =>
   now.commands.length !== before.commands.length || now.forked_from !== before.forked_from;
 

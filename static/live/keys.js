@@ -3,7 +3,7 @@
 
 import { keyMapOpen, motionWanted, paused, setMotion, setPaused, shortcuts } from "./view.js";
 
-export const SECTIONS = ["stage", "insides", "plots", "groups", "records", "search", "log"];
+export const SECTIONS = ["stage", "internals", "plots", "groups", "records", "search", "log"];
 
 export function goTo(section) {
   const target = document.getElementById(section);

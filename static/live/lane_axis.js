@@ -45,7 +45,7 @@ export const depth = computed(() => {
   return axisDepth(most, laneScale.value);
 });
 
-/** Pixels from the left for something `behind` messages behind the newest. */
+/** Pixels from the left for something `behind` messages before the newest. */
 export function xOf(behind) {
   const length = Math.max(40, laneWidth.value - laneMargin.value - parkingWidth.value);
   return laneMargin.value + positionOf(behind, depth.value, laneScale.value) * length;

@@ -1,4 +1,4 @@
-// Where an offset stands on a lane. All lanes share one axis: the number of messages behind the newest one.
+// The position of an offset on a lane. All lanes share one axis: the number of messages before the newest one.
 //
 //   oldest                                   newest
 //     |---------|---------|--------|----------|
@@ -37,7 +37,7 @@ export function axisTicks(depth, scale) {
 
 /**
  * Puts marks that would cover each other side by side: each run of them stands centred over its true places, at
- * most `most` marks wide, and nobody leaves [left, right]. `places` are pixels from the left, in any order; so is
+ * most `most` marks wide, and none leaves [left, right]. `places` are pixels from the left, in any order; so is
  * what comes back: [{ members: indexes of places, from left to right, x: the middle of the run }].
  */
 export function clusterMarks(places, gap, left, right, most) {

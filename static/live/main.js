@@ -13,7 +13,7 @@ import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevels } from "./panels/messages/delay_levels.js";
 import { Numbers } from "./panels/messages/numbers.js";
 import { Groups } from "./panels/overview/groups.js";
-import { Insides } from "./panels/insides/insides.js";
+import { Internals } from "./panels/internals/internals.js";
 import { KeyMap } from "./panels/overview/key_map.js";
 import { Log } from "./panels/overview/log.js";
 import { Metrics } from "./panels/overview/metrics.js";
@@ -35,7 +35,7 @@ function Page() {
     <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
     ${isAllowed && html`<${FaultPanel} /><${Refusal} /><${BoltPopover} />`}
-    <${Insides} stream=${stream} />
+    <${Internals} stream=${stream} />
     <${Plots} />
     <${Groups} />
     <${Transactions} />

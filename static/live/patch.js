@@ -57,7 +57,7 @@ function splice(tree, operation, copied) {
   const [, path, start, count, items] = operation;
   if (!Array.isArray(items) || !isIndex(start) || !isIndex(count)) refuse("malformed operation", operation);
   const list = path.reduce((value, key) => child(value, key, operation), tree);
-  if (!Array.isArray(list) || start + count > list.length) refuse("no such stretch of a list", operation);
+  if (!Array.isArray(list) || start + count > list.length) refuse("no such range of a list", operation);
   return replaceList(tree, operation, [...list.slice(0, start), ...items, ...list.slice(start + count)], copied);
 }
 

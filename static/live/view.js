@@ -145,7 +145,7 @@ export const nameServerOption = computed(() => {
   return address === DEFAULT_NAME_SERVER ? "" : ` --name-server ${address}`;
 });
 
-/** A computed list that keeps its identity while its elements stay the same, so that nobody renders for nothing. */
+/** A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly. */
 function steadyList(make) {
   let last = [];
   return computed(() => {
@@ -161,7 +161,7 @@ const topicsOfKind = (...kinds) =>
 
 export const userTopics = topicsOfKind("normal");
 export const systemTopics = topicsOfKind("system");
-/** Retry and dead-letter topics, the two of one group beside each other. */
+/** Retry and dead-letter topics, the two of one group side by side. */
 const groupTopicsUnsorted = topicsOfKind("retry", "dlq");
 export const groupTopics = steadyList(() =>
   groupTopicsUnsorted.value.filter(hasHeldMessages).sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
@@ -177,7 +177,7 @@ export function groupOf(topic) {
   return topic.replace(/^%(RETRY|DLQ)%/, "");
 }
 
-/** All groups, those with members first: nobody reads for the others at the moment. */
+/** All groups, those with members first: the others have no consumers at the moment. */
 export const groupNames = steadyList(() => {
   const { groups } = state.value;
   const isOnline = (group) => Object.keys(groups[group].members ?? {}).length > 0;

@@ -6,7 +6,7 @@ import { language, t } from "../common/i18n.js";
 import { groupNames, userTopics } from "../live/view.js";
 import { info, inLanguage } from "./runs.js";
 
-/** Topics that get a button of their own beside the field. */
+/** Topics that get a button of their own next to the field. */
 const MOST_BUTTONS = 16;
 
 export function Field({ parameter, value, problem, onValue }) {
@@ -40,7 +40,7 @@ export function Field({ parameter, value, problem, onValue }) {
   </div>`;
 }
 
-/** What a parameter is called in words, and beside it, small, the option's name in help and documents. */
+/** What a parameter is called in words, and next to it, small, the option's name in help and documents. */
 function Name({ name }) {
   return html`<span class="field-name">${wordsFor(name)}</span>
     <code class="option-name quiet">${name.replaceAll("_", "-")}</code>`;

@@ -104,7 +104,7 @@ function Plot({ title, unit, names, data, print, isTime, xTitle }) {
   const chart = useRef(null);
   const latest = useRef(data);
   latest.current = data;
-  // Colours and widths are read when it is drawn: anew when the theme changes, or another line comes.
+  // Colours and widths are read when it is drawn: again when the theme changes, or another line comes.
   useEffect(() => {
     const canvas = place.current;
     const rebuild = () => {

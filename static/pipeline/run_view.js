@@ -1,4 +1,4 @@
-// One run: where it stands, how far it has come, what it found.
+// One run: its state, its progress, its findings.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -16,7 +16,7 @@ import { SparkLanes } from "./spark_lanes.js";
 export function RunView({ run }) {
   const job = jobNamed(run.job);
   const title = useRef(null);
-  // The button that was pressed is gone: whoever works with the keyboard goes on from the run's title.
+  // The button that was pressed is gone: keyboard users continue from the run's title.
   useEffect(() => {
     if (document.activeElement === document.body && wantsFocus.delete(run.id))
       title.current?.focus({ preventScroll: true });
@@ -65,7 +65,7 @@ function Arguments({ run }) {
   </dl>`;
 }
 
-/** What went wrong, or what became of it: where the steps alone leave something open. */
+/** What went wrong, or its outcome: where the steps alone leave something open. */
 function State({ run }) {
   if (run.phase === "failed") {
     return html`<div class="problem run-error" role="alert">

@@ -1,4 +1,4 @@
-// How far the run has read: the live page's lanes, with Spark's mark beside those of the consumer groups.
+// How far the run has read: the live page's lanes, with Spark's mark next to those of the consumer groups.
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";

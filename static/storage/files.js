@@ -37,7 +37,7 @@ function Tree({ store, files }) {
   </section>`;
 }
 
-/** [folder, its files] in the order of the paths; "" for those beside the folders, which come last. */
+/** [folder, its files] in the order of the paths; "" for those next to the folders, which come last. */
 function byFolder(files) {
   const folders = new Map();
   for (const file of files) {

@@ -34,7 +34,7 @@ addEventListener("hashchange", () => {
 });
 export const view = computed(() => (VIEWS.includes(hash.value) ? hash.value : VIEWS[0]));
 
-/** The traffic as it stands in every question. */
+/** The traffic as it is in every request. */
 export const query = (more = {}) => new URLSearchParams({ ...stores.value.traffic, ...more });
 
 /** What the server answers to a question about this traffic: {answer} or {why}. */

@@ -1,4 +1,4 @@
-// The storage laboratory: one traffic in RocketMQ's store and in Kafka's, what lies in their files, what it costs to
+// The storage laboratory: one traffic in RocketMQ's store and in Kafka's, the contents of their files, what it costs to
 // find a message, how both grow, what this machine's disk does.
 
 import { html, render } from "htm/preact";

@@ -1,4 +1,4 @@
-// The page cache: scenarios that show it at work, and what the article says of storage beside what the engine says.
+// The page cache: scenarios that show it at work, and what the article says of storage next to what the engine says.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";

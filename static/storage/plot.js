@@ -128,7 +128,7 @@ function Legend({ plot, names, print }) {
   </ul>`;
 }
 
-/** The drawing as a file of its own: colours and letters stand in it. */
+/** The drawing as a file of its own: it contains its colours and fonts. */
 function drawn(svg) {
   const copy = svg.cloneNode(true);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");

@@ -1,4 +1,4 @@
-// What one store read to find a message: each access, what lies there, and what all so far cost.
+// What one store read to find a message: each access, what is there, and what all so far cost.
 
 import { html } from "htm/preact";
 import { clockTime, count } from "../common/format.js";

@@ -1,4 +1,4 @@
-// The traffic that goes to both stores: what a person chooses, within the server's bounds.
+// The traffic that goes to both stores: what a user chooses, within the server's bounds.
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";

@@ -1,4 +1,4 @@
-// The prediction beside what the run counted, and why it is so.
+// The prediction next to what the run counted, and why it is so.
 
 import { html } from "htm/preact";
 import { count } from "../common/format.js";

@@ -81,7 +81,7 @@ def test_a_page_that_was_closed_is_not_made_any_more():
     assert (Client(page).get("/").status_code, page.get()) == (503, None)
 
 
-def test_a_page_that_cannot_be_made_is_told_and_tried_again_by_the_next_request(caplog):
+def test_a_page_that_cannot_be_made_is_reported_and_tried_again_by_the_next_request(caplog):
     outcomes = [OSError("no room"), _Page()]
 
     def make():
@@ -93,7 +93,7 @@ def test_a_page_that_cannot_be_made_is_told_and_tried_again_by_the_next_request(
     page = PageOnDemand(make)
     with pytest.raises(OSError, match="no room"):
         Client(page).get("/")
-    assert "the page cannot be made" in caplog.text
+    assert "the page cannot be rendered" in caplog.text
     assert Client(page).get("/").text == "here"
 
 

@@ -1,4 +1,4 @@
-"""What rules at the broker's door cost: one broker that has no door, one without rules, one with a hundred.
+"""What fault rules cost: one broker without an interceptor, one without rules, one with a hundred.
 
 python -m tests.benchmarks.fault_rules [ROUNDS] [MESSAGES]
 
@@ -29,7 +29,7 @@ RULES = 100
 #: Requests that wait for their replies at a time.
 _WINDOW = 64
 _BODY = b"x" * 128
-_DOOR = ("--allow-faults",)
+_INTERCEPTOR = ("--allow-faults",)
 
 
 def add_rules(page: str) -> None:
@@ -86,7 +86,7 @@ def processor_s(pid: int) -> float:
 def main(rounds: int = 10, messages: int = 20_000) -> None:
     """Print messages a second and processor time per message, medians, and their parts of the first broker's."""
     load = frames(messages)
-    kinds = {"no door": (), "no rule": _DOOR, f"{RULES} rules": _DOOR}
+    kinds = {"no interceptor": (), "no rule": _INTERCEPTOR, f"{RULES} rules": _INTERCEPTOR}
     rates: dict[str, list[float]] = {kind: [] for kind in kinds}
     costs: dict[str, list[float]] = {kind: [] for kind in kinds}
     with ExitStack() as stack:
@@ -106,7 +106,7 @@ def main(rounds: int = 10, messages: int = 20_000) -> None:
                     costs[kind].append((processor_s(broker.process.pid) - worked_s) / messages * 1e6)
     for kind in kinds:
         rate, cost = statistics.median(rates[kind]), statistics.median(costs[kind])
-        part = statistics.median(one / first for one, first in zip(rates[kind], rates["no door"], strict=True))
+        part = statistics.median(one / first for one, first in zip(rates[kind], rates["no interceptor"], strict=True))
         print(f"{kind:>10}: {rate:8,.0f} messages/s, {cost:6.1f} us of processor each, {part:.2f} of the first")
 
 

@@ -20,7 +20,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealServer, RedisServer, ServerMissing
+from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealRedisServer, RealServer, ServerMissing
 from engine.idempotence.foundation.errors import UnknownStrategy
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlTransaction
 from engine.idempotence.idempotent_listener import IdempotentListener
@@ -51,7 +51,7 @@ STORES: dict[str, type[RealServer] | None] = {
     "SQLite by SQLAlchemy": None,
     "PostgreSQL": PostgreSqlServer,
     "MariaDB": MariaDbServer,
-    "Redis, work in SQLite": RedisServer,
+    "Redis, work in SQLite": RealRedisServer,
 }
 
 

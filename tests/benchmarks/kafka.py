@@ -34,9 +34,9 @@ _CODECS = (Codec.NONE, Codec.GZIP, Codec.LZ4, Codec.ZSTD)
 _MARKS = "make bench kafka: stores", "make bench kafka: batches"
 
 
-def _timed(deed: Callable[[], object]) -> float:
+def _timed(action: Callable[[], object]) -> float:
     began = time.perf_counter()
-    deed()
+    action()
     return time.perf_counter() - began
 
 
@@ -110,11 +110,11 @@ def measure_stores(rounds: int, messages: int) -> str:
         "| | RocketMQ's way, messages/s | Kafka's way, messages/s | Kafka's time / RocketMQ's |",
         "|---|---:|---:|---:|",
     ]
-    for deed in ("append", "read"):
-        ours, theirs = taken[f"rocketmq {deed}"], taken[f"kafka {deed}"]
+    for action in ("append", "read"):
+        ours, theirs = taken[f"rocketmq {action}"], taken[f"kafka {action}"]
         ratios = sorted(kafka_s / rocketmq_s for kafka_s, rocketmq_s in zip(theirs, ours, strict=True))
         lines.append(
-            f"| {deed} | {messages / statistics.median(ours):,.0f} | {messages / statistics.median(theirs):,.0f} "
+            f"| {action} | {messages / statistics.median(ours):,.0f} | {messages / statistics.median(theirs):,.0f} "
             f"| {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |"
         )
     lines += ["", f"A partition of a million messages opens in {opened_s * 1_000:.0f} ms after a clean end."]

@@ -66,11 +66,11 @@ def measurements() -> tuple[Callable[[], float], ...]:
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import ExplorationRequest, make_plan
     from engine.lab.run.run import LabRun
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.scenario_files import load_scenario
     from engine.lab.sweep.sweep import run_seed
 
-    be_quiet()
+    silence_logging()
     # As processes of sweeps and searches do.
     gc.collect()
     gc.freeze()

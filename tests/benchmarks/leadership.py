@@ -149,6 +149,6 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="glassmq-bench-") as folder, GroupProcesses(Path(folder)) as group:
         rows = asyncio.run(measure(group, Path(folder), levels, options.seconds))
         lines = [line.strip() for process in group.processes.values() for line in list(process.stderr)]
-    reasons = [line for line in lines if "leads no longer" in line]
+    reasons = [line for line in lines if "no longer leads" in line]
     publish(options.write, _MARK, table(rows, options.seconds, reasons))
     return 0

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.observation.record_view import record_summary
 from app.pipeline.host import PipelineSettings
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web.page_listener import PageListener
 from app.web.page_socket import bind_page_socket
 from app.web_application import PageServer, WebSettings, create_app
@@ -289,7 +289,7 @@ class Scene(RecordSearch):
     def state(self):
         with self.lock:
             self.watcher.look(self.tree, self.seconds)
-            return {**copy.deepcopy(self.tree), **self.watcher.told()}
+            return {**copy.deepcopy(self.tree), **self.watcher.reported()}
 
     def history(self):
         names = [name for name in self.tree["rates"] if name != "second"]
@@ -395,7 +395,7 @@ def serve_scene(
 ) -> tuple[PageListener, PageServer]:
     """A page server over ``scene`` on ``port`` of loopback (0: any); the caller serves and shuts it down."""
     listening = bind_page_socket("127.0.0.1", port)
-    settings = WebSettings(access=AccessRules(port=listening.getsockname()[1]), pipeline=pipeline)
+    settings = WebSettings(access=PageAccessRules(port=listening.getsockname()[1]), pipeline=pipeline)
     server = create_app(scene, settings)
     return PageListener(listening, server.app), server
 

@@ -32,7 +32,7 @@ def test_a_learner_goes_through_every_step_and_reads_it_in_the_other_language_to
     page.locator("#lesson-next").click()
     for step in data["steps"]:
         expect(page.locator("#lesson-heading")).to_have_text(step["heading"][language])
-        # The text comes before the last events of what "Show me" or a deed has set going.
+        # The text comes before the last events of what "Show me" or an action has set going.
         until(
             partial(is_in_world, page, step["start_link"]),
             f"the world that the lesson was tried with; {step['heading'][language]}",

@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole, key_of
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.raft.raft_peer_node import RaftPeerNode, key_of
 from engine.lab.run.recording import python_version
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
@@ -72,11 +72,11 @@ def _end(run: LabRun) -> dict[str, Any]:
                 for queue_id, offset in sorted(offsets.items())
             },
         }
-    for kafka in run.world.roles(KafkaBrokerRole):
+    for kafka in run.world.roles(KafkaBrokerNode):
         ends = {f"{one.topic}/{one.partition}": one.next_offset for one in kafka.stored.segments()}
         offsets = {f"{group} {topic}/{number}": offset for (group, topic, number), offset in kafka.committed_offsets()}
         brokers[kafka.name] = {"partitions": ends, "offsets": offsets}
-    for peer in run.world.roles(RaftPeerRole):
+    for peer in run.world.roles(RaftPeerNode):
         brokers[peer.name] = {"term": peer.term, "log": [f"{one.term} {key_of(one)}" for one in peer.stored_entries()]}
     consumers = {
         role.name: sorted(f"{queue.topic}/{queue.queue_id}" for queue in role.consumer.process_queues)
@@ -97,11 +97,11 @@ def _story(run: LabRun) -> list[str]:
         place = f" at {sent.broker} {sent.topic}/{sent.queue_id}/{sent.queue_offset}" if sent.status == "ok" else ""
         lines.append((sent.event, sent.time_us, f"{sent.node} sent {sent.key}: {sent.status}{place}"))
     for ended in history.transactions_ended:
-        deed = f"answered check {ended.check} of" if ended.check else "executed"
-        lines.append((ended.event, ended.time_us, f"{ended.node} {deed} {ended.key}: {ended.result}"))
+        action = f"answered check {ended.check} of" if ended.check else "executed"
+        lines.append((ended.event, ended.time_us, f"{ended.node} {action} {ended.key}: {ended.result}"))
     for entry in history.bank_entries:
-        deed = f"{entry.doing} of {entry.key}: {entry.outcome}, {entry.account} has {entry.balance}"
-        lines.append((entry.event, entry.time_us, f"{entry.node} {entry.bank} {deed}"))
+        action = f"{entry.doing} of {entry.key}: {entry.outcome}, {entry.account} has {entry.balance}"
+        lines.append((entry.event, entry.time_us, f"{entry.node} {entry.bank} {action}"))
     for done in history.consumes_ended:
         place = f"{done.broker} {done.topic}/{done.queue_id}/{done.queue_offset}"
         lines.append((done.event, done.time_us, f"{done.node} consumed {done.key} from {place}: {done.result}"))
@@ -116,8 +116,8 @@ def _story(run: LabRun) -> list[str]:
         place = f"{drop.broker} {drop.topic}/{drop.queue_id}/{drop.queue_offset}"
         lines.append((drop.event, drop.time_us, f"{drop.node} dropped {drop.key} from {place}"))
     lines.sort(key=lambda line: line[0])
-    told = [f"{time_us / 1_000_000:10.6f} {text}" for _, time_us, text in lines[:STORY_LINES]]
-    return told if len(lines) <= STORY_LINES else [*told, f"and {len(lines) - STORY_LINES} more"]
+    reported = [f"{time_us / 1_000_000:10.6f} {text}" for _, time_us, text in lines[:STORY_LINES]]
+    return reported if len(lines) <= STORY_LINES else [*reported, f"and {len(lines) - STORY_LINES} more"]
 
 
 def file_of(name: str) -> Path:

@@ -45,7 +45,7 @@ def test_money_is_conserved_whatever_crashes_when(table):
     assert all(row["is_conserved"] and row["outcome"] != "open" for row in table["points"])
 
 
-@pytest.mark.parametrize("step", ["has all votes: yes", "has committed the debit"])
+@pytest.mark.parametrize("step", ["receives all votes, all of them yes", "commits the debit"])
 def test_a_row_says_what_happens_when_it_is_run_again(table, step):
     scenario = load_scenario("xa-two-phase")
     (row,) = [row for row in table["points"] if row["step"]["en"] == step]
@@ -92,7 +92,7 @@ def test_sub_messages_do_the_work_once_whatever_crashes_when_and_the_six_steps_d
     assert {row["is_conserved"] for row in unsafe if row["node"] in ("S1", "D1")} == {True}
 
 
-@pytest.mark.parametrize(("name", "step"), [("six-steps", "has sent COMMIT"), ("sub-messages", "has sent COMMIT")])
+@pytest.mark.parametrize(("name", "step"), [("six-steps", "sends COMMIT"), ("sub-messages", "sends COMMIT")])
 def test_a_row_of_work_says_what_happens_when_it_is_run_again(tables_of_work, name, step):
     scenario = load_scenario(name)
     row = next(row for row in tables_of_work[name] if row["step"]["en"] == step)

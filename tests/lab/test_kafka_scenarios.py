@@ -10,8 +10,8 @@ import pytest
 from engine.kafka.records.record_batch import ATTRIBUTES_BYTE
 from engine.kafka.wire.frames import decode_request
 from engine.kafka.wire.produce import ProduceRequest
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command, SettingValue
 from engine.lab.scenario.scenario_files import load_scenario
@@ -30,8 +30,8 @@ def played(name: str, until_ms: int | None = None, **changed: Mapping[str, Setti
         yield run
 
 
-def kafka(run: LabRun) -> KafkaBrokerRole:
-    (role,) = run.world.roles(KafkaBrokerRole)
+def kafka(run: LabRun) -> KafkaBrokerNode:
+    (role,) = run.world.roles(KafkaBrokerNode)
     return role
 
 
@@ -86,7 +86,7 @@ def test_a_batch_that_is_full_does_not_wait_any_longer():
 
 def test_a_fetch_brings_all_and_poll_hands_out_three_at_a_time():
     with played("completed-fetches", 1_100) as run:
-        (role,) = run.world.roles(KafkaConsumerRole)
+        (role,) = run.world.roles(KafkaConsumerNode)
         assert role.consumer is not None
         assert role.polled == ["order-0", "order-3", "order-6"]
         left = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.lab.views.client_view import consumer_view
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.loss_watch import group_verdict
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import ScenarioError
@@ -43,9 +43,9 @@ def scenario():
         yield run
 
 
-def found(run, node, *, at_the_door):
+def found(run, node, *, on_arrival):
     role = run.world.nodes[node]
-    (producer,) = group_verdict([role.loss_watch], run.world.now_us, at_the_door=at_the_door).producers
+    (producer,) = group_verdict([role.loss_watch], run.world.now_us, on_arrival=on_arrival).producers
     return producer
 
 
@@ -54,19 +54,19 @@ def numbers(ranges):
 
 
 def test_each_group_misses_what_the_text_of_the_scenario_says(scenario):
-    assert found(scenario, "C1", at_the_door=True).lost_ranges == ((28, 40),)
-    assert found(scenario, "C1", at_the_door=False).lost_ranges == ((11, 17), (28, 40))
-    assert found(scenario, "C2", at_the_door=True).lost_ranges == ((16, 28),)
-    assert found(scenario, "C2", at_the_door=False).lost_ranges == ((16, 28),)
-    assert all(found(scenario, name, at_the_door=True).duplicated == 1 for name in ("C1", "C2"))
+    assert found(scenario, "C1", on_arrival=True).lost_ranges == ((28, 40),)
+    assert found(scenario, "C1", on_arrival=False).lost_ranges == ((11, 17), (28, 40))
+    assert found(scenario, "C2", on_arrival=True).lost_ranges == ((16, 28),)
+    assert found(scenario, "C2", on_arrival=False).lost_ranges == ((16, 28),)
+    assert all(found(scenario, name, on_arrival=True).duplicated == 1 for name in ("C1", "C2"))
 
 
 def test_the_document_has_the_figures_of_the_run(scenario):
     document = (Path(__file__).parents[2] / "docs" / "semantics" / "loss-detection.md").read_text()
     for name in ("C1", "C2"):
-        door, done = (found(scenario, name, at_the_door=at_the_door) for at_the_door in (True, False))
-        told = [", ".join(f"{first} to {last}" for first, last in one.lost_ranges) for one in (done, door)]
-        figures = [f"{door.met} of {door.numbered}", f"{done.met} of {done.numbered}", *told, str(door.duplicated)]
+        door, done = (found(scenario, name, on_arrival=on_arrival) for on_arrival in (True, False))
+        reported = [", ".join(f"{first} to {last}" for first, last in one.lost_ranges) for one in (done, door)]
+        figures = [f"{door.met} of {door.numbered}", f"{done.met} of {done.numbered}", *reported, str(door.duplicated)]
         assert f"| {' | '.join(figures)} |" in document
 
 
@@ -75,15 +75,15 @@ def test_what_is_missing_is_what_the_history_never_saw_consumed(scenario):
     for name in ("C1", "C2"):
         done = {int(one.key.removeprefix("order-")) for one in history.consumes_ended if one.node == name}
         begun = {int(one.key.removeprefix("order-")) for one in history.consumes_began if one.node == name}
-        assert numbers(found(scenario, name, at_the_door=False).lost_ranges) == sorted({*range(60)} - done)
-        assert numbers(found(scenario, name, at_the_door=True).lost_ranges) == sorted({*range(60)} - begun)
+        assert numbers(found(scenario, name, on_arrival=False).lost_ranges) == sorted({*range(60)} - done)
+        assert numbers(found(scenario, name, on_arrival=True).lost_ranges) == sorted({*range(60)} - begun)
 
 
 def test_it_agrees_with_the_checkers_on_who_acknowledges_early(scenario):
     accused = {one.element["group"] for one in scenario.violations if one.checker == "offsets-never-pass-unconsumed"}
     assert accused == {"careless"}
-    assert found(scenario, "C1", at_the_door=False).lost > found(scenario, "C1", at_the_door=True).lost
-    assert found(scenario, "C2", at_the_door=False).lost == found(scenario, "C2", at_the_door=True).lost
+    assert found(scenario, "C1", on_arrival=False).lost > found(scenario, "C1", on_arrival=True).lost
+    assert found(scenario, "C2", on_arrival=False).lost == found(scenario, "C2", on_arrival=True).lost
 
 
 def test_the_card_shows_what_was_found(scenario):
@@ -95,13 +95,13 @@ def test_the_card_shows_what_was_found(scenario):
 def test_queues_that_move_between_members_and_crashes_make_no_losses_and_no_copies():
     with LabRun(parse_scenario(MEMBERS.format(more=""), "own")) as run:
         run.run_to_time(run.world.end_us)
-        roles = run.world.roles(ConsumerRole)
+        roles = run.world.roles(ConsumerNode)
         watches = [role.loss_watch for role in roles if role.loss_watch is not None]
-        (whole,) = group_verdict(watches, run.world.now_us, at_the_door=True).producers
+        (whole,) = group_verdict(watches, run.world.now_us, on_arrival=True).producers
         assert (whole.numbered, whole.met, whole.lost, whole.duplicated, whole.out_of_order) == (120, 120, 0, 0, 0)
         calls = len(run.world.history.consumes_began)
         assert whole.delivered_again == calls - 120
-        alone = [found(run, role.name, at_the_door=True).met for role in roles]
+        alone = [found(run, role.name, on_arrival=True).met for role in roles]
         assert all(0 < met < 120 for met in alone), "each had a part of the queues only"
         assert consumer_view(roles[0])["loss"] == consumer_view(roles[1])["loss"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.loss_watch import group_verdict
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_text import parse_scenario
@@ -34,8 +34,8 @@ faults: {{kinds: [crash, crash-power, group, listener, pause, delay, loss, dupli
 
 def compare(run: LabRun) -> None:
     """A producer that was never restarted gives the nth message the number n."""
-    watches = [role.loss_watch for role in run.world.roles(ConsumerRole) if role.loss_watch is not None]
-    verdict = group_verdict(watches, run.world.now_us, at_the_door=True)
+    watches = [role.loss_watch for role in run.world.roles(ConsumerNode) if role.loss_watch is not None]
+    verdict = group_verdict(watches, run.world.now_us, on_arrival=True)
     if verdict is None:
         return
     lives = verdict.producers
@@ -43,9 +43,9 @@ def compare(run: LabRun) -> None:
     begun = {int(one.key.removeprefix("order-")) for one in began}
     assert sum(life.numbered - life.lost - life.not_judged for life in lives) == len(begun)
     if len(lives) == 1:
-        told = [number for first, last in lives[0].lost_ranges for number in range(first, last + 1)]
-        assert told == [number for number in range(lives[0].numbered) if number not in begun][: len(told)]
-    done = group_verdict(watches, run.world.now_us, at_the_door=False)
+        reported = [number for first, last in lives[0].lost_ranges for number in range(first, last + 1)]
+        assert reported == [number for number in range(lives[0].numbered) if number not in begun][: len(reported)]
+    done = group_verdict(watches, run.world.now_us, on_arrival=False)
     ended = {one.key for one in run.world.history.consumes_ended if one.result == "success"}
     assert sum(life.numbered - life.lost - life.not_judged for life in (done.producers if done else ())) == len(ended)
     places = {(one.queue_id, one.queue_offset, one.key) for one in began if one.topic == "Orders"}

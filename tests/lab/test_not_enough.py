@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 from tests.support.lab.lab_scenarios import apply, run_to_ms
@@ -30,7 +30,7 @@ def set_(run: LabRun, node: str, name: str, value: object) -> None:
     apply(run, "setting", node, name=name, value=value)
 
 
-def told(run: LabRun) -> list[tuple[str, str]]:
+def reported(run: LabRun) -> list[tuple[str, str]]:
     """Checker and message of each violation, at the end of the story."""
     run.run_to_time(run.world.end_us)
     return [(violation.checker, str(violation.element.get("message"))) for violation in run.violations]
@@ -45,21 +45,21 @@ def effects(run: LabRun, order: str) -> list[str]:
 
 def test_a_call_of_work_that_failed_is_made_again(begun):
     run = begun("six-steps")
-    assert told(run) == [("work-done-once", "order-2")]
+    assert reported(run) == [("work-done-once", "order-2")]
     assert effects(run, "order-2") == ["lock-stock", "notify", "lock-stock", "place", "pay"]
 
 
 def test_work_that_takes_its_calls_back_has_called_once_in_the_end(begun):
     run = begun("six-steps")
     set_(run, "C1", "work_undoes_calls", True)
-    assert told(run) == []
+    assert reported(run) == []
     assert effects(run, "order-2") == ["lock-stock", "notify", "unlock-stock", "lock-stock", "place", "pay"]
 
 
 def test_a_service_that_knows_the_order_needs_no_compensation(begun):
     run = begun("six-steps")
     set_(run, "S1", "service_is_idempotent", True)
-    assert told(run) == []
+    assert reported(run) == []
     assert effects(run, "order-2").count("lock-stock") == 1
 
 
@@ -72,7 +72,7 @@ def test_an_orderly_stop_waits_for_the_work_and_a_crash_leaves_its_calls_behind(
     apply(run, end, "C1")
     run_to_ms(run, 6_000)
     apply(run, "start-consumer", "C1")
-    assert told(run) == violated
+    assert reported(run) == violated
 
 
 def test_one_that_stops_at_the_first_failure_does_nothing_more_until_somebody_resumes_it(begun):
@@ -82,13 +82,13 @@ def test_one_that_stops_at_the_first_failure_does_nothing_more_until_somebody_re
     (alarm,) = run.world.history.alarms_raised
     assert (alarm.node, alarm.key, alarm.deliveries) == ("C1", "order-2", 1)
     consumer = run.world.nodes["C1"]
-    assert isinstance(consumer, ConsumerRole)
+    assert isinstance(consumer, ConsumerNode)
     assert consumer.alarm == alarm
     assert [effects(run, f"order-{n}") for n in (2, 3, 4)] == [["lock-stock", "notify"], [], []]
     set_(run, "S1", "service_is_idempotent", True)
     apply(run, "resume-consumer", "C1")
     assert consumer.alarm is None
-    assert told(run) == []
+    assert reported(run) == []
     assert all(effects(run, f"order-{n}")[-1] == "pay" for n in range(6))
 
 
@@ -109,7 +109,7 @@ def run_to_step(run: LabRun, node: str, label: str, after_ms: int) -> None:
 
 def test_each_hop_hands_the_order_on_when_its_work_is_committed(begun):
     run = begun("sub-messages")
-    assert told(run) == []
+    assert reported(run) == []
     assert effects(run, "order-3") == ["take", "place", "note", "pay"]
     assert [entry.result for entry in run.world.history.transactions_ended] == ["commit"] * 12
 
@@ -120,7 +120,7 @@ def test_a_half_message_whose_sender_died_after_its_commit_is_committed_when_it_
     apply(run, "crash", "C2")
     run_to_ms(run, 5_000)
     apply(run, "restart", "C2")
-    assert told(run) == []
+    assert reported(run) == []
     checks = [entry for entry in run.world.history.transactions_ended if entry.check]
     assert [(entry.key, entry.result) for entry in checks] == [("order-2-C2", "commit")]
 
@@ -135,7 +135,7 @@ def test_who_answers_for_a_paused_sender_and_says_rollback_keeps_its_word(begun)
     checks = [entry for entry in run.world.history.transactions_ended if entry.check]
     assert {entry.result for entry in checks if entry.key.endswith("-C2")} == {"rollback"}
     apply(run, "resume-node", "C2")
-    assert told(run) == []
+    assert reported(run) == []
     for number in range(4):
         assert effects(run, f"order-{number}") == ["take", "place", "note", "pay"]
 
@@ -147,7 +147,7 @@ def test_a_retry_does_not_take_the_half_message_of_another_that_stands_at_its_of
     apply(run, "crash", "D1")
     run_to_ms(run, 1_500)
     apply(run, "restart", "D1")
-    assert told(run) == []
+    assert reported(run) == []
     ended = [(entry.key, entry.result) for entry in run.world.history.transactions_ended]
     assert ("order-0-C1-2", "commit") in ended
     assert ("order-1-C1", "commit") in ended
@@ -161,19 +161,19 @@ def test_a_hop_that_breaks_off_is_found(begun):
     apply(run, "rollback-half", "B1", message="order-2-C2", anyway=True)
     run_to_ms(run, 5_000)
     apply(run, "restart", "C2")
-    assert ("acknowledged-work-is-done", "order-2-C1") in told(run)
+    assert ("acknowledged-work-is-done", "order-2-C1") in reported(run)
 
 
 # --- ids and stores --------------------------------------------------------------------------------------------------
 
 
 def test_ids_of_workers_with_numbers_of_their_own_differ(begun):
-    assert told(begun("global-ids")) == []
+    assert reported(begun("global-ids")) == []
 
 
 @pytest.mark.parametrize("how", ["one number", "clock back"])
 @pytest.mark.parametrize("checks_body", [False, True])
-def test_of_two_orders_with_one_id_the_second_is_swallowed_or_told(begun, how, checks_body):
+def test_of_two_orders_with_one_id_the_second_is_swallowed_or_reported(begun, how, checks_body):
     run = begun("global-ids")
     set_(run, "C1", "idempotence_checks_body", checks_body)
     run_to_ms(run, 2_500)
@@ -181,7 +181,7 @@ def test_of_two_orders_with_one_id_the_second_is_swallowed_or_told(begun, how, c
         set_(run, "P2", "identifier_worker", 1)
     else:
         apply(run, "clock-skew", "P1", ms=-2_000)
-    found = told(run)
+    found = reported(run)
     verdicts = {entry.verdict for entry in run.world.history.deliveries_judged}
     if checks_body:
         assert found == []
@@ -196,13 +196,13 @@ def test_a_producer_that_waits_for_its_clock_gives_no_id_twice(begun):
     set_(run, "P1", "identifier_waits_for_clock", True)
     run_to_ms(run, 2_500)
     apply(run, "clock-skew", "P1", ms=-2_000)
-    assert told(run) == []
+    assert reported(run) == []
     assert {entry.verdict for entry in run.world.history.deliveries_judged} == {"first"}
 
 
 def test_what_the_replica_never_heard_of_is_done_again_and_found(begun):
     run = begun("forgetful-store")
-    assert told(run) == [("work-done-once", "order-2")]
+    assert reported(run) == [("work-done-once", "order-2")]
     assert {entry.key for entry in run.world.nodes["R1"].forgotten}
     verdicts = [(one.order, one.verdict) for one in run.world.history.deliveries_judged if one.verdict == "swallowed"]
     assert verdicts == [("order-1", "swallowed")]
@@ -211,4 +211,4 @@ def test_what_the_replica_never_heard_of_is_done_again_and_found(begun):
 def test_records_in_the_database_of_the_work_are_not_forgotten(begun):
     run = begun("forgetful-store")
     set_(run, "C1", "idempotence_strategy", "message-table")
-    assert told(run) == []
+    assert reported(run) == []

@@ -68,19 +68,19 @@ def one_of(strategy: str, listener: str = "{duration_ms: 100}") -> Scenario:
     return scenario(consumer("C1", strategy, listener))
 
 
-def explore_early(story: Scenario, **wishes: Any) -> ExplorationState:
-    return explore(story, **{"to_ms": 1_600, **wishes})
+def explore_early(story: Scenario, **options: Any) -> ExplorationState:
+    return explore(story, **{"to_ms": 1_600, **options})
 
 
-def found_in(story: Scenario, **wishes: Any) -> Counterexample:
-    state = explore_early(story, **wishes)
+def found_in(story: Scenario, **options: Any) -> Counterexample:
+    state = explore_early(story, **options)
     assert state.finding is not None
     assert state.bounded.by_depth[0] == 1, "undisturbed it goes well"
     return state.finding
 
 
-def assert_nothing_in(story: Scenario, at_least: int, **wishes: Any) -> None:
-    state = explore_early(story, **wishes)
+def assert_nothing_in(story: Scenario, at_least: int, **options: Any) -> None:
+    state = explore_early(story, **options)
     assert state.finding is None
     assert state.is_complete
     assert state.bounded.schedules >= at_least

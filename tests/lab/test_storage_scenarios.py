@@ -173,12 +173,12 @@ def test_what_a_page_or_a_checker_looks_at_changes_nothing():
 
 def test_the_caption_of_the_moment_says_who_waits_for_the_disk():
     with begun(load_scenario("cold-reader"), 12_000) as run:
-        narrator, told = Narrator(run), set()
+        narrator, reported = Narrator(run), set()
         while run.now_us < 12_500_000 and run.step():
             if narrator.caption is not None:
-                told.add(narrator.caption.text["en"])
+                reported.add(narrator.caption.text["en"])
         waits = f"B1 reads {LOG} from its disk (pages: 2) and is blocked meanwhile."
-        assert waits in told
+        assert waits in reported
 
 
 # ------------------------------------------------------------------------------------------------------- both stores

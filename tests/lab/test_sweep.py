@@ -48,7 +48,7 @@ def test_random_faults_violate_nothing(seeds):
     summary = SweepSummary()
     for _, portion in spread(partial(run_chunk, task), portions):
         summary.merge(portion)
-    bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in summary.told}
+    bad = {result.seed: [violation["text"]["en"] for violation in result.violations] for result in summary.reported}
     assert bad == {}
     assert (summary.seeds, summary.unfinished) == (seeds, {})
     assert summary.commands > 2 * seeds
@@ -163,7 +163,7 @@ def test_a_run_without_violation_ends_with_code_0():
     assert "0 runs with violations" in result.stdout
 
 
-def test_a_violation_is_told_with_its_link_and_ends_with_code_1(monkeypatch, tmp_path):
+def test_a_violation_is_reported_with_its_link_and_ends_with_code_1(monkeypatch, tmp_path):
     commit = ConsumerOffsetManager.commit_offset
 
     def commit_one_more(self, remote_address, group, topic, queue_id, offset):
@@ -184,7 +184,7 @@ def test_a_violation_is_told_with_its_link_and_ends_with_code_1(monkeypatch, tmp
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["no-such-scenario"], "no-such-scenario"),
         (["missing.yaml"], "cannot be read"),
@@ -193,14 +193,14 @@ def test_a_violation_is_told_with_its_link_and_ends_with_code_1(monkeypatch, tmp
         (["general", "--processes", "1000"], "--processes"),
     ],
 )
-def test_a_wrong_wish_gets_a_clear_answer(arguments, told):
+def test_a_wrong_wish_gets_a_clear_answer(arguments, reported):
     result = CliRunner().invoke(main, ["lab", "run", *arguments])
     assert result.exit_code in (1, 2)
-    assert told in result.output
+    assert reported in result.output
     assert "Traceback" not in result.output
 
 
-def test_a_malformed_scenario_is_told_with_its_line(tmp_path):
+def test_a_malformed_scenario_is_reported_with_its_line(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text(TEXT.replace("DURATION", "20000").replace("FLUSH", "sometimes"))
     result = CliRunner().invoke(main, ["lab", "run", str(path)])

@@ -14,7 +14,7 @@ def cached(tmp_path, monkeypatch, *names):
     return file
 
 
-def test_the_names_of_what_failed_are_told_in_order(tmp_path, monkeypatch):
+def test_the_names_of_what_failed_are_reported_in_order(tmp_path, monkeypatch):
     assert failed_tests.failed_tests(cached(tmp_path, monkeypatch, "b::y", "a::x")) == ["a::x", "b::y"]
 
 

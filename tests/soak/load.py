@@ -69,14 +69,14 @@ class Load:
     # --- the plan
 
     def _follow_the_plan(self) -> None:
-        deeds = [(at_s, self._kill_and_start) for at_s in self._plan.kills_s]
+        actions = [(at_s, self._kill_and_start) for at_s in self._plan.kills_s]
         if self._broker.disk.can_be_filled:
             from_s, until_s = self._plan.disk_full_s
-            deeds += [(from_s, self._fill_the_disk), (until_s, self._free_the_disk)]
-        deeds.sort(key=lambda deed: deed[0])
+            actions += [(from_s, self._fill_the_disk), (until_s, self._free_the_disk)]
+        actions.sort(key=lambda action: action[0])
         while self._now_s() < self._plan.duration_s:
-            if deeds and deeds[0][0] <= self._now_s():
-                deeds.pop(0)[1]()
+            if actions and actions[0][0] <= self._now_s():
+                actions.pop(0)[1]()
             self._look("load")
         if self.history.disk_full is not None:
             self._broker.disk.free()

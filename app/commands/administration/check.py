@@ -39,11 +39,11 @@ def command(data: Path, quiet: bool) -> None:
     from engine.replication.majority.folder_check import look_at_member
     from engine.runtime.live.live_runtime import LiveRuntime
     from engine.runtime.port import DiskFault, FolderLocked
-    from engine.store.store_check import Progress, StoreCheck
+    from engine.store.store_check import CheckProgress, StoreCheck
 
     with click.progressbar(length=1_000, label="Checking", file=sys.stderr, hidden=quiet) as bar:
 
-        def show(progress: Progress) -> None:
+        def show(progress: CheckProgress) -> None:
             bar.update(1_000 * progress.done // max(1, progress.total) - bar.pos)
 
         runtime = LiveRuntime("check", data)
@@ -69,7 +69,7 @@ def command(data: Path, quiet: bool) -> None:
         click.echo(line)
     if not check.is_whole or (member is not None and not member.is_whole):
         raise click.exceptions.Exit(1)
-    click.echo("Everything is whole.")
+    click.echo("Everything is intact.")
 
 
 def _of_member(member: MemberFolder) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _to_option(function: _F) -> _F:
         "--to",
         type=click.Choice(["topic", "group"]),
         required=True,
-        help="topic: its first topic, so all groups that subscribe get it; group: only the group that failed.",
+        help="topic: its original topic, so all groups that subscribe get it; group: only the group that failed.",
     )(function)
 
 
@@ -112,9 +112,9 @@ def resend(
       glassmq dead-letters resend billing --all --to topic --yes
     """
     if everything == bool(messages):
-        raise click.UsageError("name the dead letters, or say --all" if not messages else "--all goes without names")
+        raise click.UsageError("name the dead letters, or use --all" if not messages else "--all takes no names")
     if everything and anyway:
-        raise click.UsageError("--anyway goes with named dead letters only: --all would send them again and again")
+        raise click.UsageError("--anyway needs named dead letters: --all would send them again and again")
     names = tuple(name.strip(KEY_SEPARATOR) for name in messages)
     run_tool(
         _resend_all(name_servers, group, to, yes)
@@ -123,7 +123,7 @@ def resend(
     )
 
 
-# ------------------------------------------------------------------------------ what they do
+# ------------------------------------------------------------------------------ actions
 
 
 async def _brokers(reader: ClusterReader) -> dict[str, RemoteDeadLetters]:
@@ -202,7 +202,7 @@ async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
         dead_letters, dead = await _find(await _brokers(reader), group, name)
         again = await dead_letters.resent_as(group, dead)
     click.echo(f"group              {group}")
-    click.echo(f"first topic        {original_topic(dead) or '-'}")
+    click.echo(f"original topic     {original_topic(dead) or '-'}")
     click.echo(f"dead since         {local_time(dead.store_timestamp)}")
     click.echo(f"born               {local_time(dead.born_timestamp)}, at {dead.born_host}")
     click.echo(f"retries            {retries_of(dead)}")
@@ -251,7 +251,7 @@ async def _resend(
         if not yes:
             for _, dead in chosen:
                 click.echo(
-                    f"{dead.message_id} (key {' '.join(dead.keys) or '-'}), first of topic {original_topic(dead)}"
+                    f"{dead.message_id} (key {' '.join(dead.keys) or '-'}), originally of topic {original_topic(dead)}"
                 )
             topics = ", ".join(dict.fromkeys(original_topic(dead) or "-" for _, dead in chosen))
             click.confirm(f"{_CONSEQUENCES[to].format(topic=topics, group=group)} Resend?", abort=True)
@@ -284,7 +284,7 @@ async def _resend_all(name_servers: tuple[str, ...], group: str, to_name: str, y
         if total == 0:
             raise click.ClickException(f"group {group} has no dead letters")
         if not yes:
-            consequence = _CONSEQUENCES[to].format(topic="their first topics", group=group)
+            consequence = _CONSEQUENCES[to].format(topic="their original topics", group=group)
             click.confirm(f"{consequence} Resend those of {total} that were not resent yet?", abort=True)
         for dead_letters, ends in queues:
             for first in range(ends.min_offset, ends.max_offset, PER_PULL):

@@ -17,7 +17,7 @@ from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.page_access import Page, page_options
 from app.commands.tool import print_table
 from app.foundation.terminal_text import body_text
-from engine.faults.fault_rule import Deed, Direction
+from engine.faults.fault_rule import Direction, FaultAction
 
 _ROUTE = "/api/faults"
 #: Commands in one request at most: see app/live/fault_routes.py.
@@ -42,7 +42,7 @@ def command() -> None:
     """
 
 
-# --- looking ----------------------------------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------------------------------
 
 
 @command.command("list")
@@ -66,13 +66,13 @@ def list_faults(page: Page) -> None:
 def _view(page: Page) -> dict[str, Any]:
     view: dict[str, Any] = page.ask("GET", _ROUTE)
     if "is_active" not in view:
-        raise page.not_asked("that is no page of glassmq")
+        raise page.not_asked("that is not a page of glassmq")
     return view
 
 
 def _show(view: dict[str, Any]) -> None:
     if view.get("is_allowed") is False:
-        click.echo("Nothing may be broken here: this broker was not started with serve --allow-faults.")
+        click.echo("Faults are not allowed here: this broker was not started with serve --allow-faults.")
         return
     if view.get("paused_ms"):
         click.echo(f"The engine is paused for {view['paused_ms'] / 1_000:.1f} s more: glassmq faults do resume")
@@ -81,12 +81,12 @@ def _show(view: dict[str, Any]) -> None:
         head = ("rule", "what", "frames", "which", "how often", "meant", "hits", "")
         print_table(head, [_rule_row(rule) for rule in view["rules"]])
     if view.get("held"):
-        click.echo(f"held, for {view['lease_ms'] / 1_000:.0f} s more when nobody looks:")
+        click.echo(f"held, for {view['lease_ms'] / 1_000:.0f} s more unless somebody looks:")
         print_table(("held", "client", "", "frame", "about", "waits", ""), [_held_row(held) for held in view["held"]])
     for line in _broken_lines(view):
         click.echo(line)
     if not view["is_active"]:
-        click.echo("Nothing is broken on purpose.")
+        click.echo("No faults are active.")
 
 
 def _plain(text: object) -> str:
@@ -96,9 +96,9 @@ def _plain(text: object) -> str:
 
 def _rule_row(rule: dict[str, Any]) -> tuple[object, ...]:
     what = {
-        Deed.DELAY: f"delay {rule['ms']} ms",
-        Deed.ANSWER_LATE: f"answer {rule['ms']} ms late",
-        Deed.REJECT: f"reject {rule['code']}",
+        FaultAction.DELAY: f"delay {rule['ms']} ms",
+        FaultAction.ANSWER_LATE: f"answer {rule['ms']} ms late",
+        FaultAction.REJECT: f"reject {rule['code']}",
     }.get(rule["what"], rule["what"])
     often = [
         f"next {rule['times']}" if rule["times"] else "",
@@ -160,7 +160,7 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
 
 
 @command.command("add")
-@click.argument("what", type=click.Choice([deed.value for deed in Deed]), required=False)
+@click.argument("what", type=click.Choice([action.value for action in FaultAction]), required=False)
 @click.argument("frame", default="")
 @click.option(
     "--topic", help="Only frames of this topic: an exact name, or prefix*. The next three options take the same form."
@@ -206,7 +206,7 @@ def add(page: Page, what: str | None, frame: str, file: Path | None, **fields: o
     """
     given = {name: value for name, value in fields.items() if value is not None}
     if (what is None) == (file is None) or (file is not None and given):
-        raise click.UsageError("give WHAT, and perhaps FRAME and options, or --file alone")
+        raise click.UsageError("give WHAT, optionally with FRAME and options, or only --file")
     commands = [{"kind": "fault", "what": what, "frame": frame, **given}] if file is None else _commands_in(file)
     broker = _broker(page)
     commands = [{"target": broker, **command} for command in commands]
@@ -229,7 +229,7 @@ def _commands_in(file: Path) -> list[dict[str, object]]:
         raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--file") from None
     if not isinstance(commands, list) or not commands or not all(isinstance(one, dict) for one in commands):
         example = "- {kind: fault, what: drop, frame: HEART_BEAT}"
-        raise click.BadParameter(f"{file} is no list of commands, such as\n{example}", param_hint="--file")
+        raise click.BadParameter(f"{file} is not a list of commands, such as\n{example}", param_hint="--file")
     return commands
 
 
@@ -263,7 +263,7 @@ def _field(text: str) -> tuple[str, object]:
     """Parse a field: ``ms=500`` is a number, ``on=true`` is true or false, anything else is a text."""
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise click.UsageError(f"{text!r} is no FIELD=VALUE, such as ms=5000")
+        raise click.UsageError(f"{text!r} is not FIELD=VALUE, such as ms=5000")
     try:
         parsed = json.loads(value)
     except ValueError:
@@ -306,17 +306,17 @@ def let_pass(
     """
     if held is None:
         if properties or fields or body is not None:
-            raise click.UsageError("say by its number which frame is to be changed: glassmq faults list")
-        return _show(page.ask("POST", f"{_ROUTE}/held", {"deed": "pass"}))
+            raise click.UsageError("name the frame to change by its number: glassmq faults list")
+        return _show(page.ask("POST", f"{_ROUTE}/held", {"action": "pass"}))
     changes = {"fields": _texts(fields), "properties": _texts(properties), "body": body}
-    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"deed": "pass", **changes}))
+    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"action": "pass", **changes}))
 
 
 def _texts(given: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.partition("=") for text in given]
     wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
     if wrong is not None:
-        raise click.UsageError(f"{wrong!r} is no NAME=VALUE")
+        raise click.UsageError(f"{wrong!r} is not NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 
@@ -330,4 +330,4 @@ def drop(page: Page, held: int) -> None:
     Examples:
       glassmq faults drop 4
     """
-    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"deed": "drop"}))
+    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"action": "drop"}))

@@ -45,19 +45,19 @@ async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
 
     header = GetConsumerConnectionListRequestHeader(group)
     command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
-    told: dict[str, tuple[str, dict[str, Any] | str]] = {}
+    reported: dict[str, tuple[str, dict[str, Any] | str]] = {}
     async with open_cluster_reader(name_servers) as reader:
         for address in (await reader.broker_addresses()).values():
-            reply = await reader.exchange(address, command, f"ask for the members of group {group}")
+            reply = await reader.exchange(address, command, f"list the members of group {group}")
             if reply.code != ResponseCode.SUCCESS:
                 continue
             for client in loads_json_object(reply.body, "the list of members").get("connectionSet", []):
                 name = str(client.get("clientId"))
-                if name not in told:
-                    told[name] = str(client.get("language")), await _ask(reader, address, group, name)
-    if not told:
+                if name not in reported:
+                    reported[name] = str(client.get("language")), await _ask(reader, address, group, name)
+    if not reported:
         raise click.ClickException(f"no member of group {group!r} is connected")
-    print_table(_HEADINGS, [row for name in sorted(told) for row in _rows(name, *told[name])])
+    print_table(_HEADINGS, [row for name in sorted(reported) for row in _rows(name, *reported[name])])
 
 
 async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) -> dict[str, Any] | str:
@@ -66,7 +66,7 @@ async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) 
 
     header = GetConsumerRunningInfoRequestHeader(group, client_id)
     command = RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
-    reply = await reader.exchange(address, command, f"ask {client_id} how it is")
+    reply = await reader.exchange(address, command, f"report the state of client {client_id}")
     if reply.code != ResponseCode.SUCCESS:
         return reply.remark or f"code {reply.code}"
     try:
@@ -75,11 +75,11 @@ async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) 
         return str(error)
 
 
-def _rows(client_id: str, language: str, told: dict[str, Any] | str) -> Iterator[tuple[object, ...]]:
-    if isinstance(told, str):
-        yield client_id, language, told, *"-" * 6
+def _rows(client_id: str, language: str, reported: dict[str, Any] | str) -> Iterator[tuple[object, ...]]:
+    if isinstance(reported, str):
+        yield client_id, language, reported, *"-" * 6
         return
-    for queue in told["queues"]:
+    for queue in reported["queues"]:
         held = None if queue["count"] is None else queue["count"] + (queue["in_hand"] or 0)
         pulled = queue["last_pull_ms"]
         yield (

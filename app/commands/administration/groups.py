@@ -10,7 +10,7 @@ import click
 from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.group_members import members
 from app.commands.tool import name_server_option, print_table, run_tool
-from app.foundation.operator_wishes import Place, ResetWish, WishRefused
+from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
 from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
@@ -97,19 +97,19 @@ def reset_offset(
       glassmq groups reset-offset audit --topic orders --to-offset 120 --queue 3
     """
     if sum(choice is not None for choice in (place, to_time, to_offset)) != 1:
-        raise click.UsageError("say where to: one of --to earliest, --to latest, --to-time TIME and --to-offset N")
+        raise click.UsageError("choose a position: one of --to earliest, --to latest, --to-time TIME and --to-offset N")
     if (to_offset is None) != (queue is None):
         raise click.UsageError("--to-offset and --queue go together: an offset belongs to one queue")
     if to_offset is not None:
-        wish = ResetWish(group, topic, Place.OFFSET, queue_id=queue or 0, offset=to_offset)
+        request = ResetOffsetRequest(group, topic, ResetTarget.OFFSET, queue_id=queue or 0, offset=to_offset)
     elif to_time is not None:
-        wish = ResetWish(group, topic, Place.TIME, time_ms=round(to_time.timestamp() * 1_000))
+        request = ResetOffsetRequest(group, topic, ResetTarget.TIME, time_ms=round(to_time.timestamp() * 1_000))
     else:
-        wish = ResetWish(group, topic, Place(place or ""))
-    run_tool(_reset(name_servers, wish, preview=preview, yes=yes))
+        request = ResetOffsetRequest(group, topic, ResetTarget(place or ""))
+    run_tool(_reset(name_servers, request, preview=preview, yes=yes))
 
 
-async def _reset(name_servers: tuple[str, ...], wish: ResetWish, *, preview: bool, yes: bool) -> None:
+async def _reset(name_servers: tuple[str, ...], request: ResetOffsetRequest, *, preview: bool, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
     from app.remote.cluster_reader import open_cluster_reader
 
@@ -117,13 +117,13 @@ async def _reset(name_servers: tuple[str, ...], wish: ResetWish, *, preview: boo
         admin = ClusterAdmin(reader, name_servers)
         try:
             if preview or not yes:
-                _tell_plan(wish, await admin.plan_reset(wish))
+                _report_plan(request, await admin.plan_reset(request))
             if preview:
                 return
             if not yes:
-                click.confirm(f"Let group {wish.group} go on there in topic {wish.topic}?", abort=True)
-            resets = await admin.reset_offset(wish)
-        except WishRefused as refused:
+                click.confirm(f"Let group {request.group} go on there in topic {request.topic}?", abort=True)
+            resets = await admin.reset_offset(request)
+        except OperationRefused as refused:
             raise click.ClickException(str(refused)) from None
     print_table(
         ("BROKER", "QUEUE", "FROM", "TO", "STORED"),
@@ -132,14 +132,14 @@ async def _reset(name_servers: tuple[str, ...], wish: ResetWish, *, preview: boo
             for one in resets
         ],
     )
-    _tell_outcome(wish, resets)
+    _report_outcome(request, resets)
 
 
 def _or_dash(offset: int | None) -> int | str:
     return "-" if offset is None else offset
 
 
-def _tell_outcome(wish: ResetWish, resets: list[Reset]) -> None:
+def _report_outcome(request: ResetOffsetRequest, resets: list[Reset]) -> None:
     """Print one line with the outcome.
 
     Raises ``ClickException`` when the group did not reach the offset that was requested.
@@ -147,23 +147,23 @@ def _tell_outcome(wish: ResetWish, resets: list[Reset]) -> None:
     others = [str(one.queue.queue_id) for one in resets if not one.is_stored]
     if others:
         raise click.ClickException(
-            f"queues {', '.join(others)} of {wish.topic} do not have the offset that was asked for: members of group "
-            f"{wish.group} did not begin there, or stored another one; stop them and reset again"
+            f"queues {', '.join(others)} of {request.topic} do not have the requested offset: members of group "
+            f"{request.group} did not start there, or stored another one; stop them and reset again"
         )
     awaited = [str(one.queue.queue_id) for one in resets if one.is_awaited]
     if awaited:
         raise click.ClickException(
-            f"the offsets are stored, but no member of group {wish.group} has begun there on queues "
-            f"{', '.join(awaited)} of {wish.topic}: stop the members and reset again"
+            f"the offsets are stored, but no member of group {request.group} has started there on queues "
+            f"{', '.join(awaited)} of {request.topic}: stop the members and reset again"
         )
-    click.echo("the group goes on there")
+    click.echo("the group continues there")
 
 
-def _tell_plan(wish: ResetWish, plan: ResetPlan) -> None:
+def _report_plan(request: ResetOffsetRequest, plan: ResetPlan) -> None:
     again = sum(max(0, one.again) for one in plan.resets)
     skipped = sum(max(0, -one.again) for one in plan.resets)
     click.echo(
-        f"Group {wish.group} would read {again} messages of {wish.topic} again and skip {skipped}"
+        f"Group {request.group} would read {again} messages of {request.topic} again and skip {skipped}"
         + ("." if plan.first_ms is None else f", from {local_time(plan.first_ms)} on.")
     )
 
@@ -193,7 +193,7 @@ async def _delete(name_servers: tuple[str, ...], group: str, *, yes: bool) -> No
             raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
         if not yes:
             lag = _sum_of_lags(await reader.group_progress(group))
-            click.echo(f"Group {group} has {lag} messages before it. One of that name will begin anew.")
+            click.echo(f"Group {group} has {lag} messages left to consume. A new group of that name will start over.")
             click.confirm("Delete it?", abort=True)
         await ClusterAdmin(reader, name_servers).delete_group(group)
     click.echo(f"group {group} is deleted")

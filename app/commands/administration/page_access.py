@@ -45,7 +45,7 @@ class Page:
         A refusal ends the command with the page's own text. Raises :class:`NotAsked`.
         """
         if urlsplit(self.address).scheme not in ("http", "https"):
-            raise click.UsageError(f"{self.address!r} is no address of a page, such as http://127.0.0.1:8000")
+            raise click.UsageError(f"{self.address!r} is not the address of a page, such as http://127.0.0.1:8000")
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.address.rstrip('/')}{path}", data, method=method)
         request.add_header("Content-Type", "application/json")
@@ -60,14 +60,14 @@ class Page:
                 if error.code in _REFUSED and said is not None:
                     raise click.ClickException(said) from None
             answered = f"it answers {error.code}: {said or error.reason}"
-            problem = "it wants a token: --token" if error.code == 401 else answered
+            problem = "it needs a token: --token" if error.code == 401 else answered
         except (OSError, ValueError) as error:
             problem = f"{getattr(error, 'reason', error)}. Is `glassmq serve` running there?"
         raise self.not_asked(problem)
 
     def not_asked(self, problem: str) -> NotAsked:
         """Return the exception for a page that cannot be reached, to be raised."""
-        return NotAsked(f"{self.address} cannot be asked: {problem}")
+        return NotAsked(f"cannot query {self.address}: {problem}")
 
 
 def _said(error: urllib.error.HTTPError, lang: str) -> str | None:

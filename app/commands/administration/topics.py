@@ -6,7 +6,7 @@ import click
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.tool import name_server_option, print_table, run_tool
-from app.foundation.operator_wishes import QUEUES_MAX
+from app.foundation.operator_requests import QUEUES_MAX
 
 
 @click.group("topics", cls=ListingGroup)
@@ -97,7 +97,7 @@ async def _delete(name_servers: tuple[str, ...], topic: str, *, yes: bool) -> No
         if not yes:
             messages = sum(ends.max_offset - ends.min_offset for ends in queues)
             click.echo(
-                f"Topic {topic} has {len(queues)} queues with {messages} messages. Nobody can consume them then."
+                f"Topic {topic} has {len(queues)} queues with {messages} messages. Nobody can consume them afterwards."
             )
             click.confirm("Delete it?", abort=True)
         await ClusterAdmin(reader, name_servers).delete_topic(topic)

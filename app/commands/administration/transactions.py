@@ -13,7 +13,7 @@ from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
     from app.remote.remote_half_messages import RemoteHalfMessages, Undecided
-    from engine.broker.transactions.half_message_lookup import Deed
+    from engine.broker.transactions.half_message_lookup import HalfMessageAction
     from engine.protocol.message.message import MessageExt
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -22,7 +22,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _CONSEQUENCES = {
     "commit": "Consumers of {place} get it, whatever the local transaction did.",
     "rollback": "No consumer ever gets it, whatever the local transaction did.",
-    "resume": "Group {group} is asked about it again, from 0 checks on.",
+    "resume": "Group {group} is asked about it again; its checks are counted from 0.",
 }
 
 
@@ -68,13 +68,13 @@ def _anyway(function: _F) -> _F:
     )(function)
 
 
-def _deed_options(function: _F) -> _F:
+def _action_options(function: _F) -> _F:
     yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
     return click.argument("message")(yes(name_server_option(function)))
 
 
 @command.command("commit")
-@_deed_options
+@_action_options
 @_anyway
 def commit(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...]) -> None:
     """Commit the half message MESSAGE: consumers get it, whatever the outcome of the local transaction.
@@ -87,7 +87,7 @@ def commit(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...])
 
 
 @command.command("rollback")
-@_deed_options
+@_action_options
 @_anyway
 def rollback(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...]) -> None:
     """Roll the half message MESSAGE back: no consumer ever gets it.
@@ -100,7 +100,7 @@ def rollback(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...
 
 
 @command.command("resume")
-@_deed_options
+@_action_options
 def resume(message: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     """Resume the check-backs of MESSAGE, which was given up, with a check count of 0.
 
@@ -169,46 +169,50 @@ def _place(message: MessageExt) -> str:
     return f"{topic} Q{queue_id}"
 
 
-async def _act(deed_name: str, name: str, name_servers: tuple[str, ...], *, yes: bool, anyway: bool = False) -> None:
+async def _act(action_name: str, name: str, name_servers: tuple[str, ...], *, yes: bool, anyway: bool = False) -> None:
     from app.remote.cluster_reader import open_cluster_reader
     from app.remote.remote_half_messages import RemoteHalfMessages
     from engine.broker.transactions.half_message import producer_group
-    from engine.broker.transactions.half_message_lookup import Deed
+    from engine.broker.transactions.half_message_lookup import HalfMessageAction
 
-    deed = Deed(deed_name)
+    action = HalfMessageAction(action_name)
     async with open_cluster_reader(name_servers) as reader:
         brokers = [RemoteHalfMessages(reader, address) for address in (await reader.broker_addresses()).values()]
-        half_messages, message = await _find(brokers, deed, name.strip(KEY_SEPARATOR), anyway=anyway)
+        half_messages, message = await _find(brokers, action, name.strip(KEY_SEPARATOR), anyway=anyway)
         place, group = _place(message), producer_group(message)
         click.echo(f"{message.message_id} (key {' '.join(message.keys) or '-'}), meant for {place}, of group {group}")
         if not yes:
-            consequence = _CONSEQUENCES[deed].format(place=place, group=group)
-            click.confirm(f"{consequence} {deed.capitalize()} it?", abort=True)
+            consequence = _CONSEQUENCES[action].format(place=place, group=group)
+            click.confirm(f"{consequence} {action.capitalize()} it?", abort=True)
             # Time may have passed before the operator answered the prompt.
-            half_messages, message = await _find([half_messages], deed, message.message_id, anyway=anyway)
-        await half_messages.act(deed, message)
-    done = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "will be checked again"}
-    click.echo(done[deed])
+            half_messages, message = await _find([half_messages], action, message.message_id, anyway=anyway)
+        await half_messages.act(action, message)
+    done = {
+        HalfMessageAction.COMMIT: "committed",
+        HalfMessageAction.ROLLBACK: "rolled back",
+        HalfMessageAction.RESUME: "will be checked again",
+    }
+    click.echo(done[action])
 
 
 async def _find(
-    brokers: list[RemoteHalfMessages], deed: Deed, name: str, *, anyway: bool
+    brokers: list[RemoteHalfMessages], action: HalfMessageAction, name: str, *, anyway: bool
 ) -> tuple[RemoteHalfMessages, MessageExt]:
     """Return the message and the only broker that stores it. Raises ``HalfMessageRefused``."""
-    from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageRefused, Refusal
+    from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageRefusal, HalfMessageRefused
 
     found: list[tuple[RemoteHalfMessages, MessageExt]] = []
     not_here: HalfMessageRefused | None = None
     for broker in brokers:
         try:
-            found.append((broker, (await broker.lookup(name)).message_for(deed, name, anyway=anyway)))
+            found.append((broker, (await broker.lookup(name)).message_for(action, name, anyway=anyway)))
         except HalfMessageRefused as refused:
             if refused.refusal not in NOT_FOUND:
                 raise
             not_here = refused
     if len(found) > 1:
         ids = ", ".join(message.message_id for _, message in found)
-        raise HalfMessageRefused(Refusal.AMBIGUOUS, name=name, count=len(found), ids=ids)
+        raise HalfMessageRefused(HalfMessageRefusal.AMBIGUOUS, name=name, count=len(found), ids=ids)
     if not found:
         raise not_here or click.ClickException("the name server knows no broker")
     return found[0]

@@ -27,7 +27,7 @@ def command(page: Page) -> None:
         lines = [clause["text"][page.lang] for clause in found["clauses"]]
         calm = found["text"][page.lang]
     except (KeyError, TypeError):
-        raise page.not_asked("that is no page of glassmq") from None
+        raise page.not_asked("that is not a page of glassmq") from None
     for line in lines or [calm]:
         click.echo(line)
     if lines:

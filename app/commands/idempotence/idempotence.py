@@ -15,7 +15,7 @@ from app.commands.tool import print_table
 from app.foundation.terminal_text import clean, local_time
 
 if TYPE_CHECKING:
-    from engine.idempotence.foundation.record import Record
+    from engine.idempotence.foundation.record import IdempotenceRecord
     from engine.idempotence.stores.store_address import OpenStore
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -147,7 +147,7 @@ async def _list(opened: OpenStore, group: str | None, limit: int) -> None:
     )
 
 
-async def _found(opened: OpenStore, group: str, key: str) -> Record:
+async def _found(opened: OpenStore, group: str, key: str) -> IdempotenceRecord:
     from engine.idempotence.foundation.record import RecordKey
 
     record = await opened.records.find(RecordKey(group, key), _now_ms())
@@ -178,17 +178,17 @@ async def _free(opened: OpenStore, group: str, key: str, yes: bool) -> None:
 
     record = await _found(opened, group, key)
     if record.state is RecordState.CONSUMED:
-        means = f"The work of {key!r} IS done. Freed, the next delivery does it again."
+        means = f"The work of {key!r} is done. If you free it, the next delivery does it again."
     else:
-        means = f"A consumer may be at the work of {key!r}. Freed, the next delivery does it, beside that one."
+        means = f"A consumer may be working on {key!r}. If you free it, the next delivery does the work as well."
     click.echo(means)
     if not yes:
         click.confirm("Free it?", abort=True)
     freed = await opened.records.free(record.key)
-    click.echo("freed" if freed else "it was gone already")
+    click.echo("freed" if freed else "it was already gone")
 
 
-def _expiry(record: Record, remaining_ms: int) -> str:
+def _expiry(record: IdempotenceRecord, remaining_ms: int) -> str:
     from engine.idempotence.foundation.record import RecordState
 
     is_consumed = record.state is RecordState.CONSUMED

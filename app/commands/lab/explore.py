@@ -56,9 +56,9 @@ class TimeSpent:
 
     def note(self, state: ExplorationState) -> None:
         """Count a schedule that was run."""
-        from engine.lab.explorer.exploration import Phase
+        from engine.lab.explorer.exploration import SearchPhase
 
-        if state.phase is Phase.SEARCHING:
+        if state.phase is SearchPhase.SEARCHING:
             self.search_cpu_s = _cpu_s() - self._cpu_started
             self._search_s = self.seconds
             more = state.search.schedules if state.search is not state.bounded else 0
@@ -143,7 +143,7 @@ def _cpu_s() -> float:
         "[default: those that send, pull, send back, commit offsets and end transactions, and their replies]"
     ),
 )
-@click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives a queue up at that time.")
+@click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives up a queue at that time.")
 @click.option(
     "--from-ms",
     type=int,
@@ -268,7 +268,7 @@ def command(
     if as_json:
         click.echo(json.dumps(exploration.state.to_dict() | spent.to_dict(), ensure_ascii=False))
     else:
-        _tell(exploration, request, spent, address)
+        _report(exploration, request, spent, address)
     if exploration.state.finding is not None:
         raise SystemExit(1)
 
@@ -278,10 +278,10 @@ def _explore(request: ExplorationRequest, processes: int | None, master: str | N
     from app.foundation.forked_processes import forked_processes, usable_cores
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.errors import LabError
 
-    be_quiet()
+    silence_logging()
     # What is imported by now stays: the collector need not examine it after every world.
     gc.collect()
     gc.freeze()
@@ -335,7 +335,7 @@ def progress_text(state: ExplorationState, spent: TimeSpent) -> str:
     )
 
 
-def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpent, address: str) -> None:
+def _report(exploration: Exploration, request: ExplorationRequest, spent: TimeSpent, address: str) -> None:
     from engine.lab.explorer.plan import explain_nothing
 
     state, plan = exploration.state, exploration.plan

@@ -104,10 +104,10 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
     import orjson
 
     from app.commands.tool import load_scenario_argument, print_table
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.sweep.crash_points import NothingToCrash, crash_at, find_points
 
-    be_quiet()
+    silence_logging()
     scenario = load_scenario_argument(scenario_name)
     try:
         points = find_points(scenario)

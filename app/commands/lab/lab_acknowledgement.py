@@ -41,13 +41,13 @@ def acknowledgement(path: Path | None) -> None:
       glassmq lab acknowledgement --write docs/semantics/acknowledgement.md
     """
     from app.commands.document_table import read_with_place, write_table
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.scenario_files import load_scenario
     from engine.lab.sweep.acknowledgement import POLICIES, figures_of
 
     if path is not None:
         read_with_place(path, _COMMAND)
-    be_quiet()
+    silence_logging()
     scenario = load_scenario(SCENARIO)
     with click.progressbar(POLICIES, label=scenario.name, show_pos=True, file=sys.stderr) as bar:
         table = table_of([figures_of(scenario, acknowledged) for acknowledged in bar])
@@ -59,14 +59,14 @@ def acknowledgement(path: Path | None) -> None:
 
 def table_of(figures: Iterable[PolicyFigures]) -> str:
     """Return the figures as Markdown, with a row for each policy."""
-    from engine.lab.sweep.acknowledgement import POLICIES, Blow
+    from engine.lab.sweep.acknowledgement import POLICIES, FailureKind
 
     lines = [
         "| acknowledged | a killed process loses | a power cut | cut while it writes | machine gone | a send takes |",
         "|---|---|---|---|---|---|",
     ]
     for row in figures:
-        cells = [_loss_of(row, blow) for blow in Blow]
+        cells = [_loss_of(row, failure) for failure in FailureKind]
         policy = POLICIES[row.acknowledged]
         copies = f", {policy.slaves + 1} copies" if policy.slaves else ""
         name = f"{row.acknowledged} ({policy.flush} flush{copies})"
@@ -74,10 +74,10 @@ def table_of(figures: Iterable[PolicyFigures]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _loss_of(row: PolicyFigures, blow: str) -> str:
-    from engine.lab.sweep.acknowledgement import Blow
+def _loss_of(row: PolicyFigures, failure: str) -> str:
+    from engine.lab.sweep.acknowledgement import FailureKind
 
-    damage = row.damages[Blow(blow)]
+    damage = row.damages[FailureKind(failure)]
     if not damage.runs_with_loss:
         return f"nothing, in {damage.runs} runs"
     return (

@@ -56,11 +56,11 @@ def compare(
 
     from app.commands.tool import load_scenario_argument
     from app.comparison_plot import comparison_svg
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.comparison import Change, node_to_watch, parse_values, run_with
 
-    be_quiet()
+    silence_logging()
     scenario = load_scenario_argument(scenario_name)
     target, equals, values = assignment.partition("=")
     node, dot, setting = target.partition(".")
@@ -73,7 +73,7 @@ def compare(
             runs = [run_with(scenario, change, watched.name, seed) for change in bar]
     except LabError as error:
         raise click.ClickException(str(error)) from None
-    _tell(runs, setting, watched.name)
+    _report(runs, setting, watched.name)
     if json_path is not None:
         report = {
             "scenario": scenario.name,
@@ -86,7 +86,7 @@ def compare(
         svg_path.write_text(comparison_svg(runs, f"{scenario.name}: {node}.{setting}"), encoding="utf-8")
 
 
-def _tell(runs: list[ComparedRun], setting: str, watched: str) -> None:
+def _report(runs: list[ComparedRun], setting: str, watched: str) -> None:
     from app.commands.tool import print_table
     from app.comparison_plot import HEADINGS
 

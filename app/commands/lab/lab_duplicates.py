@@ -27,7 +27,7 @@ _HEADINGS = (
     "did the work again",
     "caught",
     "95 % interval",
-    "of them made by faults",
+    "of them caused by faults",
     "those did the work again",
     "those caught",
     "their 95 % interval",
@@ -118,8 +118,12 @@ def _count(scenario: Scenario, seeds: int, spread: Spread) -> dict[str, Duplicat
 
 def _as_json(figures: DuplicateFigures) -> dict[str, object]:
     shares = {"": figures.caught, "_by_faults": figures.caught_by_faults}
-    told = {f"caught{end}": share.ratio for end, share in shares.items()}
-    return {**dataclasses.asdict(figures), **told, **{f"interval{end}": one.interval for end, one in shares.items()}}
+    reported = {f"caught{end}": share.ratio for end, share in shares.items()}
+    return {
+        **dataclasses.asdict(figures),
+        **reported,
+        **{f"interval{end}": one.interval for end, one in shares.items()},
+    }
 
 
 def table_of(figures: Mapping[str, DuplicateFigures]) -> str:

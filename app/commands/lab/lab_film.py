@@ -85,13 +85,13 @@ def film(
     from app.pictures.film_camera import KINDS, take_film
     from app.pictures.page_server import ServerFailed, own_page_server
     from app.pictures.stage_camera import NoPicture
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
 
     kind = out.suffix.lstrip(".").lower()
     if kind not in KINDS:
-        raise click.ClickException(f"{out.name} is neither of the kinds of films: .{' .'.join(KINDS)}")
+        raise click.ClickException(f"{out.name} is not a supported kind of film: .{' .'.join(KINDS)}")
     pixels = _pixels(size)
-    be_quiet()
+    silence_logging()
     recording = _recording(scenario_name, link, to_s)
     end_s = recording.time_us / 1_000_000
     begin_s = max(0.0, end_s - _DEFAULT_LENGTH_S) if from_s is None else from_s
@@ -118,7 +118,7 @@ def film(
                 size=pixels,
                 theme=theme,
                 language=lang,
-                tell=lambda _: bar.update(1),
+                report=lambda _: bar.update(1),
             )
     except (NoBrowser, NoPicture, ServerFailed) as error:
         raise click.ClickException(str(error)) from None
@@ -141,7 +141,7 @@ def _recording(scenario_name: str, link: str | None, to_s: float | None) -> Reco
         if link is not None:
             recording = parse_link(link.rpartition("#")[2])
             if recording.scenario.name != scenario.name:
-                raise click.ClickException(f"the link is of {recording.scenario.name}, not of {scenario.name}")
+                raise click.ClickException(f"the link belongs to {recording.scenario.name}, not to {scenario.name}")
         elif to_s is None:
             return key_moment_of(scenario)
         else:
@@ -161,7 +161,7 @@ def _pixels(size: str) -> tuple[int, int]:
     pixels = (int(found[1]), int(found[2])) if found else (0, 0)
     if not all(_SIZE_LOW <= length <= _SIZE_HIGH for length in pixels):
         raise click.ClickException(
-            f"--size {size}: allowed are two numbers from {_SIZE_LOW} to {_SIZE_HIGH}, as 960x600"
+            f"--size {size}; allowed: two numbers from {_SIZE_LOW} to {_SIZE_HIGH}, such as 960x600"
         )
     return pixels
 
@@ -172,4 +172,4 @@ def _speed(speed: str) -> float | Literal["auto"]:
     with contextlib.suppress(ValueError):
         if _SPEED_LOW <= float(speed) <= _SPEED_HIGH:
             return float(speed)
-    raise click.ClickException(f"--speed {speed}: allowed are auto and {_SPEED_LOW:g} to {_SPEED_HIGH:g}")
+    raise click.ClickException(f"--speed {speed}; allowed: auto and {_SPEED_LOW:g} to {_SPEED_HIGH:g}")

@@ -37,13 +37,13 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
     from app.pictures.stage_camera import NoPicture, StageCamera
     from app.pictures.webp import WebpEncoder
     from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
 
-    be_quiet()
+    silence_logging()
     shelf_of = {name: shelf for shelf, shelved in shelved_scenario_names().items() for name in shelved}
     if unknown := [name for name in names if name not in shelf_of]:
-        raise click.ClickException(f"there is no scenario {unknown[0]}; glassmq lab list shows those there are")
+        raise click.ClickException(f"there is no scenario {unknown[0]}; glassmq lab list shows all scenarios")
     wanted = [name for name in shelf_of if not names or name in names]
     try:
         # Before the browser exists: while Playwright works, no world may run in this thread.

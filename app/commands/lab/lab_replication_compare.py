@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from engine.lab.sweep.replication_compare import Cell
+    from engine.lab.sweep.replication_compare import ComparisonCell
     from engine.lab.sweep.shortest_loss import SearchedPolicy
 
 #: The command as documents name it.
@@ -52,14 +52,14 @@ def replication_compare(path: Path | None, json_path: Path | None, svg_path: Pat
 
     from app.commands.document_table import read_with_place, write_table
     from app.replication_plot import replication_svg
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.sweep.replication_compare import cell_of
     from engine.lab.sweep.replication_policy import POLICIES, Fault
     from engine.lab.sweep.shortest_loss import search_loss
 
     if path is not None:
         read_with_place(path, _COMMAND)
-    be_quiet()
+    silence_logging()
     pairs = [(policy, fault) for policy in POLICIES.values() for fault in Fault]
     with click.progressbar(pairs, label="faults", show_pos=True, file=sys.stderr) as bar:
         cells = [cell_of(policy, fault) for policy, fault in bar]
@@ -77,7 +77,7 @@ def replication_compare(path: Path | None, json_path: Path | None, svg_path: Pat
         svg_path.write_text(replication_svg(cells), encoding="utf-8")
 
 
-def report_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> dict[str, object]:
+def report_of(cells: Sequence[ComparisonCell], searches: Sequence[SearchedPolicy]) -> dict[str, object]:
     """Return the report as JSON, with the names of policies and faults in both languages."""
     from engine.lab.sweep.replication_policy import POLICIES, Fault
     from engine.texts import Text
@@ -90,7 +90,7 @@ def report_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> dict
     }
 
 
-def tables_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> str:
+def tables_of(cells: Sequence[ComparisonCell], searches: Sequence[SearchedPolicy]) -> str:
     """Return the report as Markdown: a table per fault with a row per policy, then what the search found."""
     from engine.lab.sweep.replication_policy import Fault
     from engine.texts import Text
@@ -120,13 +120,13 @@ def _name(policy: str) -> str:
     return str(Text(f"replication.policy.{policy}"))
 
 
-def _row(cell: Cell) -> str:
+def _row(cell: ComparisonCell) -> str:
     figures = (cell.acknowledged, cell.lost, unavailable_of(cell), cell.duplicates, cell.on_one_machine, cell.in_doubt)
-    told = [f"{figure:,}" if isinstance(figure, int) else figure for figure in figures]
-    return f"| {' | '.join((_name(cell.policy), *told))} |"
+    reported = [f"{figure:,}" if isinstance(figure, int) else figure for figure in figures]
+    return f"| {' | '.join((_name(cell.policy), *reported))} |"
 
 
-def unavailable_of(cell: Cell) -> str:
+def unavailable_of(cell: ComparisonCell) -> str:
     """Return for how long no client could send."""
     return f"{cell.unavailable_ms / 1_000:.2f} s" if cell.is_back else "to the end"
 

@@ -115,12 +115,12 @@ def run(
     task = SeedTask(scenario.name, scenario.text, faults == "random", settings)
     if export_folder is not None:
         if seeds > 1 or master is not None or results_folder is not None:
-            raise click.UsageError("--export-messages goes with one seed, without --spark and --results")
+            raise click.UsageError("--export-messages needs one seed, without --spark and --results")
         _export(scenario, wanted.first, export_folder, task)
         return
     with shared_work(master, processes) as (spread, workers):
         state = _run_all(task, wanted, spread, chunk or _chunk_size(seeds, workers), results_folder)
-    _tell(scenario, state, address, has_kinds=task.random_faults and state.summary.seeds > 1)
+    _report(scenario, state, address, has_kinds=task.random_faults and state.summary.seeds > 1)
     if state.summary.bad or state.summary.unfinished_count:
         raise SystemExit(1)
     if not state.is_complete:
@@ -129,7 +129,7 @@ def run(
 
 def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None:
     """Run one world, and write what is stored in it."""
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.fault_plan import draw_faults
     from engine.lab.sweep.sweep import run_with_faults
@@ -141,7 +141,7 @@ def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None
         raise spark_is_missing(error.name) from None
 
     counts: list[int] = []
-    be_quiet()
+    silence_logging()
     try:
         faults = draw_faults(scenario, seed) if task.random_faults else ()
         result = run_with_faults(
@@ -186,7 +186,7 @@ def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, resul
         except KeyboardInterrupt:
             pass
     if not state.is_complete:
-        kept = f"; go on with the same command, {results_folder} has them" if results_folder is not None else ""
+        kept = f"; run the same command to continue, {results_folder} keeps them" if results_folder is not None else ""
         click.echo(f"\nstopped after {state.done:,} of {seeds.size:,} seeds{kept}", err=True)
     elif state.before:
         click.echo(f"{state.before:,} of {seeds.size:,} seeds were in {results_folder} already", err=True)
@@ -203,32 +203,32 @@ def _progress_bar(label: str, length: int) -> Any:
     )
 
 
-def _tell(scenario: Scenario, state: FleetState, address: str, *, has_kinds: bool) -> None:
+def _report(scenario: Scenario, state: FleetState, address: str, *, has_kinds: bool) -> None:
     """Print what was found."""
     summary = state.summary
     place = f"{address.rstrip('/')}/lab/{scenario.name}"
-    for result in summary.told:
+    for result in summary.reported:
         click.echo(f"seed {result.seed}: {_plural(len(result.violations), 'violation')}")
         for violation in result.violations:
             click.echo(f"  {_line(violation)}")
         click.echo(f"  {place}#{result.link}")
-    others = summary.bad_seeds[len(summary.told) :]
+    others = summary.bad_seeds[len(summary.reported) :]
     if others:
         named = ", ".join(map(str, others[:_NAMED_MAX])) + (" ..." if len(others) > _NAMED_MAX else "")
-        click.echo(f"... and {summary.bad - len(summary.told)} more: {named}")
+        click.echo(f"... and {summary.bad - len(summary.reported)} more: {named}")
     for seed, why in summary.unfinished.items():
         click.echo(f"seed {seed} was not run to its end: {why}")
     if has_kinds and summary.seeds > summary.unfinished_count:
-        _tell_kinds(summary)
+        _report_kinds(summary)
     if summary.seeds > 1:
-        _tell_shortest(state, place)
+        _report_shortest(state, place)
     click.echo(
         f"{scenario.name}: {_plural(summary.seeds, 'seed')}, {_plural(summary.events, 'event')}, "
         f"{_plural(summary.commands, 'command')}, {_plural(summary.bad, 'run')} with violations"
     )
 
 
-def _tell_kinds(summary: SweepSummary) -> None:
+def _report_kinds(summary: SweepSummary) -> None:
     from app.commands.tool import print_table
     from engine.pipeline.jobs.simulation_fleet.tables import kind_rows
 
@@ -248,7 +248,7 @@ def _tell_kinds(summary: SweepSummary) -> None:
     print_table(("FAULT", "RUNS", "VIOLATED", "RATE", "95 % INTERVAL", "ALONE", "VIOLATED ALONE"), rows)
 
 
-def _tell_shortest(state: FleetState, place: str) -> None:
+def _report_shortest(state: FleetState, place: str) -> None:
     from engine.pipeline.jobs.simulation_fleet.tables import finding_rows
 
     for name, _, runs, seed, faults, event, _, link in finding_rows(state.summary, state.examples, place):

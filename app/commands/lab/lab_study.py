@@ -41,12 +41,12 @@ def study(name: str, path: Path | None) -> None:
       glassmq lab study broker-memory --write docs/semantics/idempotence.md
     """
     from app.commands.document_table import read_with_place, write_table
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
 
     command = f"glassmq lab study {name}"
     if path is not None:
         read_with_place(path, command)
-    be_quiet()
+    silence_logging()
     rows = [*STUDIES[name]()]
     rows.insert(1, ["---"] * len(rows[0]))
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)

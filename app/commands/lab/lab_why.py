@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _QUESTIONS = {"lost": "Why never?", "twice": "Why twice?", "not-yet": "Why not yet?", "late": "Where did the time go?"}
 
 
-class TimedDeed(click.ParamType[tuple[int, dict[str, Any]]]):
+class TimedAction(click.ParamType[tuple[int, dict[str, Any]]]):
     """A command at a time: ``5650 lock-switch lock=broker-lock on=false`` is virtual milliseconds, kind, target,
     fields.
     """
@@ -64,8 +64,8 @@ def _value(text: str) -> object:
 )
 @click.option(
     "--command",
-    "deeds",
-    type=TimedDeed(),
+    "actions",
+    type=TimedAction(),
     multiple=True,
     help="Carry out this command at this virtual time, in addition to those of the scenario. May be repeated.",
 )
@@ -77,7 +77,7 @@ def why(
     at_ms: int | None,
     seed: int | None,
     assignments: tuple[str, ...],
-    deeds: tuple[tuple[int, dict[str, Any]], ...],
+    actions: tuple[tuple[int, dict[str, Any]], ...],
     link: str | None,
     as_json: bool,
 ) -> None:
@@ -94,25 +94,25 @@ def why(
       glassmq lab why early-ack-loses order-30
     """
     from app.commands.tool import load_scenario_argument
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.errors import LabError
     from engine.lab.why.why_run import why as why_of
 
-    be_quiet()
+    silence_logging()
     scenario = load_scenario_argument(scenario_name)
-    if link is not None and (at_ms is not None or seed is not None or assignments or deeds):
-        raise click.UsageError(
-            "--link says everything about the run: it goes without --at-ms, --seed, --set, --command"
-        )
+    if link is not None and (at_ms is not None or seed is not None or assignments or actions):
+        raise click.UsageError("--link describes the whole run: it excludes --at-ms, --seed, --set, --command")
     try:
-        recording = _linked(scenario, link) if link is not None else _played(scenario, seed, assignments, deeds, at_ms)
+        recording = (
+            _linked(scenario, link) if link is not None else _played(scenario, seed, assignments, actions, at_ms)
+        )
         answered = why_of(recording, key)
     except LabError as error:
         raise click.ClickException(str(error)) from None
     if as_json:
         click.echo(json.dumps(answered.to_dict(), ensure_ascii=False))
     else:
-        _tell(answered, scenario)
+        _report(answered, scenario)
     if not answered.answers:
         raise SystemExit(1)
 
@@ -130,7 +130,7 @@ def _played(
     scenario: Scenario,
     seed: int | None,
     assignments: tuple[str, ...],
-    deeds: tuple[tuple[int, dict[str, Any]], ...],
+    actions: tuple[tuple[int, dict[str, Any]], ...],
     at_ms: int | None,
 ) -> Recording:
     from engine.lab.run.run import LabRun
@@ -143,33 +143,33 @@ def _played(
             if not (equals and dot and node and name):
                 raise click.BadParameter(f"{assignment!r}: write NODE.SETTING=VALUE", param_hint="--set")
             run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": _value(value)}))
-        for time_ms, fields in sorted(deeds, key=lambda deed: deed[0]):
+        for time_ms, fields in sorted(actions, key=lambda action: action[0]):
             run.run_to_time(time_ms * 1_000)
             run.apply(parse_command(fields))
         run.run_to_time(run.world.end_us if at_ms is None else at_ms * 1_000)
         return run.recording()
 
 
-def _tell(answered: Why, scenario: Scenario) -> None:
+def _report(answered: Why, scenario: Scenario) -> None:
     from engine.lab.scenario.scenario import Role
 
     click.echo(f"{answered.key} of {scenario.name}, as of {answered.time_us / 1e6:.3f} s (event {answered.event:,})")
     if not scenario.of_role(Role.CONSUMER) and not scenario.of_role(Role.KAFKA_CONSUMER):
-        click.echo("nobody consumes there: what is explained is how messages came to consumers")
+        click.echo("no group consumes there: only deliveries to consumers can be explained")
     elif not answered.answers:
-        click.echo("nobody has sent a message of that key up to there")
+        click.echo("no message with that key was sent before that time")
     for one in answered.answers:
-        _tell_one(one)
+        _report_one(one)
 
 
-def _tell_one(one: WhyAnswer) -> None:
+def _report_one(one: WhyAnswer) -> None:
     click.echo(f"\n{_QUESTIONS[one.question.value]} ({one.group}: {one.cause})")
     click.echo(f"  {one.verdict['en']}")
     is_ahead = False
     for step in one.steps:
         if step.is_ahead and not is_ahead:
             is_ahead = True
-            click.echo("  What comes, if nobody interferes:")
+            click.echo("  What happens next without interference:")
         click.echo(f"  {step.time_us / 1e6:>12.3f} s  {'#' + str(step.event):>7}  {step.node:<4} {step.text['en']}")
     if one.omitted:
         click.echo(f"  {one.omitted} steps in the middle are left out")

@@ -42,7 +42,7 @@ _AMOUNT_MAX = 1_000_000_000
     type=click.IntRange(0, 60_000),
     default=200,
     show_default=True,
-    help="How long a debit stays open before its commit: time to kill the process in.",
+    help="How long a debit stays open before its commit: time in which to kill the process.",
 )
 @click.option(
     "--wait-s",
@@ -77,9 +77,11 @@ def command(
       glassmq bank --folder naive --opening 25000 --transfers 3 --way send-then-debit
     """
     from app.live.live_bank import BankSettings
-    from engine.bank.paying_bank import Way
+    from engine.bank.paying_bank import TransferVariant
 
-    run_tool(_run(BankSettings(folder, name_servers, Way(way), opening, amount, debit_ms), transfers, wait_s))
+    run_tool(
+        _run(BankSettings(folder, name_servers, TransferVariant(way), opening, amount, debit_ms), transfers, wait_s)
+    )
 
 
 async def _run(settings: BankSettings, transfers: int, wait_s: int) -> None:
@@ -92,7 +94,7 @@ async def _run(settings: BankSettings, transfers: int, wait_s: int) -> None:
             click.echo(f"databases: {folder / 'icbc.db'} and {folder / 'ccb.db'}")
             click.echo(_balances(banks.balances()))
             if in_flight := banks.difference().in_flight:
-                click.echo(f"{in_flight} is on the way from before; waiting for it")
+                click.echo(f"{in_flight} is still in transit from an earlier run; waiting for it")
                 await banks.settle(wait_s)
             for number in range(transfers):
                 await banks.transfer(number)
@@ -102,10 +104,10 @@ async def _run(settings: BankSettings, transfers: int, wait_s: int) -> None:
     except BankError as error:
         raise click.ClickException(str(error)) from None
     if from_nowhere:
-        raise click.ClickException(f"B has {from_nowhere} that A never lost: money from nowhere")
+        raise click.ClickException(f"B has {from_nowhere} that A never paid: money from nowhere")
     if in_flight:
         raise click.ClickException(
-            f"A has lost {in_flight} that B has not got yet; run it again with --transfers 0 and it may still come"
+            f"A has lost {in_flight} that B has not received yet; run it again with --transfers 0 and it may still come"
         )
     if unsent:
         raise click.ClickException(f"both banks agree, but {unsent} of {transfers} transfers could not be sent")

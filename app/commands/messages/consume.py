@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.messages.loss import add_ledgers, open_of_ended, read_report, tell
+from app.commands.messages.loss import add_ledgers, open_of_ended, print_report, read_report
 from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text, clean
 from app.remote.cluster_access import cluster_access
@@ -95,7 +95,7 @@ def command(
     losses = None
     if detect_loss or loss_report is not None:
         if sql is not None or expression != "*":
-            raise click.UsageError("--detect-loss needs all messages: what --sql or --expression keeps back seems lost")
+            raise click.UsageError("--detect-loss needs all messages: those that a filter leaves out would seem lost")
         losses = _Losses(loss_report)
     run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace, losses))
     if losses is not None and losses.found:
@@ -159,7 +159,7 @@ async def _consume(
         finally:
             await consumer.shutdown()
     if losses is not None:
-        await losses.tell(name_servers, topic)
+        await losses.print_report(name_servers, topic)
 
 
 @contextmanager
@@ -206,7 +206,7 @@ class _Losses:
         """Note that a message was printed."""
         self._detector.consume_message_after(context)
 
-    async def tell(self, name_servers: tuple[str, ...], topic: str) -> None:
+    async def print_report(self, name_servers: tuple[str, ...], topic: str) -> None:
         """Print what was found, and write what was seen to the report file, at the end."""
         from app.remote.cluster_reader import open_cluster_reader
 
@@ -216,7 +216,7 @@ class _Losses:
                 queue = f"{ends.queue.broker_name}:{ends.queue.queue_id}"
                 report.note_queue(topic, queue, ends.min_offset, ends.max_offset)
             await add_ledgers(reader, report)
-        self.found = any(map(_is_certain, tell([report])))
+        self.found = any(map(_is_certain, print_report([report])))
         if self._file is not None:
             beside = self._file.with_name(f"{self._file.name}.tmp")
             try:
@@ -238,7 +238,7 @@ def _say_at_once(message: MessageExt, sighting: Sighting) -> None:
     from engine.idempotence.loss_detection.number_book import Sighting
     from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 
-    words = {Sighting.TWICE: "is stored twice", Sighting.OUT_OF_ORDER: "stands behind a higher one"}.get(sighting)
+    words = {Sighting.TWICE: "is stored twice", Sighting.OUT_OF_ORDER: "comes after a higher one"}.get(sighting)
     if words is not None:
         number, producer = (message.properties[name] for name in (SEQUENCE_NUMBER_PROPERTY, PRODUCER_ID_PROPERTY))
         place = f"queue {message.queue_id} offset {message.queue_offset}"
@@ -310,7 +310,7 @@ async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group:
 def _check_expression(text: str) -> str:
     """Refuse empty tags: RocketMQ's clients drop them silently, but in a typed expression they are a mistake."""
     if not all(java_trim(tag) for tag in text.split("||")):
-        raise click.BadParameter(f"{text!r} has an empty tag; allowed are * and tags joined by ||, as 'new || paid'")
+        raise click.BadParameter(f"{text!r} has an empty tag; allowed: * and tags joined by ||, as 'new || paid'")
     return text
 
 

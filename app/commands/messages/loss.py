@@ -63,7 +63,7 @@ def command(reports: tuple[Path, ...]) -> None:
       glassmq consume orders --group audit --count 1000 --loss-report one.json
       glassmq loss one.json two.json
     """
-    verdicts = tell([read_report(file) for file in reports])
+    verdicts = print_report([read_report(file) for file in reports])
     if any(verdict.findings + open_of_ended(verdict) for verdict in verdicts):
         raise SystemExit(1)
 
@@ -97,17 +97,17 @@ async def add_ledgers(reader: ClusterReader, report: ReaderReport) -> None:
                 report.add_ledger(ledger, message.store_timestamp)
 
 
-def tell(reports: list[ReaderReport]) -> list[TopicVerdict]:
+def print_report(reports: list[ReaderReport]) -> list[TopicVerdict]:
     """Print what the reports show together, and return it."""
     from engine.idempotence.loss_detection.judge import SETTLING_MS, judge
 
     verdicts = judge(reports, round(time.time() * 1_000) - SETTLING_MS)
     if not verdicts:
-        click.echo("no message carried a number: producers number with number_messages, or glassmq send --number")
+        click.echo("no message carried a number: number them with number_messages, or with glassmq send --number")
         return []
     print_table(_HEAD, [_row(verdict.topic, one) for verdict in verdicts for one in verdict.producers])
     for verdict in verdicts:
-        _tell_topic(verdict)
+        _report_topic(verdict)
     if without := sum(report.without_numbers + report.no_room for report in reports):
         click.echo(
             f"{without:,} messages are not judged: they carry no number, or there is no room for their producers"
@@ -144,7 +144,7 @@ def _ranges(ranges: tuple[NumberRange, ...], count: int) -> str:
     return " ".join(texts) + " ..." * (count > count_of(ranges))
 
 
-def _tell_topic(verdict: TopicVerdict) -> None:
+def _report_topic(verdict: TopicVerdict) -> None:
     topic = clean(verdict.topic)
     if unknown := sum(one.unknown for one in verdict.producers):
         click.echo(

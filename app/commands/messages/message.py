@@ -103,7 +103,7 @@ def _time(timestamp_ms: int) -> str:
     return f"{local_time(timestamp_ms, with_zone=True)} ({timestamp_ms} ms)"
 
 
-# ------------------------------------------------------------------------------ what happened to it
+# ------------------------------------------------------------------------------ history
 
 
 def _print_trail(trail: JsonObject) -> None:
@@ -139,23 +139,23 @@ def _step(step: JsonObject) -> str:
         case "resent":
             return f"resent by hand for dead letter {step['resends']}: {place}"
         case "half":
-            return f"half message, which nobody sees before it is committed: {place}"
+            return f"half message, invisible until it is committed: {place}"
         case "given-up":
-            return f"half message that nobody decided: {place}"
+            return f"half message that was never decided: {place}"
     return f"stored: {place}"
 
 
 def _state(state: JsonObject) -> str:
     match state["state"]:
         case "passed":
-            return "is past it: it was consumed, or not wanted"
+            return "has passed it: it was consumed or filtered out"
         case "filtered":
-            return f"is past it and does not want it: it subscribes to {state['expression']}"
+            return f"has passed it without consuming it: it subscribes to {state['expression']}"
         case "waiting":
             return f"has not confirmed it yet; {state['behind']} before it are not confirmed either"
         case "delayed":
             until = "" if state["until_ms"] is None else f" until {local_time(state['until_ms'])}"
             return f"gets it later: it waits{until}"
         case "dead":
-            return "has given it up; see glassmq dead-letters"
-    return "has not said yet how far it has come"
+            return "gave up on it; see glassmq dead-letters"
+    return "has not reported its progress yet"

@@ -91,13 +91,18 @@ def command(
       glassmq send payments 'order 17 is paid' --transaction unknown
     """
     if batch > 1 and mode != "sync":
-        raise click.UsageError(f"--batch and --mode {mode} exclude each other: a batch is sent and waited for")
+        raise click.UsageError(f"--batch and --mode {mode} exclude each other: a batch is sent synchronously")
     if transaction is not None and (batch > 1 or mode != "sync" or delay_level):
-        raise click.UsageError("--transaction goes with none of --batch, --mode and --delay-level")
+        raise click.UsageError("--transaction excludes --batch, --mode and --delay-level")
     text = sys.stdin.read() if body == "-" else body
     content = _Content(topic, text, tag, keys, dict(_property(assignment) for assignment in properties), delay_level)
     run_tool(
-        _send(name_servers, content, _Way(count, batch, mode, transaction, timeout_ms, trace, number), _Teller(quiet))
+        _send(
+            name_servers,
+            content,
+            _SendVariant(count, batch, mode, transaction, timeout_ms, trace, number),
+            _Reporter(quiet),
+        )
     )
 
 
@@ -116,7 +121,7 @@ def _property(assignment: str) -> tuple[str, str]:
         raise click.BadParameter(f"{assignment!r}: write NAME=VALUE", param_hint="--property")
     if name in RESERVED_PROPERTIES:
         raise click.BadParameter(
-            f"{name} belongs to RocketMQ; --tag, --key and --delay-level set theirs", param_hint="--property"
+            f"{name} is reserved by RocketMQ; use --tag, --key and --delay-level", param_hint="--property"
         )
     return name, value
 
@@ -146,7 +151,7 @@ class _Content:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _SendVariant:
     """How the messages are sent."""
 
     count: int
@@ -171,7 +176,7 @@ class _TransactionListener:
         return self._state
 
 
-def _make_producer(name_servers: tuple[str, ...], way: _Way) -> DefaultMQProducer:
+def _make_producer(name_servers: tuple[str, ...], way: _SendVariant) -> DefaultMQProducer:
     from engine.client.callbacks.transaction_listener import LocalTransactionState
     from engine.client.producer.default_mq_producer import DefaultMQProducer
     from engine.client.producer.transaction_mq_producer import TransactionMQProducer
@@ -193,53 +198,57 @@ def _make_producer(name_servers: tuple[str, ...], way: _Way) -> DefaultMQProduce
     return TransactionMQProducer(None, PRODUCER_GROUP, name_servers, listener, **settings)
 
 
-async def _send(name_servers: tuple[str, ...], content: _Content, way: _Way, teller: _Teller) -> None:
+async def _send(name_servers: tuple[str, ...], content: _Content, way: _SendVariant, reporter: _Reporter) -> None:
     started = time.perf_counter()
     async with _make_producer(name_servers, way) as producer:
         for first in range(0, way.count, way.batch):
             numbers = range(first, min(first + way.batch, way.count))
-            await _send_some(producer, [content.message(number) for number in numbers], way, teller)
+            await _send_some(producer, [content.message(number) for number in numbers], way, reporter)
     seconds = time.perf_counter() - started
-    if teller.failures:
-        raise click.ClickException(f"{len(teller.failures)} of {way.count} were not acknowledged: {teller.failures[0]}")
-    if way.count > 1 or teller.quiet or way.mode == "oneway":
-        answers = "; nobody said whether they arrived" if way.mode == "oneway" else ""
+    if reporter.failures:
+        raise click.ClickException(
+            f"{len(reporter.failures)} of {way.count} were not acknowledged: {reporter.failures[0]}"
+        )
+    if way.count > 1 or reporter.quiet or way.mode == "oneway":
+        answers = "; whether they arrived is unknown" if way.mode == "oneway" else ""
         click.echo(f"{way.count} sent in {seconds:.2f} s ({way.count / max(seconds, 1e-6):,.0f}/s){answers}")
 
 
-async def _send_some(producer: DefaultMQProducer, messages: list[Message], way: _Way, teller: _Teller) -> None:
+async def _send_some(
+    producer: DefaultMQProducer, messages: list[Message], way: _SendVariant, reporter: _Reporter
+) -> None:
     """Send one message, or a batch."""
     from engine.client.producer.list_splitter import ListSplitter
     from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 
     if isinstance(producer, TransactionMQProducer):
         result = await producer.send_message_in_transaction(messages[0], None)
-        teller.tell_transaction(result.send_result, str(way.transaction))
+        reporter.report_transaction(result.send_result, str(way.transaction))
     elif way.mode == "async":
-        await producer.send_async(messages[0], teller.callback)
+        await producer.send_async(messages[0], reporter.callback)
     elif way.mode == "oneway":
         await producer.send_oneway(messages[0])
     elif way.batch == 1:
         # A single message may be compressed; messages of a batch may not.
-        teller.tell(await producer.send(messages[0]), 1)
+        reporter.report(await producer.send(messages[0]), 1)
     else:
         for part in ListSplitter(messages):
-            teller.tell(await producer.send_batch(part), len(part))
+            reporter.report(await producer.send_batch(part), len(part))
 
 
-class _Teller:
+class _Reporter:
     """Prints the broker's answers, unless it is to be quiet."""
 
     def __init__(self, quiet: bool) -> None:
         self.failures: list[Exception] = []
         self.quiet = quiet
 
-    def tell(self, result: SendResult, count: int) -> None:
+    def report(self, result: SendResult, count: int) -> None:
         """Report that a request with ``count`` messages was acknowledged."""
         if not self.quiet:
-            click.echo(_told(result, count))
+            click.echo(_reported(result, count))
 
-    def tell_transaction(self, result: SendResult, outcome: str) -> None:
+    def report_transaction(self, result: SendResult, outcome: str) -> None:
         """Report that a half message was stored and its local transaction ended."""
         if not self.quiet:
             place = f"half message at offset {result.queue_offset}"
@@ -248,12 +257,12 @@ class _Teller:
     async def callback(self, result: SendResult | None, error: Exception | None) -> None:
         """Report the end of an asynchronous send."""
         if result is not None:
-            self.tell(result, 1)
+            self.report(result, 1)
         if error is not None:
             self.failures.append(error)
 
 
-def _told(result: SendResult, count: int) -> str:
+def _reported(result: SendResult, count: int) -> str:
     """Return where the messages of one request are stored."""
     queue, first = result.message_queue, result.queue_offset
     if count == 1:

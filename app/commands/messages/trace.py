@@ -50,7 +50,7 @@ async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> N
         for note in _notes_about(message_id, message.body.decode("utf-8", "replace"))
     ]
     if not notes:
-        raise click.ClickException(f"no client has noted anything about message {message_id} in topic {topic}")
+        raise click.ClickException(f"no client has recorded anything about message {message_id} in topic {topic}")
     notes.sort(key=lambda pair: pair[0].timestamp_ms)
     click.echo(f"message {message_id}")
     print_table(
@@ -74,7 +74,7 @@ def _notes_about(message_id: str, text: str) -> list[TraceContext]:
         try:
             notes += decode_trace_data(record)
         except MalformedBody as error:
-            click.echo(f"a note is left out: {error}", err=True)
+            click.echo(f"a record is skipped: {error}", err=True)
     return [note for note in notes if any(bean.message_id == message_id for bean in note.beans)]
 
 

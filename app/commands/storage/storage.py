@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from app.storage.progress import Step
+    from app.storage.progress import ProgressStep
 
 _MEASURE, _GROW = "glassmq storage measure", "glassmq storage grow"
 _TOPICS, _MESSAGES = (1, 10, 100, 1_000), (1_000, 10_000, 100_000, 1_000_000)
@@ -68,7 +68,7 @@ def measure(
     if document is not None:
         read_with_place(document, _MEASURE)
     try:
-        result = Measurement(folder or Path(tempfile.gettempdir()), size_mb << 20, rounds, _tell).run()
+        result = Measurement(folder or Path(tempfile.gettempdir()), size_mb << 20, rounds, _report).run()
     except OSError as error:
         raise click.ClickException(f"cannot measure: {error}") from None
     if json_path is not None:
@@ -133,7 +133,7 @@ def grow(
     if document is not None:
         read_with_place(document, _GROW)
     try:
-        result = grow(folder or Path(tempfile.gettempdir()), list(dict.fromkeys(sizes)), _tell)
+        result = grow(folder or Path(tempfile.gettempdir()), list(dict.fromkeys(sizes)), _report)
     except (OSError, DiskFault) as error:
         raise click.ClickException(f"cannot go on: {error}") from None
     except ValueError as error:
@@ -194,7 +194,7 @@ def _counts(option: str, text: str, largest: int) -> list[int]:
     return counts
 
 
-def _tell(step: Step) -> None:
+def _report(step: ProgressStep) -> None:
     """Print the progress on one line of a terminal, which is overwritten."""
     if not sys.stderr.isatty():
         return

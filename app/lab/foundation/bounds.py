@@ -29,7 +29,7 @@ FRAMES_PER_SECOND = 20
 JOB_FRAMES_PER_SECOND = 5
 #: Events between two checkpoints of a run, and how many checkpoints one run has at most.
 PARK_EVERY_EVENTS = 600
-PARKED_PER_WORLD = 20
+CHECKPOINTS_PER_WORLD = 20
 #: Checkpoints of all worlds together.
 PARKED_MAX = 72
 #: Views that a world keeps, so that a step back needs no run.

@@ -21,9 +21,9 @@ from app.lab.foundation.bounds import LINK_MAX
 from app.lab.foundation.refusal import LabRefused
 from app.pipeline.folders import EXPORTS_FOLDER
 from app.pipeline.host import RUNNING_MAX, PipelineHost, TooManyRuns, missing_package
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import LabError
@@ -69,18 +69,18 @@ class AuditPlan:
 def plan_of(run: LabRun) -> AuditPlan:
     """Return what an audit of the run examines. Raises :class:`LabRefused` when it would show nothing."""
     nodes = list(run.world.nodes.values())
-    brokers = [node for node in nodes if isinstance(node, BrokerRole)]
+    brokers = [node for node in nodes if isinstance(node, BrokerNode)]
     if down := [node.name for node in brokers if node.broker is None]:
         raise LabRefused("audit_broker_down", nodes=", ".join(down))
     if sum(map(_stored_bytes, brokers)) > EXPORT_MAX_BYTES:
         raise LabRefused("audit_too_much", limit=EXPORT_MAX_BYTES >> 20)
-    producers = [node for node in nodes if isinstance(node, ProducerRole) and node.spec.traffic]
+    producers = [node for node in nodes if isinstance(node, ProducerNode) and node.spec.traffic]
     topics = dict.fromkeys(t.topic for node in producers if node.numbers_messages for t in node.spec.traffic)
     if not topics:
         raise LabRefused("audit_no_numbers")
-    members: dict[str, list[ConsumerRole]] = {}
+    members: dict[str, list[ConsumerNode]] = {}
     for node in nodes:
-        if isinstance(node, ConsumerRole) and node.spec.topic in topics:
+        if isinstance(node, ConsumerNode) and node.spec.topic in topics:
             members.setdefault(f"{node.spec.group}@{node.spec.topic}", []).append(node)
     return AuditPlan(
         run.scenario.name,
@@ -93,21 +93,21 @@ def plan_of(run: LabRun) -> AuditPlan:
 
 def producers_without_numbers(run: LabRun) -> list[str]:
     """Return the producers that could number what they send."""
-    producers = [node for node in run.world.nodes.values() if isinstance(node, ProducerRole) and node.spec.traffic]
+    producers = [node for node in run.world.nodes.values() if isinstance(node, ProducerNode) and node.spec.traffic]
     return [node.name for node in producers if not node.numbers_messages]
 
 
-def _stored_bytes(node: BrokerRole) -> int:
+def _stored_bytes(node: BrokerNode) -> int:
     if node.broker is None:
         return 0
     return node.broker.store.commit_log.max_offset - node.broker.store.commit_log.min_offset
 
 
-def _reports(node: ConsumerRole) -> bool:
+def _reports(node: ConsumerNode) -> bool:
     return bool(node.settings.get("enable_msg_trace", False))
 
 
-def _must_have_all(node: ConsumerRole) -> bool:
+def _must_have_all(node: ConsumerNode) -> bool:
     return _reports(node) and node.spec.model == "clustering" and node.spec.expression == "*"
 
 

@@ -27,7 +27,7 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.patch import difference
 from app.foundation.translator import translate
 from app.lab.views.world_view import WorldView
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.condition_watch import ConditionWatch
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
@@ -63,7 +63,7 @@ _SHOWN = (
 
 
 #: Returns whether a chapter of a run, which begins now, has ended; called after each event.
-Ending = Callable[[LabRun], Callable[[], bool]]
+RunEnding = Callable[[LabRun], Callable[[], bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Chapter:
     name: str
     play_ms: int
     rest_ms: int
-    ending: Ending
+    ending: RunEnding
     command: Command | None = None
 
 
@@ -97,13 +97,13 @@ class Cut:
     event: int
 
 
-# --- what the chapters wait for ------------------------------------------------------------------------------------
+# --- conditions of the chapters ------------------------------------------------------------------------------------
 
 #: The queue that changes its owner.
 _QUEUE_ID = 1
 
 
-def _broker(run: LabRun) -> BrokerRole:
+def _broker(run: LabRun) -> BrokerNode:
     return run.world.brokers()[0]
 
 
@@ -113,11 +113,11 @@ def _has_queue(run: LabRun, name: str) -> bool:
     return any((queue.topic, queue.queue_id) == (topic, _QUEUE_ID) for one in consumers for queue in one.process_queues)
 
 
-def _met(condition: Condition) -> Ending:
+def _met(condition: Condition) -> RunEnding:
     return lambda run: ConditionWatch(run.world, condition).is_met
 
 
-def _when(function: Callable[[LabRun], bool]) -> Ending:
+def _when(function: Callable[[LabRun], bool]) -> RunEnding:
     return lambda run: lambda: function(run)
 
 

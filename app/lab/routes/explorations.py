@@ -21,7 +21,7 @@ from app.foundation.forked_processes import forked_processes, usable_cores
 from app.foundation.json_types import JsonObject
 from app.foundation.worker_process import WorkerProcess
 from app.lab.foundation.refusal import LabRefused, refusal_of
-from engine.lab.explorer.exploration import Exploration, ExplorationPlan, Phase
+from engine.lab.explorer.exploration import Exploration, ExplorationPlan, SearchPhase
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, explain_nothing, make_plan, useful_switches
 from engine.lab.explorer.stage import ORDER_CHECKERS, WORK_CHECKERS
@@ -79,7 +79,7 @@ class _Search:
         return self.state["phase"] not in _ENDS
 
 
-_ENDS = (Phase.DONE.value, "cancelled", "failed")
+_ENDS = (SearchPhase.DONE.value, "cancelled", "failed")
 
 
 class Explorations:
@@ -144,7 +144,7 @@ class Explorations:
         except (EOFError, OSError):
             if search.is_running:
                 phase = "cancelled" if search.is_cancelled else "failed"
-                log.warning("a search ended without a last word: %s", phase)
+                log.warning("a search ended without a result: %s", phase)
                 search.state = {**search.state, "phase": phase}
         finally:
             search.worker.close()
@@ -214,7 +214,7 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
         }
 
     for _ in exploration.steps():
-        if exploration.state.phase is Phase.SEARCHING:
+        if exploration.state.phase is SearchPhase.SEARCHING:
             search_s = time.monotonic() - started
         if time.monotonic() - said_at >= SAY_EVERY_S:
             said_at = time.monotonic()

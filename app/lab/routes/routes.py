@@ -22,9 +22,9 @@ from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.foundation.sources import source_file
 from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.audits import LabAudits
+from app.lab.routes.comparison_routes import add_comparison_routes
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
-from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.scenario_list import BREAKS, begin_with, poster, scenario_shelves
 from app.lab.routes.setting_table import setting_table
 from app.lab.routes.wire_routes import add_wire_routes
@@ -34,7 +34,7 @@ from app.lab.session.session import WorldSession
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from app.web.framing import let_frame
-from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
+from engine.lab.narration.relevance import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS, CommandKind
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
@@ -70,7 +70,7 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are cached once read: concurrent requests wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
-    add_pair_routes(lab, host, page_tables)
+    add_comparison_routes(lab, host, page_tables)
     add_wire_routes(lab, faults, page_tables)
 
     @lab.get("/lab")

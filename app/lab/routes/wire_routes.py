@@ -1,8 +1,9 @@
 """Recorded frames of real clients, shown by the lab's page.
 
-GET /lab/wire what this server has recorded; else a form for a file GET /api/lab/wire the newest recorded frames: see
-:func:`app.lab.views.wire_film.wire_strip` POST /lab/wire a file that GET /api/faults/frames gave, as the field ``file``
-of a form
+GET  /lab/wire      what this server has recorded; else a form for a file
+GET  /api/lab/wire  the newest recorded frames, see ``frame_recording_strip`` of
+                    :mod:`app.lab.views.frame_recording_view`
+POST /lab/wire      the field ``file`` of a form: a file that GET /api/faults/frames returned
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.live_source import EngineUnavailable
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused
-from app.lab.views.wire_film import wire_film, wire_strip
+from app.lab.views.frame_recording_view import frame_recording_strip, frame_recording_view
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
@@ -33,7 +34,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None, page_tables: Call
     _add_strip(lab, faults)
 
     def film_page(data: JsonValue) -> str:
-        film = {**wire_film(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
+        film = {**frame_recording_view(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         return render_template("lab.html", lab_data={**page_tables(), "recording": film})
 
     def form(problem: str = "", status: int = 200) -> Response:
@@ -78,7 +79,7 @@ def _add_strip(lab: Blueprint, faults: LiveFaults | None) -> None:
         nothing: JsonObject = {"lanes": [], "frames": []}
         try:
             data = nothing if faults is None else faults.frames(STRIP_FRAMES)
-            return json_answer(wire_strip(data) if data["frames"] else nothing)
+            return json_answer(frame_recording_strip(data) if data["frames"] else nothing)
         except FaultRefused:
             return json_answer(nothing)
         except EngineUnavailable as error:

@@ -9,7 +9,7 @@ from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
 
 
-class Transport(Protocol):
+class AudienceTransport(Protocol):
     """Carries messages to browsers. Neither method may block for long."""
 
     def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None: ...
@@ -42,7 +42,7 @@ class Audience:
     :param owner: the browser that may control it.
     """
 
-    def __init__(self, transport: Transport, world: str, owner: str) -> None:
+    def __init__(self, transport: AudienceTransport, world: str, owner: str) -> None:
         self._transport = transport
         self._world = world
         self._owner = owner

@@ -22,7 +22,7 @@ from app.lab.foundation.bounds import SUBMISSIONS_MAX, VIEWERS_MAX
 from app.lab.foundation.garbage import FullCollections
 from app.lab.foundation.log_filter import LAB_THREAD
 from app.lab.foundation.refusal import LabRefused
-from app.lab.session.audience import Transport
+from app.lab.session.audience import AudienceTransport
 from app.lab.session.film import FilmJob
 from app.lab.session.worlds import LabWorlds
 
@@ -62,7 +62,7 @@ class LabHost:
     """
 
     def __init__(
-        self, transport: Transport, clock: Callable[[], float] = time.monotonic, *, has_thread: bool = True
+        self, transport: AudienceTransport, clock: Callable[[], float] = time.monotonic, *, has_thread: bool = True
     ) -> None:
         self._transport = transport
         self._clock = clock

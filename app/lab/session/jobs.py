@@ -12,7 +12,7 @@ from engine.lab.run.setting_fork import SettingFork
 from engine.lab.scenario.condition import Condition
 
 
-class Job(ABC):
+class BackgroundJob(ABC):
     """One piece of work on a run."""
 
     kind: str
@@ -31,7 +31,7 @@ class Job(ABC):
         return {"kind": self.kind, "event": run.event_number, "target": self.target}
 
 
-class Rebuild(Job):
+class Rebuild(BackgroundJob):
     """Brings a run, which already has all its commands, to its target.
 
     :param time_us: how far the clock went on after the last event.
@@ -55,7 +55,7 @@ class Rebuild(Job):
         return True
 
 
-class RunUntil(Job):
+class RunUntil(BackgroundJob):
     """Runs until a condition is met."""
 
     kind = "run-until"
@@ -73,7 +73,7 @@ class RunUntil(Job):
         return False
 
 
-class StepActor(Job):
+class StepActor(BackgroundJob):
     """Runs until one actor has run one event."""
 
     kind = "step-actor"
@@ -91,7 +91,7 @@ class StepActor(Job):
         return False
 
 
-class ChangeSetting(Job):
+class ChangeSetting(BackgroundJob):
     """Runs a scenario again with another setting; the page shows the old run meanwhile.
 
     :param install: gets the new run when it has reached the same virtual time.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.views.frames import FrameRecorder
 from app.lab.views.world_view import node_of
-from engine.lab.narration.what_matters import event_matters
+from engine.lab.narration.relevance import is_event_relevant
 from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
 
 #: Entries of one answer, and entries that one search examines.
@@ -28,7 +28,7 @@ class JournalFilter:
     """The filter of a search. ``text`` is searched in actor, label and ``#number``, ignoring case; empty fields match
     all.
 
-    :ivar matters: housekeeping is left out, see :mod:`engine.lab.narration.what_matters`.
+    :ivar matters: housekeeping is left out, see :mod:`engine.lab.narration.relevance`.
     """
 
     text: str = ""
@@ -39,7 +39,7 @@ class JournalFilter:
         """Return whether ``entry`` matches."""
         if self.node and node_of(entry.actor) != self.node:
             return False
-        if self.matters and not event_matters(entry.actor, entry.label):
+        if self.matters and not is_event_relevant(entry.actor, entry.label):
             return False
         return not self.text or self.text in f"{entry.actor} {entry.label} #{entry.number}".lower()
 

@@ -53,7 +53,7 @@ class LookBack:
 
     @property
     def is_seeking(self) -> bool:
-        """Return whether it is on the way to an event."""
+        """Return whether the view is on its way to an event."""
         return self._seek is not None or self._wish is not None
 
     def look_at(self, event: int, *, step: int = 0, time_us: int = 0, at_once: bool = False) -> None:
@@ -80,7 +80,7 @@ class LookBack:
             self._scrubbed_at = now
 
     def look_at_head(self) -> None:
-        """Show the head again."""
+        """Show the present of the world again."""
         self.stop_seeking()
         self.view = None
 

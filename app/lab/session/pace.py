@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from app.lab.session.eye import Eye, rate_of
+from app.lab.session.playback_speed import PlaybackSpeed, rate_of
 from app.lab.session.timeline import EVENTS_PER_LOOK
 from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
@@ -15,7 +15,7 @@ LAG_MAX_S = 0.25
 #: Events before the target of "slow to" that are shown one by one, and the seconds that each takes.
 SLOW_EVENTS = 10
 STEP_S = 0.9
-#: The speed "auto", see :mod:`app.lab.session.eye`.
+#: The speed "auto", see :mod:`app.lab.session.playback_speed`.
 AUTO: Literal["auto"] = "auto"
 
 
@@ -23,7 +23,7 @@ class Pace:
     """The relation of virtual to real time.
 
     :ivar speed: virtual seconds per second, or :data:`AUTO`.
-    :ivar why: at speed "auto", the reason for the current rate, see :class:`~app.lab.session.eye.Stretch`; empty for a
+    :ivar why: at speed "auto", the reason for the current rate (:class:`.SpeedStretch`); empty for a
         fixed speed.
     """
 
@@ -33,7 +33,7 @@ class Pace:
         #: Virtual seconds per second now.
         self.rate = 1.0
         self._anchor = (0.0, 0)
-        self._eye: Eye | None = None
+        self._playback_speed: PlaybackSpeed | None = None
         self._until_us = 0
         self._slow_to = 0
         self._next_step = 0.0
@@ -51,13 +51,13 @@ class Pace:
         :param slow_to: the number of an event before which the last ones are shown one by one; 0 means none.
         """
         self._anchor = (now, virtual_us)
-        self._eye = None
+        self._playback_speed = None
         self._slow_to = slow_to
         self._next_step = 0.0
 
     def look_anew(self) -> None:
         """Note that the world is another one: what was seen before is new again."""
-        self._eye = None
+        self._playback_speed = None
 
     def due_us(self, now: float) -> int:
         """Return the virtual time up to which the world should have run by now."""
@@ -86,11 +86,11 @@ class Pace:
 
     def _follow(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
         """Advance stretch by stretch; a new one begins where something that matters happens."""
-        eye = self._eye
-        if eye is None:
-            eye = self._eye = Eye(run, narrator)
-            self._begin_stretch(eye, run, now)
-        signs = eye.signs()
+        playback_speed = self._playback_speed
+        if playback_speed is None:
+            playback_speed = self._playback_speed = PlaybackSpeed(run, narrator)
+            self._begin_stretch(playback_speed, run, now)
+        signs = playback_speed.signs()
         ran = turns = 0
         while not run.is_over and not self._is_slow(run):
             target_us = min(self._until_us, self.due_us(now))
@@ -98,9 +98,9 @@ class Pace:
             if run.stopped_by is not None:
                 break
             is_end = not is_event and target_us == self._until_us
-            if is_end or (is_event and eye.signs() != signs):
-                self._begin_stretch(eye, run, now)
-                signs = eye.signs()
+            if is_end or (is_event and playback_speed.signs() != signs):
+                self._begin_stretch(playback_speed, run, now)
+                signs = playback_speed.signs()
                 turns += 1
             elif not is_event:
                 break
@@ -120,11 +120,11 @@ class Pace:
             self._next_step = now + STEP_S
         self._anchor = (now, run.now_us)
 
-    def _begin_stretch(self, eye: Eye, run: LabRun, now: float) -> None:
+    def _begin_stretch(self, playback_speed: PlaybackSpeed, run: LabRun, now: float) -> None:
         """Begin a stretch at the moment at which the world should have been where it is; that is not later than now."""
         started, begun_us = self._anchor
         reached = started + (run.now_us - begun_us) / 1_000_000 / self.rate
         self._anchor = (min(now, max(reached, now - LAG_MAX_S)), run.now_us)
-        stretch = eye.stretch()
+        stretch = playback_speed.stretch()
         self._until_us, self.why = stretch.until_us, stretch.why
         self.rate = rate_of(stretch, run.now_us) or self.rate

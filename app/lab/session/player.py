@@ -14,11 +14,11 @@ from typing import Literal
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import SPEED_MAX, SPEED_MIN
 from app.lab.foundation.refusal import LabRefused, refusal_of
-from app.lab.session.eye import EyeOfMoved
-from app.lab.session.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActor
+from app.lab.session.jobs import BackgroundJob, ChangeSetting, Rebuild, RunUntil, StepActor
 from app.lab.session.journal_pages import window
 from app.lab.session.look_back import LookBack
 from app.lab.session.pace import AUTO, Pace
+from app.lab.session.playback_speed import MovedWorldSpeed
 from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import stop_reason
 from engine.lab.run.recording import EVENTS_MAX, Recording
@@ -53,17 +53,17 @@ class WorldPlayer:
         self._on_new_story = on_new_story
         self._pace = Pace()
         self._past = LookBack(self.timeline, clock)
-        self._job: Job | None = None
+        self._job: BackgroundJob | None = None
         #: What to do when the job is done.
         self._after_job: Callable[[], None] | None = None
         self._stopped_by: JsonObject | None = None
         self._forked_from: str | None = None
         #: Set for a world that is one of two side by side.
-        self._eye: EyeOfMoved | None = None
+        self._playback_speed: MovedWorldSpeed | None = None
 
     @property
     def run(self) -> LabRun:
-        """Return the run as far as it has come."""
+        """Return the run at its newest event."""
         return self.timeline.run
 
     @property
@@ -73,12 +73,12 @@ class WorldPlayer:
 
     @property
     def has_work(self) -> bool:
-        """Return whether slices are wanted: it plays, or has a job."""
+        """Return whether the player needs slices of time: it plays, or has a job."""
         return self.playing or self.has_job
 
     @property
     def has_job(self) -> bool:
-        """Return whether it has a job to run at full speed."""
+        """Return whether the player has a job to run at full speed."""
         return self._job is not None or self.is_seeking
 
     @property
@@ -155,8 +155,8 @@ class WorldPlayer:
         """
         self._require_ready()
         self.pause()
-        if self._eye is None or anew:
-            self._eye = EyeOfMoved()
+        if self._playback_speed is None or anew:
+            self._playback_speed = MovedWorldSpeed()
         run = self.run
         if time_us < run.now_us:
             entries = run.world.journal.entries
@@ -227,7 +227,7 @@ class WorldPlayer:
             else:
                 self.run.apply(command)
                 self._pace.look_anew()
-                self._eye = self._eye and EyeOfMoved()
+                self._playback_speed = self._playback_speed and MovedWorldSpeed()
         except LabError as error:
             raise refusal_of(error) from error
         self._stopped_by = None
@@ -238,7 +238,7 @@ class WorldPlayer:
         self._job = Rebuild(recording.event, recording.time_us)
         self._changed()
 
-    # ------------------------------------------------------------------------------ what is looked at
+    # ------------------------------------------------------------------------------ checks
 
     def recording(self) -> Recording:
         """Return the recording that rebuilds the world as it is viewed."""
@@ -286,11 +286,11 @@ class WorldPlayer:
         }
 
     def _ahead(self) -> JsonObject | None:
-        if self._eye is None or self.has_job:
+        if self._playback_speed is None or self.has_job:
             return None
         with contextlib.suppress(LabRefused):
             world = self.timeline.world_at(self._past.shown_event)
-            return self._eye.ahead(world.run, world.narrator)
+            return self._playback_speed.ahead(world.run, world.narrator)
         return None
 
     # ------------------------------------------------------------------------------ slices
@@ -349,14 +349,14 @@ class WorldPlayer:
         if reason is not None:
             self._stopped_by = reason
 
-    # ------------------------------------------------------------------------------ inside
+    # --------------------------------------------------------------------------- internals
 
-    def _start_job(self, job: Job) -> None:
+    def _start_job(self, job: BackgroundJob) -> None:
         self._require_ready()
         self.pause()
         self._from_here(lambda: self._begin_job(job))
 
-    def _begin_job(self, job: Job) -> None:
+    def _begin_job(self, job: BackgroundJob) -> None:
         self._require_future()
         self.run.stops_at_violations = True
         self.run.stops_at_breakpoints = False

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
+    CHECKPOINTS_PER_WORLD,
     PARK_EVERY_EVENTS,
-    PARKED_PER_WORLD,
     SPARSE_EVERY_EVENTS,
     SPARSE_VIEWS_KEPT,
     VIEWS_KEPT,
@@ -43,7 +43,7 @@ class Copy:
 
     @property
     def event(self) -> int:
-        """Return the number of its last event."""
+        """Return the number of the last event of the copy."""
         return self.view.run.event_number
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class Timeline:
     def __init__(self, run: LabRun) -> None:
         self.head = WorldView(run)
         #: Checkpoints by their event.
-        self._parked: dict[int, Copy] = {}
+        self._checkpoints: dict[int, Copy] = {}
         #: The copy on its way to the next place that lacks a checkpoint, and that place.
         self._growing: Copy | None = None
         self._growing_to = 0
@@ -79,9 +79,9 @@ class Timeline:
     @property
     def copies(self) -> int:
         """Return how many copies are kept now."""
-        return len(self._parked) + (self._past is not None) + (self._growing is not None)
+        return len(self._checkpoints) + (self._past is not None) + (self._growing is not None)
 
-    # ------------------------------------------------------------------------------ looking back
+    # -------------------------------------------------------------------------- viewing the past
 
     def kept_view(self, event: int) -> JsonObject | None:
         """Return the view after ``event``, if it is kept."""
@@ -121,13 +121,13 @@ class Timeline:
         if past is not None and past.event >= event - PARK_EVERY_EVENTS and self._leads_to(past, event):
             self._past = None  # a few events further: it continues
             return Seek(past, event, views_before, self.keep_view, self.keep_sparse_view)
-        self._park_past()
+        self._keep_past()
         return Seek(self._take_copy(event), event, views_before, self.keep_view, self.keep_sparse_view)
 
     def _take_copy(self, event: int) -> Copy:
         """Return the last copy that leads to ``event``, and remove it from the checkpoints."""
-        start = max((place for place, copy in self._parked.items() if self._leads_to(copy, event)), default=None)
-        return self._parked.pop(start) if start is not None else self._new_copy()
+        start = max((place for place, copy in self._checkpoints.items() if self._leads_to(copy, event)), default=None)
+        return self._checkpoints.pop(start) if start is not None else self._new_copy()
 
     def end_seek(self, seek: Seek) -> None:
         """Keep the copy that has arrived (or was left on the way)."""
@@ -160,29 +160,29 @@ class Timeline:
         missed = commands[copy.known_commands].event if copy.known_commands < len(commands) else event + 1
         return copy.event <= event < missed
 
-    def _park_past(self) -> None:
+    def _keep_past(self) -> None:
         copy, self._past = self._past, None
         if copy is not None:
-            self._park(copy)
+            self._keep_checkpoint(copy)
 
-    def _park(self, copy: Copy) -> None:
+    def _keep_checkpoint(self, copy: Copy) -> None:
         """Keep ``copy``, unless an earlier one in the same stretch serves as well."""
         start = copy.event - copy.event % self._distance
-        for place, other in list(self._parked.items()):
+        for place, other in list(self._checkpoints.items()):
             if start <= place < start + self._distance:
                 if place <= copy.event and other.known_commands >= copy.known_commands:
                     copy.close()
                     return
-                self._parked.pop(place).close()
-        if len(self._parked) >= PARKED_PER_WORLD:
+                self._checkpoints.pop(place).close()
+        if len(self._checkpoints) >= CHECKPOINTS_PER_WORLD:
             copy.close()
         else:
-            self._parked[copy.event] = copy
+            self._checkpoints[copy.event] = copy
 
     @property
     def _distance(self) -> int:
         """Return the number of events between two checkpoints."""
-        return max(PARK_EVERY_EVENTS, -(-self.run.event_number // PARKED_PER_WORLD))
+        return max(PARK_EVERY_EVENTS, -(-self.run.event_number // CHECKPOINTS_PER_WORLD))
 
     def _new_copy(self) -> Copy:
         run = self.run
@@ -202,19 +202,19 @@ class Timeline:
             left = self._growing_to - copy.event
             if left <= 0 or copy.view.run.run_events(min(EVENTS_PER_LOOK, left)) == 0:
                 self._growing = None
-                self._park(copy)
+                self._keep_checkpoint(copy)
                 break
             self.keep_sparse_view(copy)
         return True
 
     def _missing_place(self) -> int | None:
         """Return the last multiple of the distance that has no checkpoint after it; the near past is requested most."""
-        if len(self._parked) >= PARKED_PER_WORLD:
+        if len(self._checkpoints) >= CHECKPOINTS_PER_WORLD:
             return None
         end, every = self.run.event_number, self._distance
         for place in reversed(range(every, end, every)):
             goal = min(place + every, end) - 1
-            if not any(place <= copy.event and self._leads_to(copy, goal) for copy in self._parked.values()):
+            if not any(place <= copy.event and self._leads_to(copy, goal) for copy in self._checkpoints.values()):
                 return place
         return None
 
@@ -230,18 +230,18 @@ class Timeline:
             self._past = None
             copy = past
         else:
-            self._park_past()
+            self._keep_past()
             copy = self._take_copy(event)
         self.head = copy.view
         self.run.forget_after(event)
         old.run.close()
         self._abandon_growing()
         known = sum(timed.event <= event for timed in old.run.commands)
-        for place, other in list(self._parked.items()):
+        for place, other in list(self._checkpoints.items()):
             other.view.run.forget_after(event)
             other.known_commands = min(other.known_commands, known)
             if place > event:
-                self._parked.pop(place).close()  # it is in the future that is gone
+                self._checkpoints.pop(place).close()  # it is in the future that is gone
         for views in (self._views, self._sparse):
             for number in [number for number in views if number > event]:
                 del views[number]
@@ -259,10 +259,10 @@ class Timeline:
     def free_copies(self) -> None:
         """Free the copies that only make going back fast."""
         self._abandon_growing()
-        self._park_past()
-        for copy in self._parked.values():
+        self._keep_past()
+        for copy in self._checkpoints.values():
             copy.close()
-        self._parked.clear()
+        self._checkpoints.clear()
         self._views.clear()
         self._sparse.clear()
 

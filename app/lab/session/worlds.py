@@ -15,7 +15,7 @@ from app.lab.foundation.bounds import (
     WORLDS_PER_BROWSER,
 )
 from app.lab.foundation.refusal import LabRefused, refusal_of
-from app.lab.session.audience import Audience, Transport
+from app.lab.session.audience import Audience, AudienceTransport
 from app.lab.session.film import FilmJob
 from app.lab.session.job_queue import JobQueue
 from app.lab.session.requests import Control, OpenRequest, read_command, read_control, read_open
@@ -43,7 +43,7 @@ PREPARES_BESIDE = 2
 class LabWorlds:
     """All worlds, by their owners and viewers. ``clock``: monotonic seconds."""
 
-    def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
+    def __init__(self, transport: AudienceTransport, clock: Callable[[], float]) -> None:
         self._transport = transport
         self._clock = clock
         self._browsers: dict[str, str] = {}
@@ -235,7 +235,7 @@ class LabWorlds:
             session.touched = self._clock()
             session.is_dirty = True
 
-    # ------------------------------------------------------------------------------ for routes
+    # ------------------------------------------------------------------------------ routes
 
     def session(self, world: str, browser: str | None) -> WorldSession:
         """Return the world of that id, if ``browser`` may see it. Raises :class:`LabRefused`."""

@@ -15,9 +15,9 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            that it no longer owns but that a worker still holds;
            listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
            listener (result, duration_ms, batch_ack: see engine.lab.nodes.batch_answer);
-           handed_over: null, or of a listener that only hands its messages over (engine.lab.nodes.hand_over): count,
+           handed_over: null, or of a listener that hands messages over (engine.lab.nodes.in_memory_queue): count,
            keys (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
-           moved_aside: null, or topic, above, count (engine.lab.nodes.second_producer)
+           moved_aside: null, or topic, above, count (engine.lab.nodes.helper_producer)
            alarm: null, or of one that has suspended itself: key (of the message), times (it was delivered)
            given_up: null, or the broadcast messages that this member dropped: count, keys (of the last ones)
            filter: null for one that wants everything, or expression, type (TAG or SQL92), let_through and kept_back
@@ -45,8 +45,8 @@ from app.lab.views.sending_view import sending_view, trace_view
 from app.lab.views.work_view import idempotence_view
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.queues.message_tree import message_tree
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.loss_watch import group_verdict
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
     from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.client.queues.message_queue_lock import MessageQueueLock
     from engine.client.queues.process_queue import ProcessQueue
-    from engine.lab.nodes.hand_over import HandOver
+    from engine.lab.nodes.helper_producer import MoveAside, Replier
+    from engine.lab.nodes.in_memory_queue import InMemoryQueue
     from engine.lab.nodes.local_transactions import LocalTransactions
-    from engine.lab.nodes.producer_role import ProducerRole
-    from engine.lab.nodes.second_producer import MoveAside, Replier
+    from engine.lab.nodes.producer_node import ProducerNode
     from engine.protocol.body.message_queue import MessageQueue
     from engine.runtime.engine_lock import EngineLock
 
 
-def producer_view(role: ProducerRole) -> JsonObject:
+def producer_view(role: ProducerNode) -> JsonObject:
     """Return the view of a producer."""
     in_flight: list[JsonValue] = [
         {"key": key, "since_us": since_us} for key, since_us in islice(role.sender.in_flight.items(), IN_FLIGHT_SHOWN)
@@ -96,7 +96,7 @@ def _transactions_view(transactions: LocalTransactions) -> JsonObject:
     return {"running": running, "ended": ended}
 
 
-def consumer_view(role: ConsumerRole) -> JsonObject:
+def consumer_view(role: ConsumerNode) -> JsonObject:
     """Return the view of a consumer."""
     consumer = role.consumer
     listener_calls: list[JsonValue] = [
@@ -138,9 +138,9 @@ def consumer_view(role: ConsumerRole) -> JsonObject:
     }
 
 
-def _filter_view(role: ConsumerRole) -> JsonObject:
+def _filter_view(role: ConsumerNode) -> JsonObject:
     spec = role.spec
-    brokers = [broker.broker for broker in role.world.roles(BrokerRole) if broker.broker is not None]
+    brokers = [broker.broker for broker in role.world.roles(BrokerNode) if broker.broker is not None]
     counts = [broker.filter_statistics.of(spec.group, spec.topic) for broker in brokers]
     return {
         "expression": spec.expression,
@@ -151,37 +151,37 @@ def _filter_view(role: ConsumerRole) -> JsonObject:
     }
 
 
-def _loss(role: ConsumerRole) -> JsonObject:
+def _loss(role: ConsumerNode) -> JsonObject:
     """Return the losses of all members of the group together: one member alone cannot know what the others have
     received.
     """
     mine = (role.spec.group, role.spec.topic)
-    members = [one for one in role.world.roles(ConsumerRole) if (one.spec.group, one.spec.topic) == mine]
+    members = [one for one in role.world.roles(ConsumerNode) if (one.spec.group, one.spec.topic) == mine]
     watches = [one.loss_watch for one in members if one.loss_watch is not None]
 
-    def counts(*, at_the_door: bool) -> JsonObject | None:
-        verdict = group_verdict(watches, role.world.now_us, at_the_door=at_the_door)
+    def counts(*, on_arrival: bool) -> JsonObject | None:
+        verdict = group_verdict(watches, role.world.now_us, on_arrival=on_arrival)
         if verdict is None:
             return None
         ranges: list[JsonValue] = [[*one] for producer in verdict.producers for one in producer.lost_ranges]
         names = ("numbered", "met", "lost", "duplicated", "out_of_order", "delivered_again")
         return {name: sum(getattr(one, name) for one in verdict.producers) for name in names} | {"ranges": ranges}
 
-    return {"delivered": counts(at_the_door=True), "done": counts(at_the_door=False)}
+    return {"delivered": counts(on_arrival=True), "done": counts(on_arrival=False)}
 
 
 def _replies(replier: Replier) -> JsonObject:
     return {"replied": replier.replied, "failed": replier.failed, "expired": replier.expired}
 
 
-def _handed_over(hand_over: HandOver) -> JsonObject:
+def _handed_over(hand_over: InMemoryQueue) -> JsonObject:
     waiting = hand_over.unfinished
     keys: list[JsonValue] = [message.key for message in waiting[:IN_FLIGHT_SHOWN]]
     gone: list[JsonValue] = [*hand_over.gone]
     return {"count": len(waiting), "keys": keys, "gone": gone[-IN_FLIGHT_SHOWN:]}
 
 
-def _given_up(role: ConsumerRole) -> JsonObject:
+def _given_up(role: ConsumerNode) -> JsonObject:
     return {"count": role.given_up_count, "keys": [*role.given_up_keys]}
 
 
@@ -189,7 +189,7 @@ def _moved_aside(move_aside: MoveAside) -> JsonObject:
     return {"topic": move_aside.spec.topic, "above": move_aside.spec.above, "count": move_aside.moved}
 
 
-def _process_queues(role: ConsumerRole, consumer: DefaultMQPushConsumer) -> JsonObject:
+def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> JsonObject:
     """Return the process queues by ``topic@queue id``; with several brokers by ``topic@broker@queue id``.
 
     A pull in flight is a task.

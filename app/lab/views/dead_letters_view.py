@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import DEAD_LETTERS_SHOWN
-from app.lab.views.stored_copies import BrokerCopies, StoredCopy
+from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
 
 if TYPE_CHECKING:
     from app.lab.views.life_view import LifeView
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> JsonObject | None:
     """Return the dead letters of a broker; None while it has none."""
-    by_group: dict[str, list[StoredCopy]] = {}
+    by_group: dict[str, list[StoredCopyView]] = {}
     for copy in copies.dead:
         if copy.group is not None:
             by_group.setdefault(copy.group, []).append(copy)
@@ -32,12 +32,12 @@ def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> JsonObject | Non
     return {group: _group(by_group[group], copies, lives) for group in sorted(by_group)}
 
 
-def _group(dead: list[StoredCopy], copies: BrokerCopies, lives: LifeView) -> JsonObject:
+def _group(dead: list[StoredCopyView], copies: BrokerCopies, lives: LifeView) -> JsonObject:
     messages: list[JsonValue] = [_dead_letter(copy, copies, lives) for copy in dead[-DEAD_LETTERS_SHOWN:]]
     return {"count": len(dead), "messages": messages}
 
 
-def _dead_letter(copy: StoredCopy, copies: BrokerCopies, lives: LifeView) -> JsonObject:
+def _dead_letter(copy: StoredCopyView, copies: BrokerCopies, lives: LifeView) -> JsonObject:
     again = copies.resent.get(copy.offset_message_id)
     return {
         "key": copy.key,

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.scenario.command import COMMANDS
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.node_role import LabNodeRole
+    from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.world.world import ScenarioWorld
 
 
@@ -66,17 +66,17 @@ def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
             yield "lock-switch", name, f"{switch}: off", []
         if role.spec.has_disk and world.disk_of(name).occupied_bytes:
             yield "disk-full", name, "", []
-        if isinstance(role, BrokerRole) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
+        if isinstance(role, BrokerNode) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
             yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms", []
-        if isinstance(role, BrokerRole):
+        if isinstance(role, BrokerNode):
             yield from _broker_faults(role)
 
 
-def _broker_faults(role: BrokerRole) -> Iterator[_Found]:
-    now_ms = role.gate.clock.now_ms()
+def _broker_faults(role: BrokerNode) -> Iterator[_Found]:
+    now_ms = role.injector.clock.now_ms()
     if role.storage.flush_error:
         yield "fail-fsync", role.name, "", []
-    for rule in role.gate.rules:
+    for rule in role.injector.rules:
         if not rule.is_spent(now_ms):
             yield "fault", role.name, f"{rule.what.value} {rule.frame or '*'}: {rule.hits}", []
     for group in role.broker.rebalance_lock_manager.groups_off if role.broker is not None else ():
@@ -92,7 +92,7 @@ def _crash_kind(world: ScenarioWorld, name: str) -> str:
     return "crash"
 
 
-def _held(role: LabNodeRole) -> Iterator[_Found]:
+def _held(role: ScenarioNode) -> Iterator[_Found]:
     for task in role.runtime.node.tasks:
         if task.actor.held_until_us and not task.done():
             yield "hold", task.actor.name, "", []

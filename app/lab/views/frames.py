@@ -15,7 +15,7 @@ from app.lab.views.kafka.frame_tree import frame_tree
 from app.lab.views.raft.frame_tree import ha_tree, is_of_replicas, raft_tree
 from engine.faults.frame_subject import REPLY
 from engine.kafka.records.error_code import KafkaRefusal
-from engine.lab.narration.store_words import deed_of, refusal_name
+from engine.lab.narration.store_words import action_of, refusal_name
 from engine.lab.scenario.frame_names import FrameReading
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
@@ -171,7 +171,7 @@ class FrameRecorder:
             "kind": noted.kind.lower(),
             "code": None,
             "name": ParcelKind[noted.kind].value,
-            "deed": "",
+            "action": "",
             "oneway": False,
             "reply_to": None,
             "size": len(noted.data),
@@ -201,7 +201,7 @@ class FrameRecorder:
         view["kind"] = "request"
         view["name"] = said.name
         if said.command is not None:
-            view["deed"] = deed_of(said.command)
+            view["action"] = action_of(said.command)
             view["oneway"] = said.command.is_oneway
 
     def _request_of(self, reply: NotedParcel, wanted: int) -> tuple[int, FrameReading] | None:

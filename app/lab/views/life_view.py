@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import LIFE_MARKS_SHOWN, LIVES_SHOWN, LIVES_TROUBLED_SHOWN
-from app.lab.views.message_life import INTERRUPTED, Delivery, MessageLife
-from app.lab.views.stored_copies import BrokerCopies, StoredCopy
-from engine.lab.nodes.broker_role import BrokerRole
+from app.lab.views.message_life import INTERRUPTED, DeliveryView, MessageLife
+from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, NodeChanged, SendInvoked, SendReturned
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class LifeView:
         self.lives: dict[str, MessageLife] = {}
         self._brokers: dict[str, BrokerCopies] = {}
         #: Calls that no entry has ended yet.
-        self._running: dict[_Call, list[tuple[MessageLife, Delivery]]] = {}
+        self._running: dict[_Call, list[tuple[MessageLife, DeliveryView]]] = {}
         #: Lives that have changed since they were last shown or left out.
         self._changed: dict[str, MessageLife] = {}
         self._troubled: dict[str, None] = {}
@@ -136,7 +136,7 @@ class LifeView:
 
     def _read_brokers(self) -> None:
         for name, role in self._world.nodes.items():
-            if not isinstance(role, BrokerRole):
+            if not isinstance(role, BrokerNode):
                 continue
             copies = self._brokers.get(name)
             if copies is None:
@@ -152,7 +152,7 @@ class LifeView:
             for copy in fresh:
                 self._take_copy(copy)
 
-    def _take_copy(self, copy: StoredCopy) -> None:
+    def _take_copy(self, copy: StoredCopyView) -> None:
         life = self._life(copy.key, copy.first_topic, copy.stored_us)
         life.copies.append((copy, False))
 
@@ -198,7 +198,7 @@ class LifeView:
                 delivery.end(entry.event, entry.time_us, INTERRUPTED)
                 self._touch(life)
 
-    # ------------------------------------------------------------------------------ showing
+    # ------------------------------------------------------------------------------ view
 
     def _judge(self) -> None:
         for life in self._changed.values():
@@ -271,9 +271,9 @@ class LifeView:
                 state = "filtered" if expression.strip() != "*" else "skipped"
         return {"state": state, "attempts": life.attempts(group), "until_us": until_us}
 
-    def _is_past(self, group: str, copy: StoredCopy) -> bool:
+    def _is_past(self, group: str, copy: StoredCopyView) -> bool:
         role = self._world.nodes[copy.broker]
-        broker = role.broker if isinstance(role, BrokerRole) else None
+        broker = role.broker if isinstance(role, BrokerNode) else None
         if broker is None:
             return False
         return broker.consumer_offset_manager.query_offset(group, copy.topic, copy.queue_id) > copy.queue_offset

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
-from app.lab.views.stored_copies import StoredCopy
+from app.lab.views.stored_copies import StoredCopyView
 
 if TYPE_CHECKING:
     from engine.lab.nodes.history import ConsumeBegan
@@ -20,7 +20,7 @@ _BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
 
 
 @dataclass(slots=True)
-class Delivery:
+class DeliveryView:
     """A delivery of a message to a listener. ``attempt``: the number of the delivery in its group, from 1."""
 
     began: ConsumeBegan
@@ -35,7 +35,7 @@ class Delivery:
 
     @property
     def place(self) -> tuple[str, str, int, int]:
-        """Return the broker, topic, queue and offset from which it was pulled."""
+        """Return the broker, topic, queue and offset from which the message was pulled."""
         return self.began.broker, self.began.topic, self.began.queue_id, self.began.queue_offset
 
 
@@ -53,15 +53,15 @@ class MessageLife:
     topic: str
     at_us: int
     sends: list[JsonObject] = field(default_factory=list)
-    copies: list[tuple[StoredCopy, bool]] = field(default_factory=list)
-    deliveries: list[Delivery] = field(default_factory=list)
+    copies: list[tuple[StoredCopyView, bool]] = field(default_factory=list)
+    deliveries: list[DeliveryView] = field(default_factory=list)
     has_changed: bool = True
     is_in_trouble: bool = False
     view: JsonObject | None = None
 
-    def deliver(self, began: ConsumeBegan) -> Delivery:
+    def deliver(self, began: ConsumeBegan) -> DeliveryView:
         """Note a delivery to a listener."""
-        delivery = Delivery(began, self.attempts(began.group) + 1)
+        delivery = DeliveryView(began, self.attempts(began.group) + 1)
         self.deliveries.append(delivery)
         return delivery
 
@@ -73,10 +73,10 @@ class MessageLife:
     # ------------------------------------------------------------------------------ one group
 
     def attempts(self, group: str) -> int:
-        """Return how many times the group's listeners received it."""
+        """Return how many times the group's listeners received the message."""
         return sum(delivery.began.group == group for delivery in self.deliveries)
 
-    def last_copy_for(self, group: str) -> StoredCopy | None:
+    def last_copy_for(self, group: str) -> StoredCopyView | None:
         """Return the newest copy that is, or will be, for this group."""
         for_group = [
             copy
@@ -100,10 +100,10 @@ class MessageLife:
             return "waiting"
         return "delivering" if deliveries[-1].result is None else "failed"
 
-    # ------------------------------------------------------------------------------ all of it
+    # ------------------------------------------------------------------------------ whole
 
     def judge(self) -> None:
-        """Determine whether it is in trouble."""
+        """Determine whether the message is in trouble."""
         self.is_in_trouble = (
             any(mark["kind"] in _BAD_KINDS for mark in self.sends)
             or any(is_lost or copy.kind in _BAD_KINDS for copy, is_lost in self.copies)
@@ -121,7 +121,7 @@ class MessageLife:
         ]
         return sorted(marks, key=lambda mark: int(mark["at_us"]))
 
-    def _delivery_mark(self, delivery: Delivery) -> JsonObject:
+    def _delivery_mark(self, delivery: DeliveryView) -> JsonObject:
         began, result = delivery.began, delivery.result
         if result is None and any(
             copy.group == began.group and copy.reconsume_times > began.reconsume_times for copy, _ in self.copies
@@ -145,7 +145,7 @@ class MessageLife:
         }
 
 
-def _copy_mark(copy: StoredCopy, at_us: int, *, is_lost: bool) -> JsonObject:
+def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> JsonObject:
     mark: JsonObject = {
         "kind": copy.kind,
         "at_us": at_us,

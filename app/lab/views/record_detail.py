@@ -9,7 +9,7 @@ from app.foundation.json_types import JsonObject
 from app.lab.foundation.refusal import LabRefused
 from app.observation.record_view import field_text, record_view
 from engine.broker.broker import Broker
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
 from engine.texts import catalogue
 
@@ -50,6 +50,6 @@ def field_texts() -> JsonObject:
 
 def _broker(run: LabRun, node: str) -> Broker:
     role = run.world.nodes.get(node)
-    if not isinstance(role, BrokerRole) or role.broker is None or not role.broker.address:
+    if not isinstance(role, BrokerNode) or role.broker is None or not role.broker.address:
         raise LabRefused("no_broker", node=node[:80])
     return role.broker

@@ -17,10 +17,10 @@ from engine.lab.scenario.traffic_spec import SendMode
 
 if TYPE_CHECKING:
     from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
-    from engine.lab.nodes.producer_role import ProducerRole
+    from engine.lab.nodes.producer_node import ProducerNode
 
 
-def sending_view(role: ProducerRole) -> JsonObject | None:
+def sending_view(role: ProducerNode) -> JsonObject | None:
     """Return how a producer sends; None for one that only sends and waits."""
     modes = list(dict.fromkeys(traffic.mode for traffic in role.spec.traffic))
     avoids = bool(role.settings.get("send_latency_fault_enable"))
@@ -34,20 +34,20 @@ def sending_view(role: ProducerRole) -> JsonObject | None:
     }
 
 
-def _permits(role: ProducerRole) -> JsonObject | None:
+def _permits(role: ProducerNode) -> JsonObject | None:
     if role.producer is None:
         return None
     permits = role.producer.permits
     return {"in_flight": permits.in_flight, "in_flight_max": permits.in_flight_max, "waiting": permits.waiting}
 
 
-def _requests(role: ProducerRole) -> JsonObject:
+def _requests(role: ProducerNode) -> JsonObject:
     sender = role.sender
     waiting = 0 if role.producer is None else role.producer.requester.waiting
     return {"waiting": waiting, "replied": sender.replied, "not_replied": sender.not_replied}
 
 
-def _avoided(role: ProducerRole) -> list[JsonValue]:
+def _avoided(role: ProducerNode) -> list[JsonValue]:
     if role.producer is None:
         return []
     now_us = role.runtime.clock.monotonic_us()

@@ -14,11 +14,11 @@ from engine.protocol.message.message_copies import delay_level, first_topic, gro
 from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.broker_role import BrokerRole
+    from engine.lab.nodes.broker_node import BrokerNode
     from engine.store.message_store import MessageStore
 
 
-class StoredCopy(NamedTuple):
+class StoredCopyView(NamedTuple):
     """One record of a broker's commit log.
 
     ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to be
@@ -47,20 +47,20 @@ class StoredCopy(NamedTuple):
 class BrokerCopies:
     """The copies of one broker over all its processes. Each record is read once."""
 
-    def __init__(self, role: BrokerRole) -> None:
+    def __init__(self, role: BrokerNode) -> None:
         self._role = role
         self._incarnation = -1
         self._position = 0
         #: Commit-log offset -> copy, in the order of the log.
-        self.copies: dict[int, StoredCopy] = {}
+        self.copies: dict[int, StoredCopyView] = {}
         #: Dead letters of all groups.
-        self.dead: list[StoredCopy] = []
+        self.dead: list[StoredCopyView] = []
         #: Copies that a power cut has taken.
-        self.lost: list[StoredCopy] = []
+        self.lost: list[StoredCopyView] = []
         #: Offset message id of a dead letter -> the copy as which it was resent.
-        self.resent: dict[str, StoredCopy] = {}
+        self.resent: dict[str, StoredCopyView] = {}
 
-    def read_on(self) -> tuple[list[StoredCopy], bool]:
+    def read_on(self) -> tuple[list[StoredCopyView], bool]:
         """Return the copies that are new since the last call, and whether older ones are gone, so that all must be read
         again.
         """
@@ -68,7 +68,7 @@ class BrokerCopies:
         if broker is None or broker.recovery_report is None:
             return [], False
         is_another = self._role.incarnation != self._incarnation
-        old: dict[int, StoredCopy] = {}
+        old: dict[int, StoredCopyView] = {}
         if is_another:
             self._incarnation, self._position = self._role.incarnation, broker.store.commit_log.min_offset
             old, self.copies, self.resent, self.dead = self.copies, {}, {}, []
@@ -79,8 +79,8 @@ class BrokerCopies:
             return fresh, False
         return [copy for copy in fresh if old.get(copy.offset) != copy], bool(gone)
 
-    def _read(self, store: MessageStore) -> list[StoredCopy]:
-        fresh: list[StoredCopy] = []
+    def _read(self, store: MessageStore) -> list[StoredCopyView]:
+        fresh: list[StoredCopyView] = []
         end = store.commit_log.max_offset
         while self._position < end:
             message = store.message_at(self._position)
@@ -104,14 +104,14 @@ class BrokerCopies:
                 self.dead.append(copy)
         return fresh
 
-    def _copy(self, message: MessageExt, delay_levels_ms: tuple[int, ...]) -> StoredCopy | None:
+    def _copy(self, message: MessageExt, delay_levels_ms: tuple[int, ...]) -> StoredCopyView | None:
         """Return the copy; None for a message that the scenario's clients did not send."""
         skew_ms = self._role.runtime.clock.skew_ms
         kind, level = kind_of_copy(message), delay_level(message)
         if kind is None or not message.keys:
             return None
         delay_ms = delay_levels_ms[level] if level < len(delay_levels_ms) else 0
-        return StoredCopy(
+        return StoredCopyView(
             kind,
             world_us(message.store_timestamp, skew_ms),
             self._role.name,

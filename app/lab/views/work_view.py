@@ -31,12 +31,12 @@ from typing import TYPE_CHECKING, Any
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
-from engine.idempotence.foundation.record import Record, RecordKey, RecordState
+from engine.idempotence.foundation.record import IdempotenceRecord, RecordKey, RecordState
 from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
 from engine.idempotence.strategies.state_table import StateTable
 from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
-from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
+from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
     from engine.bank.database import BankDatabase
-    from engine.lab.nodes.consumer_role import ConsumerRole
-    from engine.lab.nodes.node_role import LabNodeRole, Surroundings
+    from engine.lab.nodes.consumer_node import ConsumerNode
+    from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
     from engine.lab.work.sql_server import OpenTransaction, SqlServer
     from engine.lab.work.work_spec import WorkSpec
     from engine.lab.world.world import ScenarioWorld
@@ -89,7 +89,7 @@ def owners_of(world: ScenarioWorld) -> Owners:
     }
 
 
-def service_view(role: ServiceRole) -> JsonObject:
+def service_view(role: ServiceNode) -> JsonObject:
     """Return the view of a service."""
     calls: list[JsonValue] = [
         {"operation": operation, "key": key, "times": times}
@@ -107,7 +107,7 @@ def service_view(role: ServiceRole) -> JsonObject:
     }
 
 
-def idempotence_view(role: ConsumerRole) -> JsonObject | None:
+def idempotence_view(role: ConsumerNode) -> JsonObject | None:
     """Return the idempotence of a consumer with work; None without."""
     if role.spec.work is None:
         return None
@@ -143,7 +143,7 @@ def _store_of(strategy: str, work: WorkSpec) -> str | None:
     return None if strategy in (NoStrategy.name, MemorySet.name) else work.database
 
 
-def redis_view(role: RedisRole, owners: Owners) -> JsonObject:
+def redis_view(role: RedisNode, owners: Owners) -> JsonObject:
     """Return the view of a Redis."""
     values = role.at_rest() if role.server is None else role.server.model.values()
     at_replica_us = _replica_times(role)
@@ -166,7 +166,7 @@ def redis_view(role: RedisRole, owners: Owners) -> JsonObject:
     }
 
 
-def _replica_times(role: RedisRole) -> dict[str, int]:
+def _replica_times(role: RedisNode) -> dict[str, int]:
     """Return when the replica has the keys that were written a moment ago."""
     lag_us = role.spec.replica_lag_ms * 1_000
     found: dict[str, int] = {}
@@ -177,7 +177,7 @@ def _replica_times(role: RedisRole) -> dict[str, int]:
     return found
 
 
-def _record_view(record: Record, owners: Owners) -> JsonObject:
+def _record_view(record: IdempotenceRecord, owners: Owners) -> JsonObject:
     return {
         "scope": record.key.scope,
         "key": record.key.business_key,
@@ -191,7 +191,7 @@ def _record_view(record: Record, owners: Owners) -> JsonObject:
     }
 
 
-def _is_idempotent(role: ServiceRole) -> bool:
+def _is_idempotent(role: ServiceNode) -> bool:
     works = [node.work for node in role.world.scenario.nodes if node.work is not None]
     config = ServiceConfig(**of_class(ServiceConfig, role.settings))
     if any(one.kind is StepKind.RESERVE and one.service == role.name for work in works for one in work.steps):
@@ -202,13 +202,13 @@ def _is_idempotent(role: ServiceRole) -> bool:
 class DatabaseView:
     """The view of one database; its tables are read again only when something was written."""
 
-    def __init__(self, role: DatabaseRole) -> None:
+    def __init__(self, role: DatabaseNode) -> None:
         self._role = role
         works = [node.work for node in role.world.scenario.nodes if node.work is not None]
         self._has_stock = any(work.database == role.name and TAKE in work.steps for work in works)
         self._read_from: tuple[Any, ...] = ()
         self._tables: JsonObject = {}
-        self._records: list[tuple[Record, bool]] = []
+        self._records: list[tuple[IdempotenceRecord, bool]] = []
 
     def build(self, owners: Owners) -> JsonObject:
         """Return the view of the database."""
@@ -270,9 +270,9 @@ def _stock(committed: Database) -> JsonObject | None:
     return None if row is None else {**row}
 
 
-def _records(tables: Database) -> list[Record]:
+def _records(tables: Database) -> list[IdempotenceRecord]:
     return [
-        Record(
+        IdempotenceRecord(
             RecordKey(row["scope"], row["business_key"]),
             RecordState(row["state"]),
             row["owner"],
@@ -285,7 +285,7 @@ def _records(tables: Database) -> list[Record]:
     ]
 
 
-def _open(server: SqlServer, world: Surroundings) -> list[JsonValue]:
+def _open(server: SqlServer, world: WorldContext) -> list[JsonValue]:
     """Return the open transactions; those of a single statement too, as long as they wait."""
     names = {role.runtime.identity.host_ip: name for name, role in world.nodes.items()}
     waiting = [transaction for transaction, _ in server.waiting]
@@ -311,6 +311,6 @@ def _transaction_view(transaction: OpenTransaction, server: SqlServer, node: str
     }
 
 
-def is_store(role: LabNodeRole) -> bool:
+def is_store(role: ScenarioNode) -> bool:
     """Return whether its view shows which consumer works on a record."""
-    return isinstance(role, DatabaseRole | RedisRole)
+    return isinstance(role, DatabaseNode | RedisNode)

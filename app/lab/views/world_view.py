@@ -35,21 +35,21 @@ from app.lab.views.raft.raft_view import raft_client_view, raft_peer_view
 from app.lab.views.work_view import DatabaseView, Owners, is_store, owners_of, redis_view, service_view
 from engine.faults.frame_meaning import KEYS_TOLD
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
-from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
-from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
+from engine.lab.kafka.kafka_controller_node import KafkaControllerNode
+from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.narration.stop_words import said_of_breakpoint
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.nodes.name_server_role import NameServerRole
-from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.nodes.producer_role import ProducerRole
-from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
-from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
-from engine.lab.raft.raft_client_role import RaftClientRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.nodes.name_server_node import NameServerNode
+from engine.lab.nodes.producer_node import ProducerNode
+from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
+from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode
+from engine.lab.raft.raft_client_node import RaftClientNode
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.scenario import TryButton
 from engine.lab.scenario.settings import SETTINGS
@@ -157,7 +157,7 @@ class WorldView:
                 self._nodes[name] = known
             view = known[1]
             if (
-                isinstance(role, BrokerRole)
+                isinstance(role, BrokerNode)
                 and name in self._brokers
                 and view["locks"] != (locks := self._brokers[name].locks())
             ):
@@ -177,7 +177,7 @@ class WorldView:
         entries = journal.entries[len(journal.entries) - count :]
         return {node_of(entry.actor) for entry in entries}
 
-    def _node(self, role: LabNodeRole, held: tuple[str, ...], owners: Owners) -> JsonObject:
+    def _node(self, role: ScenarioNode, held: tuple[str, ...], owners: Owners) -> JsonObject:
         view: JsonObject = {
             "role": role.role.value,
             "status": role.status,
@@ -191,17 +191,17 @@ class WorldView:
             "xa_roles": self._xa_roles.get(role.name),
             "page_cache": page_cache_view(role.world.disk_of(role.name), role.runtime.node, role.world.now_us),
         }
-        if isinstance(role, BrokerRole):
+        if isinstance(role, BrokerNode):
             view.update(self._broker(role))
-        elif isinstance(role, DatabaseRole):
+        elif isinstance(role, DatabaseNode):
             view.update(self._databases.setdefault(role.name, DatabaseView(role)).build(owners))
-        elif isinstance(role, RedisRole):
+        elif isinstance(role, RedisNode):
             view.update(redis_view(role, owners))
         else:
             view.update(_VIEWS[type(role)](role))
         return view
 
-    def _broker(self, role: BrokerRole) -> JsonObject:
+    def _broker(self, role: BrokerNode) -> JsonObject:
         broker = role.broker
         fixed: JsonObject = {"switched_off": list(role.switched_off)}
         if broker is None or not broker.address:
@@ -329,7 +329,7 @@ def _caption_view(caption: Caption) -> JsonObject:
     }
 
 
-def _name_server(role: NameServerRole) -> JsonObject:
+def _name_server(role: NameServerNode) -> JsonObject:
     """Return which brokers it knows (broker id -> address), and which brokers have which topic."""
     server = role.name_server
     if server is None:
@@ -378,23 +378,23 @@ def node_of(actor: str) -> str:
     return target.partition("#")[0] if arrow else source.partition("/")[0]
 
 
-def _held_actors(role: LabNodeRole) -> tuple[str, ...]:
+def _held_actors(role: ScenarioNode) -> tuple[str, ...]:
     return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())
 
 
 #: The views of roles that need nothing but the role.
-_VIEWS: Mapping[type[LabNodeRole], Callable[[Any], JsonObject]] = {
-    NameServerRole: _name_server,
-    ProducerRole: producer_view,
-    ConsumerRole: consumer_view,
-    CoordinatorRole: coordinator_view,
-    ManagerRole: manager_view,
-    ResourceManagerRole: resource_manager_view,
-    ServiceRole: service_view,
-    KafkaBrokerRole: kafka_broker_view,
-    KafkaProducerRole: kafka_producer_view,
-    KafkaConsumerRole: kafka_consumer_view,
-    KafkaControllerRole: kafka_controller_view,
-    RaftPeerRole: raft_peer_view,
-    RaftClientRole: raft_client_view,
+_VIEWS: Mapping[type[ScenarioNode], Callable[[Any], JsonObject]] = {
+    NameServerNode: _name_server,
+    ProducerNode: producer_view,
+    ConsumerNode: consumer_view,
+    CoordinatorNode: coordinator_view,
+    ManagerNode: manager_view,
+    ResourceManagerNode: resource_manager_view,
+    ServiceNode: service_view,
+    KafkaBrokerNode: kafka_broker_view,
+    KafkaProducerNode: kafka_producer_view,
+    KafkaConsumerNode: kafka_consumer_view,
+    KafkaControllerNode: kafka_controller_view,
+    RaftPeerNode: raft_peer_view,
+    RaftClientNode: raft_client_view,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.storage.growth.result import Place
+from app.storage.growth.result import WritePlace
 from engine.runtime.traced_disk import AccessKind, DiskAccess
 
 #: Writes that are kept for the picture; when there are more, every second one is dropped, again and again.
@@ -24,7 +24,7 @@ class AccessCounter:
         self.log_files: dict[str, int] = {}
         self.keeps_reads = False
         self.reads: list[DiskAccess] = []
-        self._pattern: list[Place] = []
+        self._pattern: list[WritePlace] = []
         self._writes = 0
         self._every = 1
 
@@ -46,13 +46,13 @@ class AccessCounter:
     def _written(self, access: DiskAccess) -> None:
         number = self.log_files.setdefault(access.path, len(self.log_files))
         if self._writes % self._every == 0:
-            self._pattern.append(Place(number, access.position))
+            self._pattern.append(WritePlace(number, access.position))
             if len(self._pattern) > PATTERN_MAX:
                 self._pattern = self._pattern[::2]
                 self._every *= 2
         self._writes += 1
 
     @property
-    def pattern(self) -> tuple[Place, ...]:
+    def pattern(self) -> tuple[WritePlace, ...]:
         """Return writes of records, in order, thinned out evenly."""
         return tuple(self._pattern)

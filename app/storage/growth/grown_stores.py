@@ -50,7 +50,7 @@ class GrownStore(Protocol):
     counter: AccessCounter
 
     def load(self) -> None:
-        """Open and repair what is there."""
+        """Open and repair the stored files."""
         ...
 
     def write(self, topic: int, count: int) -> None:

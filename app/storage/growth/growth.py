@@ -25,7 +25,7 @@ from app.storage.growth.grown_stores import (
 )
 from app.storage.growth.result import GrowthPoint, GrowthResult
 from app.storage.laboratory.search import seeks_of
-from app.storage.progress import Progress, Step
+from app.storage.progress import ProgressCallback, ProgressStep
 
 #: Records that are looked up at each point, drawn at random, the same for both stores.
 LOOKUPS = 50
@@ -48,7 +48,7 @@ def check_size(size: Size) -> Size:
     return size
 
 
-def grow(folder: Path, sizes: Sequence[Size], progress: Progress) -> GrowthResult:
+def grow(folder: Path, sizes: Sequence[Size], progress: ProgressCallback) -> GrowthResult:
     """Measure all points. Raises ``OSError``, ``DiskFault`` where the disk is too small, ``ValueError`` for a size."""
     for size in sizes:
         check_size(size)
@@ -58,7 +58,7 @@ def grow(folder: Path, sizes: Sequence[Size], progress: Progress) -> GrowthResul
     for size in sizes:
         for store in _STORES:
             doing = f"{store}: {size.messages:,} messages, {size.topics:,} topics"
-            step = Step(len(points), total, doing)
+            step = ProgressStep(len(points), total, doing)
             progress(step)
             points.append(_point(folder, store, size, partial(progress, step)))
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.release()}"

@@ -45,7 +45,7 @@ def table(result: GrowthResult) -> str:
         f"| {' | '.join(_COLUMNS)} |",
         "|" + "---|" * len(_COLUMNS),
     ]
-    lines += [f"| {' | '.join(tell(point) for tell in _COLUMNS.values())} |" for point in result.points]
+    lines += [f"| {' | '.join(report(point) for report in _COLUMNS.values())} |" for point in result.points]
     return "\n".join([*lines, ""])
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from app.foundation.json_types import JsonObject
 
 
-class Place(NamedTuple):
+class WritePlace(NamedTuple):
     """One write: the number of its file, in the order of creation, and the position in it."""
 
     file: int
@@ -46,7 +46,7 @@ class GrowthPoint:
     lookup_us: float
     recover_clean_s: float
     recover_killed_s: float
-    pattern: tuple[Place, ...]
+    pattern: tuple[WritePlace, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

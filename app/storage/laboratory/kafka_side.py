@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.storage.laboratory.store_side import FoundMessage
 from app.storage.laboratory.traced_runtime import TracedRuntime
-from app.storage.laboratory.traffic import FIRST_MS, Traffic, TrafficMessage
+from app.storage.laboratory.traffic import FIRST_MS, LaboratoryTraffic, TrafficMessage
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.records.compression import Codec
@@ -27,7 +27,7 @@ FETCH_BYTES = 1_048_576
 class KafkaSide:
     """Kafka's store; a :class:`~app.storage.laboratory.store_side.StoreSide`."""
 
-    def __init__(self, folder: Path, traffic: Traffic) -> None:
+    def __init__(self, folder: Path, traffic: LaboratoryTraffic) -> None:
         self.runtime = TracedRuntime("kafka", folder)
         self._traffic = traffic
         self._open: dict[tuple[str, int], PartitionLog] = {}

@@ -13,7 +13,7 @@ from app.storage.laboratory.kafka_side import KafkaSide
 from app.storage.laboratory.rocketmq_side import RocketmqSide
 from app.storage.laboratory.store_files import files_of
 from app.storage.laboratory.store_side import StoreSide
-from app.storage.laboratory.traffic import Traffic, messages_of
+from app.storage.laboratory.traffic import LaboratoryTraffic, messages_of
 
 #: Traffics whose stores are kept; each takes some tens of megabytes of a disk at most.
 KEPT_MAX = 4
@@ -32,7 +32,7 @@ class BuiltStores:
     :ivar files: files of each, by name; they do not change any more.
     """
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: LaboratoryTraffic) -> None:
         """Write the stores, in a folder of their own. Raises ``DiskFault``."""
         # Deleted with the process at the latest.
         self._folder = tempfile.TemporaryDirectory(prefix="glassmq-storage-", ignore_cleanup_errors=True)
@@ -64,10 +64,10 @@ class Laboratory:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Traffic, BuiltStores] = OrderedDict()
+        self._kept: OrderedDict[LaboratoryTraffic, BuiltStores] = OrderedDict()
 
     @contextmanager
-    def stores(self, traffic: Traffic) -> Iterator[BuiltStores]:
+    def stores(self, traffic: LaboratoryTraffic) -> Iterator[BuiltStores]:
         """Yield the stores of ``traffic``, built if need be, for this thread alone.
 
         Raises :class:`LaboratoryBusy`, ``DiskFault``.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.storage.laboratory.store_side import FoundMessage
 from app.storage.laboratory.traced_runtime import TracedRuntime
-from app.storage.laboratory.traffic import Traffic, TrafficMessage
+from app.storage.laboratory.traffic import LaboratoryTraffic, TrafficMessage
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_id import UniqueIdGenerator
@@ -38,7 +38,7 @@ _TIME_MAX_MS = 2**62
 class RocketmqSide:
     """RocketMQ's store; a :class:`~app.storage.laboratory.store_side.StoreSide`."""
 
-    def __init__(self, folder: Path, traffic: Traffic) -> None:
+    def __init__(self, folder: Path, traffic: LaboratoryTraffic) -> None:
         self.runtime = TracedRuntime("rocketmq", folder)
         self._turn_messages = traffic.batch_records
         #: Loaded, not started, after the first search.
@@ -71,7 +71,7 @@ class RocketmqSide:
         return self._loaded
 
     def opened(self, topic: str | None, queue_id: int | None) -> AbstractContextManager[object]:
-        """Open all of it: a loaded store stays open."""
+        """Open the whole store: a loaded store stays open."""
         return nullcontext(self._store)
 
     def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:

@@ -26,7 +26,7 @@ FOUND_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuestion:
     """The query: ``by`` is "offset", "key" or "time"; ``value`` an offset, a key, or ms since 1970."""
 
     by: str
@@ -53,12 +53,12 @@ def seeks_of(reads: Sequence[DiskAccess]) -> list[bool]:
     return seeks
 
 
-def search(stores: BuiltStores, question: Question) -> JsonObject:
+def search(stores: BuiltStores, question: SearchQuestion) -> JsonObject:
     """Return store -> what was found, step by step, and the cost."""
     return {name: _search_side(side, question) for name, side in stores.sides.items()}
 
 
-def _search_side(side: StoreSide, question: Question) -> JsonObject:
+def _search_side(side: StoreSide, question: SearchQuestion) -> JsonObject:
     with side.opened(question.topic, None if question.by == "key" else question.queue_id):
         side.runtime.accesses.clear()
         found = _ask(side, question)
@@ -79,7 +79,7 @@ def _search_side(side: StoreSide, question: Question) -> JsonObject:
     }
 
 
-def _ask(side: StoreSide, question: Question) -> list[FoundMessage]:
+def _ask(side: StoreSide, question: SearchQuestion) -> list[FoundMessage]:
     topic, queue_id, value = question.topic, question.queue_id, question.value
     if question.by == "key":
         return side.by_key(topic, str(value))

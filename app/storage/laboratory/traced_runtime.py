@@ -37,7 +37,7 @@ class TracedRuntime:
     :ivar accesses: accesses since it was last emptied, in order.
     """
 
-    def __init__(self, node_name: str, folder: Path, tell: Callable[[DiskAccess], None] | None = None) -> None:
+    def __init__(self, node_name: str, folder: Path, report: Callable[[DiskAccess], None] | None = None) -> None:
         self.folder = folder
         self._live = LiveRuntime(node_name, folder)
         self.accesses: list[DiskAccess] = []
@@ -46,7 +46,7 @@ class TracedRuntime:
         self.clock = TrafficClock()
         self.network: Network = self._live.network
         self.process_names = self._live.process_names
-        self.disk = TracedDisk(self._live.disk, tell or self.accesses.append)
+        self.disk = TracedDisk(self._live.disk, report or self.accesses.append)
 
     def random_for(self, purpose: str) -> random.Random:
         return self._live.random_for(purpose)

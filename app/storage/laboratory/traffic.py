@@ -16,7 +16,7 @@ FIRST_MS = 1_767_225_600_000
 #: Milliseconds from one message to the next.
 STEP_MS = 10
 
-#: Least and most of each choice. Names are those of :class:`Traffic`.
+#: Least and most of each choice. Names are those of :class:`LaboratoryTraffic`.
 BOUNDS: Mapping[str, tuple[int, int]] = {
     "topics": (1, 32),
     "queues": (1, 8),
@@ -36,7 +36,7 @@ _SHORTEST = min(map(len, _WORDS))
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class LaboratoryTraffic:
     """The messages to send: to one topic after the other, and within a topic to one queue after the other.
 
     :ivar queues: queues of each topic; Kafka calls them partitions.
@@ -59,7 +59,7 @@ class Traffic:
         return f"orders-{number}"
 
     def as_json(self) -> JsonObject:
-        """Return its fields by name."""
+        """Return the fields of the traffic by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -74,9 +74,9 @@ class TrafficMessage:
     born_ms: int
 
 
-def read_traffic(parameters: Mapping[str, str]) -> Traffic:
+def read_traffic(parameters: Mapping[str, str]) -> LaboratoryTraffic:
     """Return the traffic that ``parameters`` describe, with defaults for missing ones. Raises ``BadParameter``."""
-    defaults = Traffic()
+    defaults = LaboratoryTraffic()
     numbers = {
         name: whole_number(name, parameters.get(name, str(getattr(defaults, name))), least, most)
         for name, (least, most) in BOUNDS.items()
@@ -92,10 +92,10 @@ def read_traffic(parameters: Mapping[str, str]) -> Traffic:
         if together > most:
             text = in_all_languages("storage.too_much." + name, together=f"{together:,}", most=f"{most:,}")
             raise BadParameter(name, f"{numbers[name]} times {numbers[other]} are {together}", f"{most} {what}", text)
-    return Traffic(codec=codec, **numbers)
+    return LaboratoryTraffic(codec=codec, **numbers)
 
 
-def messages_of(traffic: Traffic) -> Iterator[TrafficMessage]:
+def messages_of(traffic: LaboratoryTraffic) -> Iterator[TrafficMessage]:
     """Yield all messages, in the order in which they are sent."""
     source = random.Random(20260101)
     for number in range(traffic.messages):

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from app.storage.measure import page_cache
 from app.storage.measure.appends import BATCH, FLUSHES, MESSAGE_BYTES, AppendSample, append
 from app.storage.measure.disk_reads import BLOCKS_BYTES, ORDERS, ReadSample, read_whole
-from app.storage.measure.result import AppendFigures, MeasureResult, ReadFigures, SendFigures, Spread
+from app.storage.measure.result import AppendFigures, MeasuredSpread, MeasureResult, ReadFigures, SendFigures
 from app.storage.measure.socket_sends import CHUNKS_BYTES, COPIES, WAYS, SendSample, send_whole
-from app.storage.progress import Progress, Step
+from app.storage.progress import ProgressCallback, ProgressStep
 
 #: Bytes that are read: random reads of blocks of 4 KiB, cold, take long on a hard disk, so this part of the file is
 #: enough.
@@ -44,7 +44,7 @@ class Measurement:
     Raises ``OSError`` where the folder cannot be written.
     """
 
-    def __init__(self, folder: Path, size_bytes: int, rounds: int, progress: Progress) -> None:
+    def __init__(self, folder: Path, size_bytes: int, rounds: int, progress: ProgressCallback) -> None:
         self._folder = folder
         self._size_bytes = size_bytes
         self._rounds = rounds
@@ -65,7 +65,7 @@ class Measurement:
             number = itertools.count()
             for seed in range(self._rounds):
                 for doing in self._round(file.fileno(), seed):
-                    self._progress(Step(next(number), total, doing))
+                    self._progress(ProgressStep(next(number), total, doing))
         return self._result()
 
     @property
@@ -104,17 +104,17 @@ class Measurement:
             rounds=self._rounds,
             cold_share=self._cold_share,
             reads=tuple(
-                ReadFigures(*read, Spread.of([sample.bytes_per_s for sample in samples]), samples[0].calls)
+                ReadFigures(*read, MeasuredSpread.of([sample.bytes_per_s for sample in samples]), samples[0].calls)
                 for read, samples in self._reads.items()
             ),
             sends=tuple(
                 SendFigures(
                     *send,
-                    Spread.of([sample.bytes_per_s for sample in samples]),
+                    MeasuredSpread.of([sample.bytes_per_s for sample in samples]),
                     samples[0].calls,
                     COPIES[send.way] * self._size_bytes,
-                    Spread.of([sample.user_ms for sample in samples]),
-                    Spread.of([sample.system_ms for sample in samples]),
+                    MeasuredSpread.of([sample.user_ms for sample in samples]),
+                    MeasuredSpread.of([sample.system_ms for sample in samples]),
                     max(sample.page_faults for sample in samples),
                 )
                 for send, samples in self._sends.items()
@@ -124,7 +124,7 @@ class Measurement:
                     flush,
                     BATCH,
                     MESSAGE_BYTES,
-                    Spread.of([sample.messages_per_s for sample in samples]),
+                    MeasuredSpread.of([sample.messages_per_s for sample in samples]),
                     samples[0].flushes,
                 )
                 for flush, samples in self._appends.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.storage.measure.result import MeasureResult, Spread
+from app.storage.measure.result import MeasuredSpread, MeasureResult
 from app.storage.measure.socket_sends import COPIES
 from app.storage.plots import Bar, bars_svg
 
@@ -69,7 +69,7 @@ def picture(result: MeasureResult) -> str:
     return bars_svg("Reading and sending a file, MB/s", groups)
 
 
-def _bar(label: str, rate: Spread) -> Bar:
+def _bar(label: str, rate: MeasuredSpread) -> Bar:
     return Bar(label, rate.median, rate.low, rate.high, f"{rate.median / 1e6:,.0f}")
 
 
@@ -87,9 +87,9 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes >> 10} KiB" if size_bytes < 1 << 20 else f"{size_bytes >> 20} MiB"
 
 
-def _mega(rate: Spread) -> str:
+def _mega(rate: MeasuredSpread) -> str:
     return f"{rate.median / 1e6:,.0f} ({rate.low / 1e6:,.0f} to {rate.high / 1e6:,.0f})"
 
 
-def _whole(rate: Spread) -> str:
+def _whole(rate: MeasuredSpread) -> str:
     return f"{rate.median:,.0f} ({rate.low:,.0f} to {rate.high:,.0f})"

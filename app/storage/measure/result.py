@@ -10,7 +10,7 @@ from typing import NamedTuple
 from app.foundation.json_types import JsonObject
 
 
-class Spread(NamedTuple):
+class MeasuredSpread(NamedTuple):
     """One figure over all rounds."""
 
     median: float
@@ -18,7 +18,7 @@ class Spread(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
+    def of(cls, values: Sequence[float]) -> MeasuredSpread:
         """Return the spread of at least one value."""
         return cls(statistics.median(values), min(values), max(values))
 
@@ -35,7 +35,7 @@ class ReadFigures:
     order: str
     block_bytes: int
     is_cold: bool
-    bytes_per_s: Spread
+    bytes_per_s: MeasuredSpread
     calls: int
 
 
@@ -53,11 +53,11 @@ class SendFigures:
     way: str
     chunk_bytes: int
     is_cold: bool
-    bytes_per_s: Spread
+    bytes_per_s: MeasuredSpread
     calls: int
     copied_bytes: int
-    user_ms: Spread
-    system_ms: Spread
+    user_ms: MeasuredSpread
+    system_ms: MeasuredSpread
     page_faults: int
 
 
@@ -71,7 +71,7 @@ class AppendFigures:
     flush: str
     batch: int
     message_bytes: int
-    messages_per_s: Spread
+    messages_per_s: MeasuredSpread
     flushes: int
 
 

@@ -17,20 +17,20 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.foundation.worker_process import WorkerProcess
-from app.storage.progress import Progress, Step
+from app.storage.progress import ProgressCallback, ProgressStep
 from app.storage.runs.report import Report
 from app.storage.runs.works import measure_disk, measure_growth
 
 log = logging.getLogger("glassmq.storage")
 
 #: The function of a run: it works in a folder of its own, reports its progress, and returns a report.
-Work = Callable[[Path, Progress], Report]
+Work = Callable[[Path, ProgressCallback], Report]
 WORKS: Mapping[str, Work] = {"grow": measure_growth, "disk": measure_disk}
 #: Seconds that an ended process may take to exit.
 _CLOSE_S = 5.0
 
 
-class RunPhase(StrEnum):
+class MeasurementPhase(StrEnum):
     """The phase of a run. ``running`` leads to one of the others, and a new run leads back to it."""
 
     NONE = "none"
@@ -46,7 +46,7 @@ class RunUnderWay(Exception):
 
 @dataclass(slots=True)
 class _Run:
-    phase: RunPhase = RunPhase.NONE
+    phase: MeasurementPhase = MeasurementPhase.NONE
     number: int = 0
     total: int = 1
     report: JsonObject | None = None
@@ -84,9 +84,9 @@ class StorageRuns:
     def start(self, kind: str) -> None:
         """Start a run. Raises :class:`RunUnderWay`."""
         with self._lock:
-            if self._is_closed or any(run.phase is RunPhase.RUNNING for run in self._runs.values()):
+            if self._is_closed or any(run.phase is MeasurementPhase.RUNNING for run in self._runs.values()):
                 raise RunUnderWay
-            run = self._runs[kind] = _Run(RunPhase.RUNNING, report=self._runs[kind].report)
+            run = self._runs[kind] = _Run(MeasurementPhase.RUNNING, report=self._runs[kind].report)
             folder = Path(tempfile.mkdtemp(prefix="glassmq-storage-"))
             run.worker = WorkerProcess(f"storage-{kind}", _work, self._works[kind], folder)
             run.listener = threading.Thread(
@@ -111,8 +111,8 @@ class StorageRuns:
                 run.listener.join(_CLOSE_S)
 
     def _cancel(self, run: _Run) -> None:
-        if run.phase is RunPhase.RUNNING and run.worker is not None:
-            run.phase = RunPhase.CANCELLED
+        if run.phase is MeasurementPhase.RUNNING and run.worker is not None:
+            run.phase = MeasurementPhase.CANCELLED
             run.worker.terminate()
 
     def _listen(self, run: _Run, worker: WorkerProcess, folder: Path) -> None:
@@ -124,27 +124,27 @@ class StorageRuns:
         # Here, because a process that is ended removes nothing.
         shutil.rmtree(folder, ignore_errors=True)
         with self._lock:
-            if run.phase is RunPhase.RUNNING:
-                run.phase, run.error = RunPhase.FAILED, run.error or "the process ended"
+            if run.phase is MeasurementPhase.RUNNING:
+                run.phase, run.error = MeasurementPhase.FAILED, run.error or "the process ended"
 
-    def _hear(self, run: _Run, told: JsonObject) -> None:
+    def _hear(self, run: _Run, reported: JsonObject) -> None:
         with self._lock:
-            if "error" in told:
-                run.error = told["error"]
-            elif "report" in told and run.phase is RunPhase.RUNNING:
-                run.phase, run.report = RunPhase.ENDED, told["report"]
-            elif "number" in told:
-                run.number, run.total = told["number"], told["total"]
+            if "error" in reported:
+                run.error = reported["error"]
+            elif "report" in reported and run.phase is MeasurementPhase.RUNNING:
+                run.phase, run.report = MeasurementPhase.ENDED, reported["report"]
+            elif "number" in reported:
+                run.number, run.total = reported["number"], reported["total"]
 
 
 def _work(sender: Connection, work: Work, folder: Path) -> None:
     """Do the work, in the process of the run."""
 
-    def tell(step: Step) -> None:
+    def report(step: ProgressStep) -> None:
         sender.send({"number": step.number, "total": step.total})
 
     try:
-        sender.send({"report": work(folder, tell).as_json()})
+        sender.send({"report": work(folder, report).as_json()})
     except Exception as error:
         log.exception("a storage run failed")
         sender.send({"error": f"{type(error).__name__}: {error}"})

@@ -11,7 +11,7 @@ from app.storage.growth.growth import Size, grow
 from app.storage.growth.result import GrowthPoint
 from app.storage.measure.measure import Measurement
 from app.storage.measure.result import MeasureResult
-from app.storage.progress import Progress
+from app.storage.progress import ProgressCallback
 from app.storage.runs.report import Fact, Plot, Point, Report, Table
 
 STORES = ("rocketmq", "kafka")
@@ -48,7 +48,7 @@ DRAWN = (
 )
 
 
-def measure_growth(folder: Path, progress: Progress) -> Report:
+def measure_growth(folder: Path, progress: ProgressCallback) -> Report:
     """Measure growing numbers of topics, then growing numbers of messages, in both stores."""
     sizes = [*(Size(topics, TOPIC_MESSAGES) for topics in TOPICS)]
     sizes += [Size(MESSAGE_TOPICS, messages) for messages in MESSAGES]
@@ -98,7 +98,7 @@ def _last(points: list[GrowthPoint]) -> dict[str, float]:
     return {**values, "topics": last[0].topics, "messages": last[0].messages}
 
 
-def measure_disk(folder: Path, progress: Progress) -> Report:
+def measure_disk(folder: Path, progress: ProgressCallback) -> Report:
     """Measure reads, sends and appends on the disk of ``folder``."""
     result = Measurement(folder, FILE_BYTES, ROUNDS, progress).run()
     reads = Plot("reads")

@@ -61,7 +61,7 @@ class BrokerToClient:
     #: Groups whose members must be notified of a membership change in this turn of the loop.
     _changed_groups: dict[str, None] = field(default_factory=dict)
 
-    # ------------------------------------------------------------------------------ news
+    # --------------------------------------------------------------------- notifications
 
     def notify_consumer_ids_changed(self, group: str) -> None:
         """Notify the members of ``group`` of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
@@ -138,7 +138,7 @@ class BrokerToClient:
             offsets[queue] = max(0, wanted) if is_force or known < 0 or wanted < known else known
         return offsets
 
-    # ------------------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------------------ queries
 
     async def consumer_status(self, topic: str, group: str, client_id: str | None) -> GetConsumerStatusBody:
         """Return the offsets of ``topic`` that each member of ``group`` has, or only ``client_id``.
@@ -163,7 +163,7 @@ class BrokerToClient:
                 return None
             return dict(GetConsumerStatusBody.from_json(reply.body).message_queue_table)
         except (RemotingError, ProtocolError) as error:
-            logger.warning("%s does not tell its offsets of %s: %s", member.client_id, topic, error)
+            logger.warning("%s does not report its offsets of %s: %s", member.client_id, topic, error)
             return None
 
     async def call_consumer(

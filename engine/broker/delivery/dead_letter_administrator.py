@@ -192,7 +192,7 @@ class DeadLetterAdministrator:
         logger.warning("dead letter %s of group %s was resent to %s by hand", dead.message_id, group, resent.topic)
         return resent
 
-    # ------------------------------------------------------------------------------ looking up
+    # ------------------------------------------------------------------------------ lookups
 
     def _check(self, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
         check_has_topic(dead, to)

@@ -17,7 +17,7 @@ from engine.store.log.put_message_result import PutMessageResult, PutMessageStat
 #: The remarks of replies; RocketMQ's reply names the status only.
 _NOT_COPIED = {
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: "slaves took too long",
-    PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are there, or near enough",
+    PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are connected, or they lag too far",
 }
 
 
@@ -63,7 +63,7 @@ class LateSendReply:
             reply.code = REPLY_CODES[status]
             reply.remark = "the message is stored, but not known to be copied: " + _NOT_COPIED[status]
         if is_new_topic:
-            await self._registration.told()
+            await self._registration.reported()
         return reply
 
     def _replicate(self, result: PutMessageResult, *, must_flush: bool) -> asyncio.Task[PutMessageStatus] | None:

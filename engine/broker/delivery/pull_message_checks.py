@@ -121,7 +121,7 @@ class PullMessageChecks:
             )
         if data.client_version < header.sub_version:
             raise RequestRefused(
-                f"group {group} on {topic}: the pull knows version {header.sub_version} of the expression, the broker "
+                f"group {group} on {topic}: the pull has version {header.sub_version} of the expression, the broker "
                 f"has {data.client_version}",
                 ResponseCode.FILTER_DATA_NOT_LATEST,
             )

@@ -40,7 +40,7 @@ _HELD_TEXT_MAX = 16 * 1024 * 1024
 
 
 @dataclass(slots=True)
-class PullRequest:
+class HeldPullRequest:
     """One parked pull.
 
     ``suspend_timestamp`` (ms) is when it was parked, ``timeout_ms`` how long it may wait; ``pull_from_this_offset`` is
@@ -69,16 +69,16 @@ class PullRequestHoldService:
 
     clock: Clock
     max_offset: Callable[[str, int], int]
-    execute: Callable[[PullRequest], int]
+    execute: Callable[[HeldPullRequest], int]
     read_record: Callable[[int, int], bytes | None]
     max_held: int = 100_000
 
     def __post_init__(self) -> None:
-        self._table: dict[tuple[str, int], list[PullRequest]] = {}
+        self._table: dict[tuple[str, int], list[HeldPullRequest]] = {}
         #: Woken pulls in the order in which they woke.
-        self._woken: list[PullRequest] = []
+        self._woken: list[HeldPullRequest] = []
         #: Woken pulls that did not fit into one turn, or whose connection must read first; the next one is in front.
-        self._backlog: dict[Channel, deque[PullRequest]] = {}
+        self._backlog: dict[Channel, deque[HeldPullRequest]] = {}
         self._is_catching_up = False
         self._count = 0
         self._text_length = 0
@@ -86,12 +86,12 @@ class PullRequestHoldService:
     def __len__(self) -> int:
         return self._count
 
-    def held(self) -> Iterator[PullRequest]:
+    def held(self) -> Iterator[HeldPullRequest]:
         """Yield all parked pulls that were not woken yet."""
         for requests in self._table.values():
             yield from requests
 
-    def suspend_pull_request(self, pull: PullRequest) -> bool:
+    def suspend_pull_request(self, pull: HeldPullRequest) -> bool:
         """Park ``pull``; return False if there is no room, so that it must be answered now."""
         text_length = len(pull.header.subscription or "")
         if self._count >= self.max_held or self._text_length + text_length > _HELD_TEXT_MAX:
@@ -138,7 +138,7 @@ class PullRequestHoldService:
 
     def _wake(
         self,
-        pull: PullRequest,
+        pull: HeldPullRequest,
         max_offset: int,
         arrival: DispatchRequest | None,
         now_ms: int,
@@ -172,7 +172,7 @@ class PullRequestHoldService:
             verdict = verdicts[message_filter] = record is None or message_filter.matches_commit_log(record)
         return verdict
 
-    def _run_soon(self, pull: PullRequest) -> None:
+    def _run_soon(self, pull: HeldPullRequest) -> None:
         if not self._woken:
             asyncio.get_running_loop().call_soon(self._execute_woken)
         self._woken.append(pull)
@@ -212,10 +212,10 @@ class PullRequestHoldService:
         else:
             loop.call_later(_NO_ROOM_CHECK_MS / 1_000, self._answer_backlog)
 
-    def _answer(self, pull: PullRequest) -> int:
+    def _answer(self, pull: HeldPullRequest) -> int:
         self._let_go(pull)
         return self.execute(pull)
 
-    def _let_go(self, pull: PullRequest) -> None:
+    def _let_go(self, pull: HeldPullRequest) -> None:
         self._count -= 1
         self._text_length -= len(pull.header.subscription or "")

@@ -155,7 +155,7 @@ class ScheduleMessageService:
             try:
                 wait_ms = self._deliver_due(level)
             except Exception:
-                logger.exception("delay level %d: a delivery failed, again in 10 s", level)
+                logger.exception("delay level %d: a delivery failed; it is retried in 10 s", level)
                 wait_ms = DELAY_AFTER_EXCEPTION_MS
             if wait_ms is None:
                 await arrival.wait()
@@ -191,7 +191,7 @@ class ScheduleMessageService:
         max_offset = max(0, self.store.max_offset(SCHEDULE_TOPIC, level - 1))
         moved = min(max(offset, min_offset), max_offset)
         if moved != offset:
-            logger.warning("delay level %d: offset %d is outside of its queue; going on at %d", level, offset, moved)
+            logger.warning("delay level %d: offset %d is outside its queue; continuing at %d", level, offset, moved)
             self.offset_table[level] = moved
             self._is_changed = True
         return moved
@@ -219,7 +219,7 @@ class ScheduleMessageService:
             if self._refusals.get(level) != result.remark:
                 self._refusals[level] = result.remark
                 logger.error(
-                    "level %d: the store refuses a delivery; it is tried until it does not: %s", level, result.remark
+                    "level %d: the store refuses a delivery; it is retried until it succeeds: %s", level, result.remark
                 )
             return False
         self._refusals.pop(level, None)

@@ -24,9 +24,9 @@ from engine.protocol.permission import is_writable
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.runtime.port import Clock
-from engine.store.files.running_flags import Refusal
+from engine.store.files.running_flags import WriteRefusal
 from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.message_store import MessageStore
 
@@ -65,10 +65,10 @@ class SendParts:
     def check_topic(self, header: SendMessageRequestHeader, remote_address: str) -> TopicConfig:
         """Return the topic to send to, created from its template if need be. Raises :class:`RequestRefused`."""
         topic, topics = header.topic, self.topics
-        if self.config.broker_role is BrokerRole.SLAVE:
-            raise RequestRefused(Refusal.SLAVE.value, ResponseCode.SERVICE_NOT_AVAILABLE)
+        if self.config.broker_role is HaRole.SLAVE:
+            raise RequestRefused(WriteRefusal.SLAVE.value, ResponseCode.SERVICE_NOT_AVAILABLE)
         if not self.is_writable and topics.is_order_topic(topic):
-            raise RequestRefused("this broker may not be written to (brokerPermission)", ResponseCode.NO_PERMISSION)
+            raise RequestRefused("this broker is not writable (brokerPermission)", ResponseCode.NO_PERMISSION)
         try:
             validate_topic(topic)
         except IllegalName as error:

@@ -131,7 +131,7 @@ class SlaveSynchronize:
         except ProtocolError as why:
             raise self._diverged(master, offset, f"it has no message there ({why})") from why
         except RemotingError as why:
-            raise ConnectFailed(f"master {master} does not say what it has at {offset}: {why}") from why
+            raise ConnectFailed(f"master {master} does not report what it has at {offset}: {why}") from why
         if theirs != self.store.commit_log.read_bytes(offset, size):
             raise self._diverged(master, offset, "it has another message there")
 

@@ -55,7 +55,7 @@ class TopicDeletion:
         """Delete ``topic``; an unknown one is ignored."""
         await self.topics.delete_topic_config(topic)
         await self._delete_queues([topic])
-        await self.registration.told()
+        await self.registration.reported()
 
     async def clean_unused_topics(self) -> None:
         """Delete the consume queues of topics that are not configured."""

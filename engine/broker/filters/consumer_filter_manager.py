@@ -86,7 +86,7 @@ class ConsumerFilterManager:
         """Return all expressions on ``topic``, including dead ones."""
         return self._table.get(topic, {}).values()
 
-    # ------------------------------------------------------------------------------ what heartbeats say
+    # ------------------------------------------------------------------------------ heartbeats
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData], connection: str) -> None:
         """Take over the subscriptions of a heartbeat of ``group`` on ``connection``; its other expressions are no
@@ -116,7 +116,7 @@ class ConsumerFilterManager:
             self._is_changed = True
         elif expression != known.expression:
             logger.info(
-                "group %s on %s: the expression %r of version %d is not taken, version %d is %r",
+                "group %s on %s: the expression %r of version %d is not accepted, version %d is %r",
                 group,
                 topic,
                 expression,
@@ -133,10 +133,10 @@ class ConsumerFilterManager:
             data = self._checked(group, subscription, known, connection)
         except CompilerBusy as busy:
             # The group's former filter stays until its next heartbeat.
-            logger.warning("group %s on %s: the expression is not taken yet: %s", group, topic, busy)
+            logger.warning("group %s on %s: the expression is not accepted yet: %s", group, topic, busy)
             return
         except (FilterSyntaxError, MalformedBody) as error:
-            logger.warning("group %s on %s: the expression is not taken: %s", group, topic, error)
+            logger.warning("group %s on %s: the expression is not accepted: %s", group, topic, error)
             if known is not None:
                 self._remove(known)
             return
@@ -153,7 +153,7 @@ class ConsumerFilterManager:
     ) -> ConsumerFilterData:
         """Return the checked entry. Raises as :meth:`build`, and :class:`MalformedBody` if there is no room."""
         if self._entries - (known is not None) >= self._max_entries:
-            raise MalformedBody(f"the broker keeps {self._max_entries} expressions already, no more are allowed")
+            raise MalformedBody(f"the broker keeps {self._max_entries} expressions already, which is the maximum")
         words = self._words - (known.words if known is not None else 0) + word_count(subscription.sub_string)
         if words > self._max_words:
             raise MalformedBody(f"all expressions together would have {words} words; allowed: {self._max_words}")

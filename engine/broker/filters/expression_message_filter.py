@@ -150,7 +150,7 @@ def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
         raise RequestRefused(remark)
     if expression_type != ExpressionType.SQL92:
         allowed = ", ".join(ExpressionType)
-        remark = f"nobody knows how to filter by {expression_type[:40]!r}; allowed: {allowed}"
+        remark = f"there is no filter type {expression_type[:40]!r}; allowed: {allowed}"
         raise RequestRefused(remark, ResponseCode.SUBSCRIPTION_PARSE_FAILED)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.addresses import encode_host
 
@@ -27,7 +27,7 @@ class BrokerAddress:
         """Determine the address for clients: ``brokerIP1``, or the address on which the broker really listens
         (``bound``).
 
-        Raises :class:`ConfigRefused`.
+        Raises :class:`BrokerConfigRefused`.
         """
         ip, _, port = bound.rpartition(":")
         if config.broker_ip1 is not None:
@@ -38,4 +38,4 @@ class BrokerAddress:
         try:
             self.store_host = encode_host(self.text)
         except ProtocolError as error:
-            raise ConfigRefused(f"brokerIP1 must be an IP address: {error}") from error
+            raise BrokerConfigRefused(f"brokerIP1 must be an IP address: {error}") from error

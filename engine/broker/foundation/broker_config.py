@@ -15,7 +15,7 @@ from functools import cache
 from typing import ClassVar
 
 from engine.protocol.permission import PERM_READ_WRITE
-from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
+from engine.replication.ha.ha_config import HaRole, ReplicaAcks
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
 from engine.store.files.setting_rules import PORT, SettingRule, SettingsContradict, between, check_rules
 
@@ -55,7 +55,7 @@ class BrokerConfig:
     A broker changes its copy when a tool requests it (``broker_configuration.py``).
     """
 
-    # --- who and where ------------------------------------------------------------------------------------------
+    # --- names and addresses ------------------------------------------------------------------------------------
     #: RocketMQ: the host name. A fixed name keeps examples and screenshots the same everywhere.
     broker_name: str = "broker-a"
     cluster_name: str = "DefaultCluster"
@@ -76,7 +76,7 @@ class BrokerConfig:
     name_server_addresses: tuple[str, ...] = ()
 
     # --- replication (RocketMQ keeps these in ``MessageStoreConfig``) -----------------------------------------------
-    broker_role: BrokerRole = BrokerRole.ASYNC_MASTER
+    broker_role: HaRole = HaRole.ASYNC_MASTER
     #: The port for slaves; 0 takes any free port. None: no slaves are served, except by a SYNC_MASTER. RocketMQ always
     #: listens, at the broker's port plus one.
     ha_listen_port: int | None = None
@@ -102,7 +102,7 @@ class BrokerConfig:
     #: How often a slave requests topics, groups and offsets from its master (fixed in ``BrokerController``).
     slave_synchronize_interval_ms: int = 10_000
 
-    # --- what is allowed ----------------------------------------------------------------------------------------
+    # --- permissions and templates ------------------------------------------------------------------------------
     #: Permission bits of the whole broker.
     broker_permission: int = PERM_READ_WRITE
     auto_create_topic_enable: bool = True
@@ -235,10 +235,10 @@ class BrokerConfig:
             raise SettingsContradict(
                 ("group_heartbeat_interval_ms", "group_election_timeout_min_ms", "group_election_timeout_max_ms"),
                 f"group_heartbeat_interval_ms is {heartbeat_ms}, group_election_timeout_min_ms {least_ms} and "
-                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}: at least 10, at least three "
-                "times as much, at least as much, and at most 600,000",
+                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}; allowed: at least 10, at "
+                "least three times the first, and at least the second but at most 600,000",
             )
-        is_slave = self.broker_role is BrokerRole.SLAVE
+        is_slave = self.broker_role is HaRole.SLAVE
         if is_slave is (self.broker_id == 0):
             raise SettingsContradict(
                 ("broker_id", "broker_role"),

@@ -51,11 +51,11 @@ class BrokerOuterApi:
         #: The master, as last reported by name servers: ``(its address, that for slaves)``.
         self.master_addresses: tuple[str, str] | None = None
         #: Name server -> the topics sent to it on the open connection.
-        self._told: dict[str, dict[str, TopicConfig]] = {}
+        self._reported: dict[str, dict[str, TopicConfig]] = {}
         self.client.on_connection_closed(self._connection_closed)
 
     def _connection_closed(self, address: str, channel: Channel) -> None:
-        self._told.pop(address, None)
+        self._reported.pop(address, None)
 
     async def register_broker(
         self, address: str, broker_addr: str, topics: TopicConfigSerializeWrapper, *, in_full: bool
@@ -64,10 +64,10 @@ class BrokerOuterApi:
 
         Unless ``in_full``, only the topics that it does not know yet are sent.
         """
-        told = {} if in_full else self._told.get(address, {})
+        reported = {} if in_full else self._reported.get(address, {})
         table = topics.topic_config_table
         # A configuration is replaced, never modified.
-        news = {name: config for name, config in table.items() if told.get(name) is not config}
+        news = {name: config for name, config in table.items() if reported.get(name) is not config}
         body = RegisterBrokerBody(replace(topics, topic_config_table=news)).to_json()
         header = RegisterBrokerRequestHeader(
             broker_name=self._config.broker_name,
@@ -90,13 +90,13 @@ class BrokerOuterApi:
         if master.master_addr and master.ha_server_addr:
             self.master_addresses = (master.master_addr, master.ha_server_addr)
         if address in self.client.connected_addresses:
-            self._told[address] = table
+            self._reported[address] = table
         if self.failures.pop(address, None) is not None:
             logger.info("registered with name server %s again", address)
         return True
 
     def _note_failure(self, address: str, why: str) -> None:
-        self._told.pop(address, None)
+        self._reported.pop(address, None)
         # Once per outage and reason, not every 30 s.
         if self.failures.get(address) != why:
             logger.warning("cannot register with name server %s: %s; trying again", address, why)

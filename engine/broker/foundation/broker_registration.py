@@ -6,7 +6,7 @@ one does not delay the others. Changes during a registration are combined in the
 two registrations, with the new topics only; every 30 s everything is sent again.
 
 A client that creates a topic, by a tool, by a first send or by the first heartbeat of a group, gets its reply when the
-registration at every name server has ended (:meth:`BrokerRegistration.told`): then the route exists for all clients
+registration at every name server has ended (:meth:`BrokerRegistration.reported`): then the route exists for all clients
 that learn of the topic. A name server that refuses or cannot be reached counts as done; one that does not answer is
 waited for one second, and is logged. RocketMQ does the same for tools, waiting up to 6 s; in the other two cases it
 sends the registration before the reply but does not wait for the outcome.
@@ -30,7 +30,7 @@ _Reply = TypeVar("_Reply")
 class _NameServer:
     """The progress of the registration at one name server.
 
-    ``told`` counts the changes that had been made before the last finished registration began.
+    ``reported`` counts the changes that had been made before the last finished registration began.
 
     :ivar in_full: the next registration names all topics.
     :ivar is_overdue: a caller gave up waiting for the registration in progress.
@@ -38,7 +38,7 @@ class _NameServer:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.told = 0
+        self.reported = 0
         self.in_full = True
         self.is_overdue = False
         self.is_due = asyncio.Event()
@@ -46,7 +46,7 @@ class _NameServer:
 
     def registration_ended(self, changes: int) -> None:
         """Note the end of a registration that began after ``changes``, successful or not."""
-        self.told, self.is_overdue = changes, False
+        self.reported, self.is_overdue = changes, False
         ended, self.ended = self.ended, asyncio.Event()
         ended.set()
 
@@ -70,7 +70,7 @@ class BrokerRegistration:
         """Register, and again whenever needed; returns when the first registration at each name server has ended."""
         for name_server in self._name_servers:
             tasks.spawn(self._keep_registered(name_server), "register")
-        await self.told(self._config.register_broker_timeout_mills)
+        await self.reported(self._config.register_broker_timeout_mills)
 
     def topics_changed(self) -> None:
         """Notify the name servers of a change."""
@@ -91,30 +91,30 @@ class BrokerRegistration:
                 name_server.in_full = True
                 name_server.is_due.set()
 
-    async def told(self, wait_ms: int | None = None) -> None:
+    async def reported(self, wait_ms: int | None = None) -> None:
         """Return when the registrations of all changes so far have ended at every name server, or after ``wait_ms``."""
         changes = self.changes
         wait_ms = self._config.registration_wait_ms if wait_ms is None else wait_ms
         try:
             async with asyncio.timeout(wait_ms / 1_000):
                 for name_server in self._name_servers:
-                    while name_server.told < changes:
+                    while name_server.reported < changes:
                         await name_server.ended.wait()
         except TimeoutError:
             self._note_overdue(changes, wait_ms)
 
-    async def answered_when_told(self, reply: _Reply) -> _Reply:
+    async def answered_when_reported(self, reply: _Reply) -> _Reply:
         """Return ``reply`` when the registrations of all changes so far have ended at every name server."""
-        await self.told()
+        await self.reported()
         return reply
 
     def _note_overdue(self, changes: int, wait_ms: int) -> None:
         for name_server in self._name_servers:
-            if name_server.told < changes and not name_server.is_overdue:
+            if name_server.reported < changes and not name_server.is_overdue:
                 name_server.is_overdue = True
                 logger.warning(
-                    "name server %s has not confirmed the registration within %d ms: it hears of changed topics later "
-                    "than their clients",
+                    "name server %s has not confirmed the registration within %d ms: it learns of changed topics "
+                    "later than their clients",
                     name_server.address,
                     wait_ms,
                 )

@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 from typing import Final, TypeVar
 
 from engine.broker.foundation.put_time_distribution import PutTimeDistribution
-from engine.broker.foundation.traffic_samples import Span, Traffic, TrafficSamples
+from engine.broker.foundation.traffic_samples import SampleSpan, Traffic, TrafficSamples
 from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: How many seconds of history are kept.
@@ -56,7 +56,7 @@ class SecondStats:
     pulls_missed: int
 
 
-class LatencyHistogram:
+class PutLatencyHistogram:
     """Counts of values by their leading bits; at most 896 cells, of which those are kept that were used."""
 
     __slots__ = ("cells", "count")
@@ -127,8 +127,8 @@ class BrokerStatsManager:
         self.today_morning = (0, 0)
         self.yesterday_morning = (0, 0)
         self._day = now_ms // _DAY_MS
-        self._put_us = LatencyHistogram()
-        self._deliver_ms = LatencyHistogram()
+        self._put_us = PutLatencyHistogram()
+        self._deliver_ms = PutLatencyHistogram()
         self._put_times = PutTimeDistribution()
         #: The second that was closed last, and its 99.9th percentile of send latency in microseconds.
         self._put_p999_us = (0, 0)
@@ -311,14 +311,14 @@ class BrokerStatsManager:
 
     def topic_minute(self, stats_name: str, topic: str) -> BrokerStatsItem:
         """Return only the last minute of :meth:`topic_data`; zeros if nothing was put."""
-        return self._topic_samples.item(topic, Span.MINUTE, stats_name)
+        return self._topic_samples.item(topic, SampleSpan.MINUTE, stats_name)
 
     def group_minute(self, stats_name: str, topic: str, group: str) -> BrokerStatsItem:
         """Return only the last minute of :meth:`group_data`."""
-        return self._group_samples.item((topic, group), Span.MINUTE, stats_name)
+        return self._group_samples.item((topic, group), SampleSpan.MINUTE, stats_name)
 
     def group_get_tps(self, topic: str, group: str) -> float:
         """Return the messages per second that ``group`` got from ``topic`` in the last minute (RocketMQ's
         ``consumeTps``).
         """
-        return self._group_samples.item((topic, group), Span.MINUTE, "GROUP_GET_NUMS").tps
+        return self._group_samples.item((topic, group), SampleSpan.MINUTE, "GROUP_GET_NUMS").tps

@@ -31,7 +31,7 @@ class TooManyEntries(ProtocolError):
         self.limit = limit
 
 
-class ConfigRefused(ProtocolError):
+class BrokerConfigRefused(ProtocolError):
     """An invalid topic or group configuration; the text names the field and what is allowed."""
 
 

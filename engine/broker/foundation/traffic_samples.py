@@ -40,7 +40,7 @@ class Traffic:
     out_requests: int = 0
 
 
-class Span(Enum):
+class SampleSpan(Enum):
     """A time span, with the value (intervals per sample, number of samples)."""
 
     MINUTE = (1, 7)
@@ -64,7 +64,7 @@ class TrafficSamples(Generic[_Key]):
 
     def __init__(self) -> None:
         self._ticks = 0
-        self._spans: dict[_Key, dict[Span, deque[Sample]]] = {}
+        self._spans: dict[_Key, dict[SampleSpan, deque[Sample]]] = {}
 
     def sample(self, counters: Mapping[_Key, Traffic]) -> None:
         """Sample all totals; called every :data:`SAMPLE_INTERVAL_MS`."""
@@ -72,7 +72,7 @@ class TrafficSamples(Generic[_Key]):
         for key, traffic in counters.items():
             spans = self._spans.get(key)
             if spans is None:
-                spans = self._spans[key] = {span: deque((_ZERO,), span.value[1]) for span in Span}
+                spans = self._spans[key] = {span: deque((_ZERO,), span.value[1]) for span in SampleSpan}
             sample = (
                 traffic.in_messages,
                 traffic.in_bytes,
@@ -90,7 +90,7 @@ class TrafficSamples(Generic[_Key]):
         for key in [key for key in self._spans if is_gone(key)]:
             del self._spans[key]
 
-    def item(self, key: _Key, span: Span, stats_name: str) -> BrokerStatsItem:
+    def item(self, key: _Key, span: SampleSpan, stats_name: str) -> BrokerStatsItem:
         """Return the counter's values in ``span``; zeros if it has not been sampled yet."""
         counted, requests = STATS_NAMES[stats_name]
         samples = self._spans.get(key, {}).get(span)
@@ -103,4 +103,4 @@ class TrafficSamples(Generic[_Key]):
 
     def data(self, key: _Key, stats_name: str) -> BrokerStatsData:
         """Return the counter's values in the last minute, hour and day."""
-        return BrokerStatsData(*(self.item(key, span, stats_name) for span in Span))
+        return BrokerStatsData(*(self.item(key, span, stats_name) for span in SampleSpan))

@@ -48,7 +48,7 @@ class AccessGuard:
         access_key = request.ext_fields.get(ACCESS_KEY, "")
         who, is_known = f"{ip} {access_key}", access_key == channel.signed_for
         if not is_known and self._wrong_signatures.is_slowed(who, self._now()):
-            why = "AclException: too many wrong signatures from this address: one a second is looked at"
+            why = "AclException: too many wrong signatures from this address: one per second is checked"
             return self._refuse(ip, request, why)
         try:
             self._manager.validate(ip, request)

@@ -40,7 +40,7 @@ class ClientAdminProcessor:
     producers: ProducerManager
     broker_to_client: BrokerToClient
 
-    # ------------------------------------------------------------------------------ who is there
+    # ------------------------------------------------------------------------- connected clients
 
     @answers(RequestCode.GET_CONSUMER_CONNECTION_LIST, GetConsumerConnectionListRequestHeader)
     def get_consumer_connection_list(self, header: GetConsumerConnectionListRequestHeader) -> ConsumerConnection:
@@ -81,7 +81,7 @@ class ClientAdminProcessor:
         }
         return ProducerTableInfo(table)
 
-    # ------------------------------------------------------------------------------ questions passed on
+    # ------------------------------------------------------------------------------ forwarded requests
 
     @answers(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, GetConsumerStatusRequestHeader)
     async def get_consumer_status(self, header: GetConsumerStatusRequestHeader) -> GetConsumerStatusBody:

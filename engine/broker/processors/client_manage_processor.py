@@ -78,7 +78,7 @@ class ClientManageProcessor:
         for group in heartbeat.producer_groups:
             self.producers.register_producer(group, client)
         reply = request.reply(ResponseCode.SUCCESS)
-        return reply if self.registration.changes == changes_before else self.registration.answered_when_told(reply)
+        return reply if self.registration.changes == changes_before else self.registration.answered_when_reported(reply)
 
     def _register_consumer(self, consumer: ConsumerData, client: ClientChannelInfo) -> None:
         group = consumer.group_name
@@ -118,6 +118,4 @@ class ClientManageProcessor:
 def check_client_id(client_id: str) -> None:
     """Raise :class:`MalformedBody` for an id that is empty, too long or not printable."""
     if not 0 < len(client_id) <= _CLIENT_ID_MAX_LENGTH or not client_id.isprintable():
-        raise MalformedBody(
-            f"client id {client_id[:60]!r}: allowed are 1 to {_CLIENT_ID_MAX_LENGTH} printable characters"
-        )
+        raise MalformedBody(f"client id {client_id[:60]!r}; allowed: 1 to {_CLIENT_ID_MAX_LENGTH} printable characters")

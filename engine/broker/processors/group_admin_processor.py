@@ -94,7 +94,7 @@ class GroupAdminProcessor:
 
     @answers(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader)
     def get_broker_consume_stats(self, header: GetConsumeStatsInBrokerHeader) -> ConsumeStatsList:
-        """Return the same for all groups, per topic (code 317)."""
+        """Return the consume statistics of all groups, per topic (code 317)."""
         groups = {
             group: self._stats_by_topic(group, only_ordered=header.is_order)
             for group in self.groups.subscription_group_table

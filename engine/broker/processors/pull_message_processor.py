@@ -20,7 +20,7 @@ from typing import Final
 
 from engine.broker.delivery.offset_moved_event import offset_moved_event
 from engine.broker.delivery.pull_message_checks import PullMessageChecks
-from engine.broker.delivery.pull_request_hold_service import PullRequest, PullRequestHoldService
+from engine.broker.delivery.pull_request_hold_service import HeldPullRequest, PullRequestHoldService
 from engine.broker.filters.filter_statistics import FilterStatistics
 from engine.broker.foundation.broker_address import BrokerAddress
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -37,7 +37,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import PULL_COMMIT_OFFSET, PULL_SUSPEND
 from engine.remoting.channel import Channel
 from engine.remoting.processor import processes
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.runtime.port import Clock
 from engine.store.message_store import MessageStore
 from engine.store.reading.get_message_result import GetMessageResult, GetMessageStatus
@@ -80,7 +80,7 @@ class PullMessageProcessor:
         header = PullMessageRequestHeader.decode(request.ext_fields)
         return self._process(channel, request, header, allow_suspend=not request.flag & ONEWAY_FLAG)
 
-    def execute_request_when_wakeup(self, pull: PullRequest) -> int:
+    def execute_request_when_wakeup(self, pull: HeldPullRequest) -> int:
         """Run a parked pull again and answer it now, whatever it finds; return the length of the reply's body."""
         if not pull.channel.is_open:
             return 0
@@ -154,7 +154,7 @@ class PullMessageProcessor:
 
     def _commit_offset(self, channel: Channel, header: PullMessageRequestHeader) -> None:
         """Store the progress that the pull carries, once: not again when a parked pull wakes."""
-        is_slave = self.config.broker_role is BrokerRole.SLAVE
+        is_slave = self.config.broker_role is HaRole.SLAVE
         if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0 and not is_slave:
             group, topic, queue_id, offset = header.consumer_group, header.topic, header.queue_id, header.commit_offset
             if self.offsets.lets_commit(channel.remote_address, group, topic, queue_id, offset):
@@ -170,7 +170,9 @@ class PullMessageProcessor:
         config = self.config
         timeout_ms = header.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
         asked = request.without_content()
-        pull = PullRequest(channel, asked, header, message_filter, self.clock.now_ms(), timeout_ms, header.queue_offset)
+        pull = HeldPullRequest(
+            channel, asked, header, message_filter, self.clock.now_ms(), timeout_ms, header.queue_offset
+        )
         return self.held_pulls.suspend_pull_request(pull)
 
     def _count_found(self, header: PullMessageRequestHeader, result: GetMessageResult) -> None:
@@ -194,7 +196,7 @@ class PullMessageProcessor:
             result.max_offset,
             result.next_begin_offset,
         )
-        if self.config.offset_moved_event_enable and self.config.broker_role is not BrokerRole.SLAVE:
+        if self.config.offset_moved_event_enable and self.config.broker_role is not HaRole.SLAVE:
             self.store.put_message(
                 offset_moved_event(
                     header,

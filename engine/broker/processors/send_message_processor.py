@@ -198,7 +198,7 @@ class SendMessageProcessor:
             return False
         if self._config.reject_transaction_message:
             raise RequestRefused(
-                f"broker {self._config.broker_name} takes no transactional messages (rejectTransactionMessage)",
+                f"broker {self._config.broker_name} accepts no transactional messages (rejectTransactionMessage)",
                 ResponseCode.NO_PERMISSION,
             )
         if properties.get(PROPERTY_DELAY_TIME_LEVEL, "0") != "0":
@@ -211,7 +211,7 @@ class SendMessageProcessor:
             )
         if not properties.get(PROPERTY_PRODUCER_GROUP):
             raise RequestRefused(
-                "a transactional message needs PGROUP: whom to ask what became of it", ResponseCode.MESSAGE_ILLEGAL
+                "a transactional message needs PGROUP: the group to ask for its outcome", ResponseCode.MESSAGE_ILLEGAL
             )
         busy = self._transactions.refusal
         if busy is not None:

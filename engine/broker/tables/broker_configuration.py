@@ -53,7 +53,7 @@ def _boolean(text: str) -> bool:
 def _integer(low: int, high: int = _INT32_MAX) -> Callable[[str], int]:
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and low <= int(text) <= high):
-            raise _BadValue(f"allowed: a whole number from {low} to {high}")
+            raise _BadValue(f"allowed: an integer from {low} to {high}")
         return int(text)
 
     return parse

@@ -154,7 +154,7 @@ class ConfigTable(Generic[_Entry]):
                     async with self._writing:
                         await self._write({})
                 except ConfigNotSaved as failure:
-                    logger.error("%s; it is tried again", failure)
+                    logger.error("%s; it will be retried", failure)
                 await asyncio.sleep(self.write_interval_ms / 1_000)
         finally:
             self._follower = None

@@ -86,7 +86,7 @@ class ConsumerGroupInfo:
         known = self.channel_info_table.get(client.channel)
         if known is not None and known.client_id != client.client_id:
             logger.error(
-                "group %s: %s says it is %s, before it said %s",
+                "group %s: %s reports %s, before it reported %s",
                 self.group_name,
                 client.channel.remote_address,
                 client.client_id,
@@ -254,7 +254,7 @@ class ConsumerManager:
         if not info.channel_info_table:
             del self._table[info.group_name]
             self._bytes -= info.bytes
-            logger.info("group %s has no member any more", info.group_name)
+            logger.info("group %s has no members any more", info.group_name)
             self._group_gone(info.group_name)
             return
         for queue in [queue for queue, puller in info.last_pulled_by.items() if puller is channel]:

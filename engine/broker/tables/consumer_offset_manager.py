@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
-from engine.broker.tables.offset_resets import OffsetResets
+from engine.broker.tables.offset_resets import BrokerOffsetResets
 from engine.runtime.port import Clock, DiskFault
 from engine.store.files.config_file import ConfigFile
 
@@ -35,7 +35,7 @@ class ConsumerOffsetManager:
     """
 
     def __init__(self, config_file: ConfigFile, clock: Clock, max_entries: int = 100_000) -> None:
-        self.resets = OffsetResets(clock)
+        self.resets = BrokerOffsetResets(clock)
         self.offset_table: dict[str, dict[int, int]] = {}
         self._config_file = config_file
         self._max_entries = max_entries

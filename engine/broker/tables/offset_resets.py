@@ -37,7 +37,7 @@ class _Reset:
     is_taken_up: bool = False
 
 
-class OffsetResets:
+class BrokerOffsetResets:
     """The queues of groups that were reset within the last :data:`GUARD_MS`."""
 
     def __init__(self, clock: Clock) -> None:
@@ -80,7 +80,7 @@ class OffsetResets:
         return reset is not None and not reset.is_taken_up
 
     def end(self, group: str, topic: str, queue_id: int) -> None:
-        """End the protection because another client stores an offset on purpose."""
+        """End the protection, because another client stores an offset deliberately."""
         self._resets.pop(_Key(group, topic, queue_id), None)
 
     def end_all(self, group: str, topic: str) -> None:

@@ -13,7 +13,7 @@ import logging
 from typing import Any
 
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.broker.tables.config_table import ConfigTable
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.enums import MessageModel
@@ -75,7 +75,7 @@ class SubscriptionGroupManager:
         return known is not None and known.message_model == MessageModel.BROADCASTING
 
     async def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
-        """Create or change a group on behalf of a tool. Raises ``IllegalName``, :class:`ConfigRefused` and as the table
+        """Create or change a group for a tool. Raises ``IllegalName``, :class:`BrokerConfigRefused` and as the table
         does.
         """
         self.check(config)
@@ -94,15 +94,15 @@ class SubscriptionGroupManager:
         return True
 
     def check(self, config: SubscriptionGroupConfig) -> None:
-        """Raise ``IllegalName`` or :class:`ConfigRefused` for an invalid configuration."""
+        """Raise ``IllegalName`` or :class:`BrokerConfigRefused` for an invalid configuration."""
         validate_group(config.group_name)
         limit = self._config.max_queue_nums_per_topic
         if not 0 <= config.retry_queue_nums <= limit:
-            raise ConfigRefused(
+            raise BrokerConfigRefused(
                 f"retryQueueNums {config.retry_queue_nums} of group {config.group_name}; allowed: 0 to {limit}"
             )
         if not -(1 << 31) <= config.retry_max_times < 1 << 31:
-            raise ConfigRefused(
+            raise BrokerConfigRefused(
                 f"retryMaxTimes {config.retry_max_times} of group {config.group_name} does not fit 32 bits"
             )
 

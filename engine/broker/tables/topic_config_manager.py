@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.broker.tables.config_table import ConfigTable
 from engine.protocol.body.bodies import TopicConfigSerializeWrapper
 from engine.protocol.body.topic_config import DEFAULT_QUEUE_NUMS, TopicConfig
@@ -96,7 +96,7 @@ class TopicConfigManager:
         for name, queue_nums, perm in topics:
             self.topic_config_table[name] = TopicConfig(name, queue_nums, queue_nums, perm)
 
-    # ------------------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------------------ queries
 
     def select_topic_config(self, topic: str) -> TopicConfig | None:
         """Return the configuration of ``topic``, if it is known."""
@@ -186,7 +186,7 @@ class TopicConfigManager:
         self._on_change()
 
     async def update_topic_config(self, config: TopicConfig) -> None:
-        """Create or change a topic on behalf of a tool. Raises :class:`ConfigRefused` for invalid values, and as the
+        """Create or change a topic for a tool. Raises :class:`BrokerConfigRefused` for invalid values, and as the
         table.
         """
         self.check(config)
@@ -218,7 +218,7 @@ class TopicConfigManager:
             logger.info("topic %s is deleted", topic)
 
     def check(self, config: TopicConfig) -> None:
-        """Raise :class:`ConfigRefused` or ``IllegalName`` for an invalid configuration."""
+        """Raise :class:`BrokerConfigRefused` or ``IllegalName`` for an invalid configuration."""
         validate_topic(config.topic_name)
         limit = self._config.max_queue_nums_per_topic
         for name, queue_nums in (
@@ -226,13 +226,15 @@ class TopicConfigManager:
             ("writeQueueNums", config.write_queue_nums),
         ):
             if not 0 <= queue_nums <= limit:
-                raise ConfigRefused(f"{name} {queue_nums} of topic {config.topic_name}; allowed: 0 to {limit}")
+                raise BrokerConfigRefused(f"{name} {queue_nums} of topic {config.topic_name}; allowed: 0 to {limit}")
         if config.perm & ~_PERM_MASK:
-            raise ConfigRefused(
+            raise BrokerConfigRefused(
                 f"perm {config.perm} of topic {config.topic_name}; allowed: 2 (W), 4 (R), 6 (RW), plus 1 (inherit)"
             )
         if config.topic_filter_type not in ("SINGLE_TAG", "MULTI_TAG"):
-            raise ConfigRefused(f"topicFilterType {config.topic_filter_type[:40]!r}; allowed: SINGLE_TAG, MULTI_TAG")
+            raise BrokerConfigRefused(
+                f"topicFilterType {config.topic_filter_type[:40]!r}; allowed: SINGLE_TAG, MULTI_TAG"
+            )
 
     # ------------------------------------------------------------------------------ file
 
@@ -263,7 +265,7 @@ class TopicConfigManager:
             # A damaged queue id in the log must not create a topic with a billion queues.
             queue_nums = min(queue_counts[topic], self._config.max_queue_nums_per_topic)
             logger.warning(
-                "topic %s has messages but topics.json does not know it: it is made again with %d queues",
+                "topic %s has messages but topics.json does not know it: it is created again with %d queues",
                 topic,
                 queue_nums,
             )

@@ -47,7 +47,7 @@ class EndTransactionProcessor:
         """Commit or roll back (code 37). Senders do not wait for the reply; tools may."""
         decision = header.commit_or_rollback
         if decision == TRANSACTION_NOT_TYPE:
-            logger.info("%s does not know yet what became of %s", channel.remote_address, header.msg_id)
+            logger.info("%s does not know the outcome of %s yet", channel.remote_address, header.msg_id)
             return
         if decision not in (TRANSACTION_COMMIT_TYPE, TRANSACTION_ROLLBACK_TYPE):
             raise RequestRefused(

@@ -12,10 +12,10 @@ import logging
 from engine.broker.foundation.store_lookups import dispatcher_done
 from engine.broker.transactions.half_message import producer_group
 from engine.broker.transactions.half_message_lookup import (
-    Deed,
+    HalfMessageAction,
     HalfMessageLookup,
+    HalfMessageRefusal,
     HalfMessageRefused,
-    Refusal,
     StoredHalfMessages,
 )
 from engine.protocol.command.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
@@ -29,8 +29,12 @@ from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
 
-_DECISIONS = {Deed.COMMIT: TRANSACTION_COMMIT_TYPE, Deed.ROLLBACK: TRANSACTION_ROLLBACK_TYPE}
-_DONE = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "taken up again"}
+_DECISIONS = {HalfMessageAction.COMMIT: TRANSACTION_COMMIT_TYPE, HalfMessageAction.ROLLBACK: TRANSACTION_ROLLBACK_TYPE}
+_DONE = {
+    HalfMessageAction.COMMIT: "committed",
+    HalfMessageAction.ROLLBACK: "rolled back",
+    HalfMessageAction.RESUME: "taken up again",
+}
 
 
 class HalfMessageAdministrator:
@@ -47,36 +51,36 @@ class HalfMessageAdministrator:
         self._server = server
         self._lookup = HalfMessageLookup(StoredHalfMessages(store))
 
-    def check(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
+    def check(self, action: HalfMessageAction, name: str, *, anyway: bool = False) -> MessageExt:
         """Return the message that :meth:`act` would act on. Raises :class:`HalfMessageRefused`."""
-        return self._lookup.message_for(deed, name, anyway=anyway)
+        return self._lookup.message_for(action, name, anyway=anyway)
 
-    async def act(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
+    async def act(self, action: HalfMessageAction, name: str, *, anyway: bool = False) -> MessageExt:
         """Carry out an action and return the message as it was before.
 
         Raises :class:`HalfMessageRefused` without any effect.
         """
         await dispatcher_done(self._store)  # an op message that was just put is not visible yet
-        message = self.check(deed, name, anyway=anyway)
-        request = request_for(deed, message)
+        message = self.check(action, name, anyway=anyway)
+        request = request_for(action, message)
         reply = await self._server.ask_unguarded(request, "the administrator")
         if reply.code != ResponseCode.SUCCESS:
-            raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
+            raise HalfMessageRefused(HalfMessageRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
         group = producer_group(message)
-        logger.warning("half message %s of group %s was %s by hand", message.message_id, group, _DONE[deed])
+        logger.warning("half message %s of group %s was %s by hand", message.message_id, group, _DONE[action])
         return message
 
 
-def request_for(deed: Deed, message: MessageExt) -> RemotingCommand:
+def request_for(action: HalfMessageAction, message: MessageExt) -> RemotingCommand:
     """Return the request that a tool sends to the broker with ``message``; it may be sent as a request with a reply."""
-    if deed is Deed.RESUME:
+    if action is HalfMessageAction.RESUME:
         header = ResumeCheckHalfMessageRequestHeader(message.offset_message_id)
         return RemotingCommand.request(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
     end = EndTransactionRequestHeader(
         producer_group(message),
         message.queue_offset,
         message.commit_log_offset,
-        _DECISIONS[deed],
+        _DECISIONS[action],
         msg_id=message.message_id,
     )
     return RemotingCommand.request(RequestCode.END_TRANSACTION, end)

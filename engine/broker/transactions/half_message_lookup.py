@@ -31,7 +31,7 @@ _END_OF_TIME_MS = 2**62
 _IDS_NAMED_MAX = 5
 
 
-class Deed(StrEnum):
+class HalfMessageAction(StrEnum):
     """The manual actions. ``RESUME``: a message that was given up is checked again, from 0 checks on."""
 
     COMMIT = "commit"
@@ -39,7 +39,7 @@ class Deed(StrEnum):
     RESUME = "resume"
 
 
-class Refusal(StrEnum):
+class HalfMessageRefusal(StrEnum):
     """The reason for which an action is refused. The value is the key of its text."""
 
     NO_SUCH = "half_message.no_such"
@@ -55,13 +55,13 @@ class Refusal(StrEnum):
 
 
 #: There is no such message.
-NOT_FOUND = (Refusal.NO_SUCH, Refusal.NOT_GIVEN_UP)
+NOT_FOUND = (HalfMessageRefusal.NO_SUCH, HalfMessageRefusal.NOT_GIVEN_UP)
 
 
 class HalfMessageRefused(ProtocolError):
     """An action on a half message is refused. ``values`` fill the placeholders of ``refusal``."""
 
-    def __init__(self, refusal: Refusal, **values: object) -> None:
+    def __init__(self, refusal: HalfMessageRefusal, **values: object) -> None:
         self.refusal = refusal
         self.text = Text(refusal.value, **values)
         super().__init__(str(self.text))
@@ -88,14 +88,14 @@ class HalfMessageLookup:
     def __init__(self, source: HalfMessageSource) -> None:
         self._source = source
 
-    def message_for(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
-        """Return the message that ``deed`` is to act on. ``anyway``: even a half message that is decided already."""
-        if deed is Deed.RESUME:
+    def message_for(self, action: HalfMessageAction, name: str, *, anyway: bool = False) -> MessageExt:
+        """Return the message that ``action`` is to act on. ``anyway``: even a half message that is decided already."""
+        if action is HalfMessageAction.RESUME:
             return self._given_up(name)
         copies = self._half(name)
         op = None if anyway else deciding_op(self._source.ops_newest_first(name), copies)
         if op is not None:
-            raise HalfMessageRefused(Refusal.DECIDED, name=name, op=op)
+            raise HalfMessageRefused(HalfMessageRefusal.DECIDED, name=name, op=op)
         return copies[-1]
 
     def _half(self, name: str) -> list[MessageExt]:
@@ -105,23 +105,23 @@ class HalfMessageLookup:
         copies = one_message(self._source.called(TRANSACTION_HALF_TOPIC, name), name)
         given_up = self._source.called(TRANSACTION_CHECK_MAX_TIME_TOPIC, copies[-1].message_id if copies else name)
         if given_up and (not copies or given_up[-1].commit_log_offset > copies[-1].commit_log_offset):
-            raise HalfMessageRefused(Refusal.GIVEN_UP, name=name, checks=check_times(given_up[-1]))
+            raise HalfMessageRefused(HalfMessageRefusal.GIVEN_UP, name=name, checks=check_times(given_up[-1]))
         if not copies:
-            raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
+            raise HalfMessageRefused(HalfMessageRefusal.NO_SUCH, name=name)
         return copies
 
     def _given_up(self, name: str) -> MessageExt:
         """Return the message with this unique id, key or offset message id that was given up and not decided since."""
         found = one_message(self._source.called(TRANSACTION_CHECK_MAX_TIME_TOPIC, name), name)
         if not found:
-            raise HalfMessageRefused(Refusal.NOT_GIVEN_UP, name=name)
+            raise HalfMessageRefused(HalfMessageRefusal.NOT_GIVEN_UP, name=name)
         again = self.half_after(found[-1])
         if again is not None:
-            raise HalfMessageRefused(Refusal.RESUMED, name=name, offset=again)
+            raise HalfMessageRefused(HalfMessageRefusal.RESUMED, name=name, offset=again)
         copies = self._source.called(TRANSACTION_HALF_TOPIC, found[-1].message_id)
         op = deciding_op(self._source.ops_newest_first(name), copies)
         if op is not None:
-            raise HalfMessageRefused(Refusal.DECIDED, name=name, op=op)
+            raise HalfMessageRefused(HalfMessageRefusal.DECIDED, name=name, op=op)
         return found[-1]
 
     def half_after(self, given_up: MessageExt) -> int | None:
@@ -141,7 +141,7 @@ class StoredHalfMessages:
 
     def called(self, topic: str, name: str) -> list[MessageExt]:
         if not self._store.config.message_index_enable:
-            raise HalfMessageRefused(Refusal.NO_INDEX)
+            raise HalfMessageRefused(HalfMessageRefusal.NO_INDEX)
         buffers = self._store.query_message(topic, name, COPIES_MAX, 0, _END_OF_TIME_MS).buffers
         found = [decode_stored_message(buffer) for buffer in buffers] or self._at_offset_id(topic, name)
         return sorted(found, key=lambda message: message.commit_log_offset)
@@ -168,7 +168,7 @@ class StoredHalfMessages:
                     yield queue_offset, op
             end = first
         if lowest > first_op:
-            raise HalfMessageRefused(Refusal.TOO_FAR_BACK, name=name, limit=OPS_SEARCHED_MAX)
+            raise HalfMessageRefused(HalfMessageRefusal.TOO_FAR_BACK, name=name, limit=OPS_SEARCHED_MAX)
 
 
 def one_message(copies: Sequence[MessageExt], name: str) -> list[MessageExt]:
@@ -179,7 +179,7 @@ def one_message(copies: Sequence[MessageExt], name: str) -> list[MessageExt]:
     ids = list(dict.fromkeys(copy.message_id for copy in copies))
     if len(ids) > 1 and name not in ids:
         listed = ", ".join(ids[-_IDS_NAMED_MAX:])
-        raise HalfMessageRefused(Refusal.AMBIGUOUS, name=name, count=len(ids), ids=listed)
+        raise HalfMessageRefused(HalfMessageRefusal.AMBIGUOUS, name=name, count=len(ids), ids=listed)
     return [copy for copy in copies if len(ids) == 1 or copy.message_id == name]
 
 

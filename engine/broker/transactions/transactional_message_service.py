@@ -44,12 +44,12 @@ from engine.broker.transactions.half_message import (
     decided_offset,
     discarded_message,
     first_copy,
-    first_copy_if_told,
+    first_copy_if_reported,
     op_message,
     producer_group,
     put_off,
     real_place,
-    tell_first_copy,
+    report_first_copy,
     whole_number,
 )
 from engine.broker.transactions.undecided_transactions import UndecidedInLog, UndecidedTransactions
@@ -159,7 +159,7 @@ class TransactionalMessageService:
     def _note_next_round(self) -> None:
         self.next_round_ms = self.clock.now_ms() + self.config.transaction_check_interval_ms
 
-    # ------------------------------------------------------------------------------ putting
+    # ------------------------------------------------------------------------------ adding
 
     @property
     def refusal(self) -> str | None:
@@ -180,7 +180,7 @@ class TransactionalMessageService:
         """Store ``half``, whose transaction continues, in the form ``message``."""
         result = self._put(message)
         if self._undecided is not None and result.status is PutMessageStatus.PUT_OK:
-            first = first_copy_if_told(half)
+            first = first_copy_if_reported(half)
             self._undecided.put(result.queue_offset if first is None else first, result.queue_offset)
         return result
 
@@ -190,7 +190,7 @@ class TransactionalMessageService:
 
     def is_being_checked(self, discarded: MessageExt) -> bool:
         """Return whether ``discarded``, which was given up, is in the half queue again."""
-        first = first_copy_if_told(discarded)
+        first = first_copy_if_reported(discarded)
         return self._undecided is not None and first is not None and self._undecided.newest(first) is not None
 
     def mark_decided(self, half: MessageExt, committed_place: int | None) -> PutMessageResult:
@@ -222,7 +222,7 @@ class TransactionalMessageService:
         self.topics.create_topic_in_send_message_back(message.topic, 1)
         return self.store.put_message(message)
 
-    # ------------------------------------------------------------------------------ where things stand
+    # ------------------------------------------------------------------------------ progress
 
     @property
     def half_offset(self) -> int:
@@ -265,7 +265,9 @@ class TransactionalMessageService:
             first_op += 1
         discarded = self.store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)
         if self._undecided is not None and not await self.store.flushed(self.store.commit_log.max_offset):
-            logger.warning("the transaction check begins where it did before: what it wrote is not on the disk yet")
+            logger.warning(
+                "the transaction check starts at its previous position: what it wrote is not on the disk yet"
+            )
             return
         self._commit(TRANSACTION_HALF_TOPIC, walk.half_offset)
         self._commit(TRANSACTION_OP_HALF_TOPIC, first_op)
@@ -319,7 +321,7 @@ class TransactionalMessageService:
         """
         if self._undecided is not None:
             return half.queue_offset not in self._undecided
-        return first_copy_if_told(half) in walk.late
+        return first_copy_if_reported(half) in walk.late
 
     def _went_on(self, walk: _Round, result: PutMessageResult) -> bool:
         """Return whether the half message could be stored elsewhere; otherwise the next round processes it again."""
@@ -348,18 +350,18 @@ class TransactionalMessageService:
             walk.op_offset += 1
         return bool(ops)
 
-    # ------------------------------------------------------------------------------ what becomes of a half message
+    # ------------------------------------------------------------------------------ outcome of a half message
 
     def _discard(self, half: MessageExt) -> PutMessageResult:
         if self._undecided is not None:
-            tell_first_copy(half)
+            report_first_copy(half)
         result = self._put(discarded_message(half, self.address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             if self._undecided is not None:
                 self._undecided.give_up(first_copy(half))
             self.discarded_messages += 1
             logger.error(
-                "half message %s of group %s is given up after %d checks: it lies in %s now",
+                "half message %s of group %s is given up after %d checks: it is in %s now",
                 half.message_id,
                 producer_group(half),
                 check_times(half),
@@ -370,7 +372,7 @@ class TransactionalMessageService:
     def _check(self, half: MessageExt) -> PutMessageResult:
         """Count the check, by storing the message again, and ask a producer."""
         if self._undecided is not None:
-            tell_first_copy(half)
+            report_first_copy(half)
         result = self.put_copy(half, checked_once_more(half, self.address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             half.queue_offset, half.commit_log_offset = result.queue_offset, result.offset
@@ -382,7 +384,9 @@ class TransactionalMessageService:
         group = producer_group(half)
         clients = [client for client in self.producers.clients_of_group(group) if client.channel.is_open]
         if not clients:
-            logger.warning("nobody of producer group %s is there to say what became of %s", group, half.message_id)
+            logger.warning(
+                "no member of producer group %s is connected to report the outcome of %s", group, half.message_id
+            )
             return
         header = CheckTransactionStateRequestHeader(
             half.queue_offset, half.commit_log_offset, half.unique_id, half.unique_id, half.offset_message_id

@@ -23,7 +23,7 @@ from engine.broker.transactions.half_message import (
     committed_at,
     decided_offset,
     first_copy,
-    first_copy_if_told,
+    first_copy_if_reported,
 )
 from engine.protocol.message.message import MessageExt
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
@@ -68,7 +68,7 @@ class UndecidedTransactions:
         return self._given_up.get(first) if newest is None else newest
 
     def put(self, first: int, copy: int) -> None:
-        """Make ``copy`` the newest copy."""
+        """Record ``copy`` as the newest copy of its transaction."""
         self.remove(first)
         self._first_of[copy] = first
         if copy != first:
@@ -119,9 +119,9 @@ class UndecidedInLog:
             if first_of_op is not None and self._is_vouched_for(op):
                 self._ends(first_of_op, op)
         for discarded in self._messages(TRANSACTION_CHECK_MAX_TIME_TOPIC):
-            first_told = first_copy_if_told(discarded)
-            if first_told is not None:
-                self._ends(first_told, discarded)
+            first_reported = first_copy_if_reported(discarded)
+            if first_reported is not None:
+                self._ends(first_reported, discarded)
         for half_place, committed_place in self._report.successors.items():
             committed_half = self._store.message_at(half_place)
             if committed_half is not None and committed_half.topic == TRANSACTION_HALF_TOPIC:

@@ -43,5 +43,5 @@ def make_rpc_hook(
     if access_key is None and secret_key is None and security_token is None:
         return None
     if not access_key or not secret_key:
-        raise IllegalClientArgument("access_key and secret_key go together: give both, or none of them")
+        raise IllegalClientArgument("access_key and secret_key go together: give both or neither")
     return AclClientRPCHook(SessionCredentials(access_key, secret_key, security_token))

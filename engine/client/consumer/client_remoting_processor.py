@@ -73,7 +73,7 @@ class ClientRemotingProcessor:
             reset = self._consumer.offset_resets.reset(header.topic, offsets)
             self._instance.background.spawn(reset, f"reset offsets {header.topic}")
 
-    # --- questions -------------------------------------------------------------------------------------------------
+    # --- queries ---------------------------------------------------------------------------------------------------
 
     def get_consumer_status(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Handle code 221: return the current offsets of a topic."""
@@ -91,7 +91,7 @@ class ClientRemotingProcessor:
             return _wrong_group(request, header.consumer_group)
         now_ms = self._instance.runtime.clock.now_ms()
         body = consumer_running_info(
-            self._consumer, self._config, self._instance.config, now_ms, with_insides=bool(header.insides_enable)
+            self._consumer, self._config, self._instance.config, now_ms, with_internals=bool(header.insides_enable)
         )
         return request.reply(ResponseCode.SUCCESS, body=body)
 

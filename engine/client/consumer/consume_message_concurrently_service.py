@@ -70,7 +70,7 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
         background = self._workers.background
         background.every(self._config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
 
-    # --- the way of a message --------------------------------------------------------------------------------------
+    # --- path of a message -----------------------------------------------------------------------------------------
 
     async def submit_consume_request(
         self,

@@ -15,8 +15,8 @@ from engine.runtime.engine_lock import EngineLock
 
 _MIB = 1 << 20
 JsonDict = dict[str, object]
-#: The property that contains the result of :func:`process_queues_insides` as JSON text. RocketMQ's tools ignore it.
-INSIDES_PROPERTY = "GLASSMQ_PROCESS_QUEUES"
+#: The property that contains the result of :func:`process_queues_internals` as JSON text. RocketMQ's tools ignore it.
+INTERNALS_PROPERTY = "GLASSMQ_PROCESS_QUEUES"
 #: Whether the consumer is suspended ("true", "false"), and how many queues wait for the end of a reset.
 SUSPENDED_PROPERTY = "GLASSMQ_SUSPENDED"
 QUEUES_IN_RESET_PROPERTY = "GLASSMQ_QUEUES_IN_RESET"
@@ -56,12 +56,12 @@ def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None
     }
 
 
-def process_queues_insides(consumer: DefaultMQPushConsumerImpl) -> dict[str, JsonDict]:
+def process_queues_internals(consumer: DefaultMQPushConsumerImpl) -> dict[str, JsonDict]:
     """Return, by ``topic@broker@queue id``, what only this client reports: trees (``message_tree``) and owners of local
     locks.
     """
     nodes_left = ANSWER_NODES_MAX
-    told: dict[str, JsonDict] = {}
+    reported: dict[str, JsonDict] = {}
     for queue, process_queue in sorted(consumer.rebalance.process_queue_table.items()):
         waiting, in_hand = process_queue.msg_tree_map, process_queue.consuming_msg_orderly_tree_map
         of_waiting = min(TREE_NODES_MAX, nodes_left)
@@ -69,7 +69,7 @@ def process_queues_insides(consumer: DefaultMQPushConsumerImpl) -> dict[str, Jso
         of_in_hand = min(TREE_NODES_MAX, nodes_left)
         nodes_left -= min(of_in_hand, len(in_hand))
         local_lock = consumer.message_queue_lock.locks.get(queue)
-        told[f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"] = {
+        reported[f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"] = {
             "msgTreeMap": message_tree(waiting, of_waiting) if of_waiting else None,
             "consumingMsgOrderlyTreeMap": message_tree(in_hand, of_in_hand) if of_in_hand else None,
             "consuming": process_queue.consuming,
@@ -77,7 +77,7 @@ def process_queues_insides(consumer: DefaultMQPushConsumerImpl) -> dict[str, Jso
             "consumeLock": _lock(process_queue.consume_lock),
             "localLock": None if local_lock is None else _lock(local_lock),
         }
-    return told
+    return reported
 
 
 def _lock(lock: EngineLock) -> JsonDict:
@@ -90,9 +90,9 @@ def consumer_running_info(
     client_config: ClientConfig,
     now_ms: int,
     *,
-    with_insides: bool = False,
+    with_internals: bool = False,
 ) -> bytes:
-    """Return the body of the reply of code 307; ``with_insides`` adds the result of :func:`process_queues_insides`."""
+    """Return the body of the reply to 307; ``with_internals`` adds the result of :func:`process_queues_internals`."""
     properties = {
         field.name: str(getattr(config, field.name))
         for field in dataclasses.fields(config)
@@ -110,9 +110,9 @@ def consumer_running_info(
         SUSPENDED_PROPERTY: str(consumer.paused).lower(),
         QUEUES_IN_RESET_PROPERTY: str(len(consumer.offset_resets.pending)),
     }
-    properties |= {name: value() for name, value in consumer.told.items()}
-    if with_insides:
-        properties[INSIDES_PROPERTY] = dumps_json(process_queues_insides(consumer)).decode()
+    properties |= {name: value() for name, value in consumer.reported.items()}
+    if with_internals:
+        properties[INTERNALS_PROPERTY] = dumps_json(process_queues_internals(consumer)).decode()
     queues: list[tuple[JsonDict, object]] = [
         (queue.to_dict(), process_queue_info(process_queue, consumer.offset_store.offset_in_memory(queue)))
         for queue, process_queue in sorted(consumer.rebalance.process_queue_table.items())

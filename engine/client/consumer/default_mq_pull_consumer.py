@@ -73,7 +73,7 @@ class DefaultMQPullConsumer(ServiceContext):
             else RemoteBrokerOffsetStore(self.instance, group)
         )
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start the consumer. Raises if it was started before."""
@@ -114,7 +114,7 @@ class DefaultMQPullConsumer(ServiceContext):
         )
 
     def heartbeat_sent(self, consumer_data: ConsumerData) -> None:
-        """Do nothing: each pull carries its own expression."""
+        """Do nothing: each pull carries its own subscription expression."""
 
     async def do_rebalance(self) -> None:
         """Do nothing: the user decides which consumer pulls which queue."""

@@ -99,7 +99,7 @@ class DefaultMQPushConsumer(ServiceContext):
         offset_store = self._make_offset_store(runtime)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, offset_store)
         if isinstance(offset_store, LocalFileOffsetStore):
-            self.tell(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or OFFSETS_WRITTEN)
+            self.report(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or OFFSETS_WRITTEN)
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
@@ -185,11 +185,11 @@ class DefaultMQPushConsumer(ServiceContext):
         """Register ``listener(queue, message)`` for failed broadcast messages, which are not delivered again."""
         self._hooks.add_drop_listener(listener)
 
-    def tell(self, name: str, value: Callable[[], str]) -> None:
+    def report(self, name: str, value: Callable[[], str]) -> None:
         """Report ``value()`` as property ``name`` in the running info (307)."""
-        self._impl.told[name] = value
+        self._impl.reported[name] = value
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Join the group and start to consume.
@@ -259,7 +259,7 @@ class DefaultMQPushConsumer(ServiceContext):
         finally:
             self._impl.rebalance.drop_all()
 
-    # --- while it runs ---------------------------------------------------------------------------------------------
+    # --- operation -------------------------------------------------------------------------------------------------
 
     def suspend(self) -> None:
         """Stop pulling until ``resume`` is called. Messages pulled before are still consumed."""
@@ -288,7 +288,7 @@ class DefaultMQPushConsumer(ServiceContext):
 
     @property
     def process_queues(self) -> dict[MessageQueue, ProcessQueue]:
-        """Return the queues that this member owns at present, with their waiting messages. For reading."""
+        """Return the queues that this member owns at present, with their waiting messages, for reading only."""
         return self._impl.rebalance.process_queue_table
 
     def unwanted_messages(self, topic: str) -> int:
@@ -309,12 +309,12 @@ class DefaultMQPushConsumer(ServiceContext):
 
     @property
     def message_queue_lock(self) -> MessageQueueLock:
-        """Return the local locks of an orderly consumer, one per queue. For reading."""
+        """Return the local locks of an orderly consumer, one per queue, for reading only."""
         return self._impl.message_queue_lock
 
     @property
     def consume_service(self) -> ConsumeMessageService[Any]:
-        """Return the service that calls the listener. For reading, once the consumer is started."""
+        """Return the service that calls the listener, for reading only, once the consumer is started."""
         return self._impl.consume_service
 
     async def force_unlock(self, queue: MessageQueue) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.client.consumer.consume_message_service import ConsumeMessageService
 from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
-from engine.client.consumer.offset_resets import OffsetResets
+from engine.client.consumer.offset_resets import ClientOffsetResets
 from engine.client.consumer.pull_api_wrapper import PullApiWrapper
 from engine.client.consumer.pull_result import PullResult, PullStatus
 from engine.client.foundation.errors import MQBrokerError, MQClientError
@@ -72,13 +72,13 @@ class DefaultMQPushConsumerImpl:
         )
         self.flow_control = self.rebalance.flow_control
         self.pull_api = PullApiWrapper(instance, group)
-        self.offset_resets = OffsetResets(self.rebalance, offset_store)
+        self.offset_resets = ClientOffsetResets(self.rebalance, offset_store)
         self.message_queue_lock = MessageQueueLock()
         self.dispatch_per_pull = False
         self.paused = False
         self.is_started = False
         #: Property of the reply of code 307 -> its value.
-        self.told: dict[str, Callable[[], str]] = {}
+        self.reported: dict[str, Callable[[], str]] = {}
         self._consume_service: ConsumeMessageService[Any] | None = None
 
     @property
@@ -293,7 +293,7 @@ class DefaultMQPushConsumerImpl:
         if request.process_queue.dropped:
             return
         _log.warning(
-            "group %s: the offset of %s is outside of %d..%d; the queue begins anew at %d in %d ms",
+            "group %s: the offset of %s is outside of %d..%d; the queue restarts at %d in %d ms",
             self._group,
             request.message_queue,
             result.min_offset,

@@ -98,7 +98,7 @@ class MessageBackSender:
                     raise
                 refusal = str(error)  # the broker cannot read it any better than this client
         _log.error(
-            "group %s passes over queue %d offset %d of %s, which is in no dead-letter topic: %s",
+            "group %s skips queue %d offset %d of %s, which is in no dead-letter topic: %s",
             self._group,
             message.queue_id,
             message.queue_offset,

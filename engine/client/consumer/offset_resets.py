@@ -25,7 +25,7 @@ _log = logging.getLogger("glassmq.client")
 RESET_OFFSET_WAIT_MS = 10_000
 
 
-class OffsetResets:
+class ClientOffsetResets:
     """The offset resets of one consumer.
 
     :ivar pending: queue -> its new offset. The call of :meth:`reset` that added a queue processes it; later calls only

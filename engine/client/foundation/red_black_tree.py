@@ -50,7 +50,7 @@ class RedBlackTree(Generic[V]):
         self.nil: RedBlackNode[V] = RedBlackNode()
         self.nil.color = "black"
         self.nil.left = self.nil.right = self.nil.parent = self.nil
-        #: The top node; ``nil`` when the tree is empty. For reading (the page draws from here).
+        #: The top node; ``nil`` when the tree is empty. For reading only: the page draws from here.
         self.root: RedBlackNode[V] = self.nil
         self._size = 0
 
@@ -150,7 +150,7 @@ class RedBlackTree(Generic[V]):
         self.root = self.nil
         self._size = 0
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------------
 
     def _value_of(self, node: RedBlackNode[V]) -> V | None:
         return None if node is self.nil else node.value

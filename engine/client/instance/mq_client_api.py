@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from engine.client.foundation.errors import MQBrokerError, NameServerUnreachable, OffsetNotFound, RequestFailed
 from engine.protocol.body.heartbeat_data import HeartbeatData
-from engine.protocol.body.question import Question, topic_route
+from engine.protocol.body.question import AdminQuestion, topic_route
 from engine.protocol.body.topic_route_data import TopicRouteData
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import CreateTopicRequestHeader, UnregisterClientRequestHeader
@@ -91,7 +91,7 @@ class MQClientApi:
             raise kind(reply.code, reply.remark, address, what)
         return reply
 
-    async def ask(self, address: str, question: Question[_T], what: str | None = None) -> _T:
+    async def ask(self, address: str, question: AdminQuestion[_T], what: str | None = None) -> _T:
         """Send a question and return its decoded reply; refusals and timeouts raise as in :meth:`request`."""
         what = what or question.what
         reply = await self._accepted(address, question.request(), what)
@@ -128,7 +128,7 @@ class MQClientApi:
             f"none of the name servers {', '.join(self.name_server_addresses)} answers: {'; '.join(failures)}"
         )
 
-    # --- what every client tells brokers ---------------------------------------------------------------------------
+    # --- reports to brokers ----------------------------------------------------------------------------------------
 
     async def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> int:
         """Send a heartbeat with this client's groups to a broker and return the broker's version."""

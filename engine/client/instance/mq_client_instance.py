@@ -114,7 +114,7 @@ class MQClientInstance:
         self._heartbeats_have_begun = False
         self._is_stopped = False
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the periodic work. The producer and consumer are set before."""
@@ -219,7 +219,7 @@ class MQClientInstance:
         """
         is_new = not self.route_table.knows(topic)
         route = await self.route_table.fetch(topic)
-        self._tell(topic, route)
+        self._report(topic, route)
         if is_new and self.consumer is not None and self._heartbeats_have_begun:
             # RocketMQ leaves both to their next rounds, up to 30 s and 20 s later.
             if any(address not in self.broker_versions for address in self._addresses()):
@@ -236,7 +236,7 @@ class MQClientInstance:
             self.producer.route_changed(topic, route)
         return route
 
-    def _tell(self, topic: str, route: TopicRouteData) -> None:
+    def _report(self, topic: str, route: TopicRouteData) -> None:
         if any(address not in self.broker_versions for address in self._addresses()):
             self._heartbeat_wanted.set()
         if self.producer is not None:

@@ -116,7 +116,7 @@ class DefaultMQProducer(ServiceContext):
         hooks.add_end_transaction(EndTransactionTraceHook(dispatcher, runtime.clock))
         return dispatcher
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start the producer. Needs no name server yet: a send reports what is missing. Raises if it was started
@@ -279,11 +279,11 @@ class DefaultMQProducer(ServiceContext):
         correlation_id, send = self._prepare_request(message, timeout_ms, queue, selector, selector_argument)
         self.requester.request_async(correlation_id, message.topic, send, callback, timeout_ms)
 
-    # --- looking and creating --------------------------------------------------------------------------------------
+    # --- queries and creation --------------------------------------------------------------------------------------
 
     @property
     def fault_items(self) -> Mapping[str, FaultItem]:
-        """Return the recorded faults of brokers, by name; empty without ``send_latency_fault_enable``. For reading."""
+        """Return the faults of brokers by name, for reading only; empty without ``send_latency_fault_enable``."""
         return self._impl.fault_strategy.tolerance.fault_items
 
     async def fetch_publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
@@ -310,9 +310,9 @@ class DefaultMQProducer(ServiceContext):
                 if len(known) == len(route.broker_datas) and {data.write_queue_nums for data in known} == {queue_nums}:
                     return
             await asyncio.sleep(CREATE_TOPIC_POLL_MS / 1000)
-        _log.warning("topic %s is created, but the name server does not tell all its queues yet", topic)
+        _log.warning("topic %s is created, but the name server does not list all its queues yet", topic)
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------------
 
     async def _send(
         self, message: Message, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int | None

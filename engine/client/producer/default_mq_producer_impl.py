@@ -242,11 +242,11 @@ def _failure(
             f"the send to topic {outgoing.topic!r} ran out of its {timeout_ms} ms before the first try",
             outcome_is_known=True,
         )
-    told = "; ".join(f"{broker}: {error}" for broker, error in attempts)
+    reported = "; ".join(f"{broker}: {error}" for broker, error in attempts)
     known = all(error.outcome_is_known for _, error in attempts)
     advice = "it is certainly not stored" if known else "it may be stored all the same"
     return SendFailed(
         f"tried {len(attempts)} times in {elapsed_ms} ms (of {timeout_ms} allowed) to send message "
-        f"{outgoing.unique_id} to topic {outgoing.topic!r}; {advice}. {told}",
+        f"{outgoing.unique_id} to topic {outgoing.topic!r}; {advice}. {reported}",
         tuple(attempts),
     )

@@ -52,7 +52,7 @@ def check_properties(message: Message, own_properties: Collection[str] = ()) -> 
     for name, value in message.properties.items():
         if name in RESERVED_PROPERTIES and name not in PRODUCER_PROPERTIES and name not in own_properties:
             raise IllegalClientArgument(
-                f"property {name} belongs to RocketMQ and is not for senders; make a new message, "
+                f"property {name} is reserved by RocketMQ; make a new message, "
                 "and of a received one copy user_properties"
             )
         if not (_is_text(name) and _is_text(value)):

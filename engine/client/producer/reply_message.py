@@ -53,7 +53,7 @@ def create_reply_message(request: MessageExt, body: bytes) -> Message:
     """
     for name in _NEEDED:
         if name not in request.properties:
-            raise IllegalClientArgument(f"message {request.message_id} is no request: property {name} is missing")
+            raise IllegalClientArgument(f"message {request.message_id} is not a request: property {name} is missing")
     reply = Message(reply_topic(request.properties[PROPERTY_CLUSTER]), body)
     reply.properties[PROPERTY_MESSAGE_TYPE] = REPLY_MESSAGE_TYPE
     for name in (PROPERTY_CORRELATION_ID, PROPERTY_REPLY_TO_CLIENT, PROPERTY_TTL):

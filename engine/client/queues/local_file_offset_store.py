@@ -15,7 +15,7 @@ import logging
 from collections.abc import Iterable
 
 from engine.client.foundation.errors import MQClientError
-from engine.client.queues.offset_table import OffsetTable
+from engine.client.queues.offset_table import ConsumerOffsetTable
 from engine.protocol.body.bodies import ResetOffsetBody, offsets_of
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.errors import MalformedBody
@@ -30,7 +30,7 @@ class OffsetFileUnreadable(MQClientError):
     """Neither the offsets file nor its backup can be read."""
 
 
-class LocalFileOffsetStore(OffsetTable):
+class LocalFileOffsetStore(ConsumerOffsetTable):
     """Implements :class:`~engine.client.queues.offset_store.OffsetStore`.
 
     :param disk: the node's disk; its folder takes the place of ``~/.rocketmq_offsets``.
@@ -93,7 +93,7 @@ class LocalFileOffsetStore(OffsetTable):
                 failures.append(f"{path}: {error}")
         if failures:
             raise OffsetFileUnreadable(
-                f"the local offsets cannot be read ({'; '.join(failures)}); remove the file to begin anew"
+                f"the local offsets cannot be read ({'; '.join(failures)}); remove the file to start over"
             )
         return {}
 

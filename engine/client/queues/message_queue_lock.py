@@ -37,7 +37,7 @@ class MessageQueueLock:
 
     @property
     def locks(self) -> Mapping[MessageQueue, EngineLock]:
-        """Return the locks created so far. For reading."""
+        """Return the locks created so far, for reading only."""
         return MappingProxyType(self._locks)
 
     def fetch_lock(self, queue: MessageQueue) -> EngineLock:

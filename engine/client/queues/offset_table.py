@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.protocol.body.message_queue import MessageQueue
 
 
-class OffsetTable:
+class ConsumerOffsetTable:
     """A table: queue -> offset of the next message to consume."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from engine.client.foundation.red_black_tree import RedBlackTree
-from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
+from engine.client.queues.queue_hold import HOLD_TRANSITIONS, HoldEvent, QueueHold
 from engine.protocol.message.message import MessageExt
 from engine.runtime.engine_lock import EngineLock
 
@@ -85,7 +85,7 @@ class ProcessQueue:
         #: that succeeded.
         self.given_back: dict[int, asyncio.Future[bool]] = {}
         #: The owner of the queue and of its lock; changed by :meth:`hold_lock`, :meth:`lose_lock` and :meth:`drop`.
-        self.hold = Hold.UNLOCKED
+        self.hold = QueueHold.UNLOCKED
         #: The queue was released: nothing may be consumed, committed or pulled through this object any more. This and
         #: the next follow from ``hold``; they are read several times per message.
         self.dropped = False
@@ -101,7 +101,7 @@ class ProcessQueue:
         self.try_unlock_times = 0
         self.consume_lock = consume_lock or EngineLock("process queue consume lock")
 
-    # --- what pulling does -----------------------------------------------------------------------------------------
+    # --- pulling ---------------------------------------------------------------------------------------------------
 
     def put_messages(self, messages: Sequence[MessageExt]) -> bool:
         """Add pulled messages. Return True if an orderly consume chain must be started."""
@@ -148,7 +148,7 @@ class ProcessQueue:
         self.hold = HOLD_TRANSITIONS[self.hold, event]
         self.dropped, self.locked = self.hold.is_dropped, self.hold.is_locked
 
-    # --- what a concurrent consumer does ---------------------------------------------------------------------------
+    # --- concurrent consumers --------------------------------------------------------------------------------------
 
     def remove_messages(self, messages: Iterable[MessageExt]) -> int:
         """Remove consumed messages. Return the offset to commit, or -1 if there was nothing to remove.
@@ -183,7 +183,7 @@ class ProcessQueue:
             return self.remove_messages((message,))
         return -1
 
-    # --- what an orderly consumer does -----------------------------------------------------------------------------
+    # --- orderly consumers -----------------------------------------------------------------------------------------
 
     def take_messages(self, batch_size: int) -> list[MessageExt]:
         """Move up to ``batch_size`` messages with the smallest offsets to the consuming tree and return them.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 
-class Hold(StrEnum):
+class QueueHold(StrEnum):
     """The ownership of a queue by a consumer. Concurrent consumers do not lock queues."""
 
     UNLOCKED = "unlocked"
@@ -24,12 +24,12 @@ class Hold(StrEnum):
         """Return whether the queue was released: nothing may be consumed, committed or pulled through its object any
         more.
         """
-        return self in (Hold.DROPPED, Hold.DROPPED_LOCKED)
+        return self in (QueueHold.DROPPED, QueueHold.DROPPED_LOCKED)
 
     @property
     def is_locked(self) -> bool:
         """Return whether the broker granted the lock and is not known to have revoked it."""
-        return self in (Hold.LOCKED, Hold.DROPPED_LOCKED)
+        return self in (QueueHold.LOCKED, QueueHold.DROPPED_LOCKED)
 
 
 class HoldEvent(StrEnum):
@@ -40,17 +40,17 @@ class HoldEvent(StrEnum):
     GIVEN_UP = "the consumer gave the queue up"
 
 
-HOLD_TRANSITIONS: Mapping[tuple[Hold, HoldEvent], Hold] = {
-    (Hold.UNLOCKED, HoldEvent.GRANTED): Hold.LOCKED,
-    (Hold.UNLOCKED, HoldEvent.LOST): Hold.UNLOCKED,
-    (Hold.UNLOCKED, HoldEvent.GIVEN_UP): Hold.DROPPED,
-    (Hold.LOCKED, HoldEvent.GRANTED): Hold.LOCKED,
-    (Hold.LOCKED, HoldEvent.LOST): Hold.UNLOCKED,
-    (Hold.LOCKED, HoldEvent.GIVEN_UP): Hold.DROPPED_LOCKED,
-    (Hold.DROPPED, HoldEvent.GRANTED): Hold.DROPPED_LOCKED,
-    (Hold.DROPPED, HoldEvent.LOST): Hold.DROPPED,
-    (Hold.DROPPED, HoldEvent.GIVEN_UP): Hold.DROPPED,  # repeated at every rebalance while its listener runs
-    (Hold.DROPPED_LOCKED, HoldEvent.GRANTED): Hold.DROPPED_LOCKED,
-    (Hold.DROPPED_LOCKED, HoldEvent.LOST): Hold.DROPPED,
-    (Hold.DROPPED_LOCKED, HoldEvent.GIVEN_UP): Hold.DROPPED_LOCKED,
+HOLD_TRANSITIONS: Mapping[tuple[QueueHold, HoldEvent], QueueHold] = {
+    (QueueHold.UNLOCKED, HoldEvent.GRANTED): QueueHold.LOCKED,
+    (QueueHold.UNLOCKED, HoldEvent.LOST): QueueHold.UNLOCKED,
+    (QueueHold.UNLOCKED, HoldEvent.GIVEN_UP): QueueHold.DROPPED,
+    (QueueHold.LOCKED, HoldEvent.GRANTED): QueueHold.LOCKED,
+    (QueueHold.LOCKED, HoldEvent.LOST): QueueHold.UNLOCKED,
+    (QueueHold.LOCKED, HoldEvent.GIVEN_UP): QueueHold.DROPPED_LOCKED,
+    (QueueHold.DROPPED, HoldEvent.GRANTED): QueueHold.DROPPED_LOCKED,
+    (QueueHold.DROPPED, HoldEvent.LOST): QueueHold.DROPPED,
+    (QueueHold.DROPPED, HoldEvent.GIVEN_UP): QueueHold.DROPPED,  # repeated at every rebalance while its listener runs
+    (QueueHold.DROPPED_LOCKED, HoldEvent.GRANTED): QueueHold.DROPPED_LOCKED,
+    (QueueHold.DROPPED_LOCKED, HoldEvent.LOST): QueueHold.DROPPED,
+    (QueueHold.DROPPED_LOCKED, HoldEvent.GIVEN_UP): QueueHold.DROPPED_LOCKED,
 }

@@ -243,7 +243,7 @@ class RebalanceImpl(ABC):
         self.queues_changed()
         await self.instance.send_heartbeat_to_all_brokers()
 
-    # --- what depends on the kind of consumer ----------------------------------------------------------------------
+    # --- differences between consumers -----------------------------------------------------------------------------
 
     @abstractmethod
     def create_process_queue(self, queue: MessageQueue) -> ProcessQueue:

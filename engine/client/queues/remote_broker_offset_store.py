@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from engine.client.foundation.errors import MQClientError, OffsetNotFound
 from engine.client.instance.mq_client_instance import MQClientInstance
-from engine.client.queues.offset_table import OffsetTable
+from engine.client.queues.offset_table import ConsumerOffsetTable
 from engine.protocol.body.message_queue import MessageQueue
 from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
 
-class RemoteBrokerOffsetStore(OffsetTable):
+class RemoteBrokerOffsetStore(ConsumerOffsetTable):
     """Implements :class:`~engine.client.queues.offset_store.OffsetStore`.
 
     Progress is set in memory after each listener call and sent every few seconds: after a crash that much is consumed

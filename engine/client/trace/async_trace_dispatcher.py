@@ -108,7 +108,7 @@ class AsyncTraceDispatcher:
         """Add a record; return False if it is dropped."""
         if len(self._contexts) >= CONTEXT_QUEUE_MAX:
             self.discarded += 1
-            _log.info("%d trace notes wait: one more is dropped, %d in all", CONTEXT_QUEUE_MAX, self.discarded)
+            _log.info("%d trace records wait: another one is dropped, %d in total", CONTEXT_QUEUE_MAX, self.discarded)
             return False
         self.appended += 1
         self._contexts.append(context)
@@ -168,7 +168,7 @@ class AsyncTraceDispatcher:
                 self.sent += count
             else:
                 self.lost += count
-                _log.warning("%d trace notes are lost: %s", count, error)
+                _log.warning("%d trace records are lost: %s", count, error)
 
         message = Message(self.topic, b"".join(segment.records), keys=tuple(segment.keys))
         try:

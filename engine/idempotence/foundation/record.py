@@ -39,7 +39,7 @@ class RecordKey(NamedTuple):
     business_key: str
 
 
-class Record(NamedTuple):
+class IdempotenceRecord(NamedTuple):
     """The record that a store holds under a key.
 
     :ivar owner: token of the attempt that owns it; each attempt has its own.

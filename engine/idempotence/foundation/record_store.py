@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engine.idempotence.foundation.record import Claim, Record, RecordKey, Taking
+from engine.idempotence.foundation.record import Claim, IdempotenceRecord, RecordKey, Taking
 
 
 class RecordStore(Protocol):
@@ -34,11 +34,11 @@ class RecordStore(Protocol):
         """
         ...
 
-    async def find(self, key: RecordKey, now_ms: int) -> Record | None:
+    async def find(self, key: RecordKey, now_ms: int) -> IdempotenceRecord | None:
         """Return the record, expired or not; None if there is no record."""
         ...
 
-    async def newest(self, scope: str | None, limit: int) -> list[Record]:
+    async def newest(self, scope: str | None, limit: int) -> list[IdempotenceRecord]:
         """Return the newest records of a scope (None: of all scopes), newest first."""
         ...
 

@@ -119,11 +119,11 @@ def judging(reports: Sequence[ReaderReport], until_ms: int = END_OF_TIME_MS) -> 
             books.setdefault(topic, {}).setdefault(producer, []).append(book)
     for topic, producers in books.items():
         unseen, is_whole = _queues(reports, topic)
-        told = []
+        reported = []
         for name, parts in producers.items():
-            told.append(_judge(name, parts, until_ms, is_whole=is_whole))
+            reported.append(_judge(name, parts, until_ms, is_whole=is_whole))
             yield None
-        yield TopicVerdict(topic, tuple(told), unseen)
+        yield TopicVerdict(topic, tuple(reported), unseen)
 
 
 def _queues(reports: Sequence[ReaderReport], topic: str) -> tuple[int, bool]:

@@ -121,7 +121,7 @@ class NumberSet:
         for chunk, text in encoded["bits"].items():
             bits = _FULL if text == _COMPLETE else int(text, 16)
             if not 0 < bits <= _FULL or int(chunk) << _SHIFT < made.floor:
-                raise ValueError(f"chunk {chunk!r} of a set of numbers is none")
+                raise ValueError(f"chunk {chunk!r} of a set of numbers is not valid")
             made._chunks[int(chunk)] = bits
             made.count += bits.bit_count()
         return made

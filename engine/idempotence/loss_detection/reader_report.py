@@ -158,5 +158,5 @@ class ReaderReport:
             RecursionError,
             MalformedBody,
         ) as error:
-            raise ReportUnreadable(f"no report of a loss detector: {error!r}") from error
+            raise ReportUnreadable(f"not a report of a loss detector: {error!r}") from error
         return made

@@ -19,7 +19,7 @@ import json
 from typing import Any
 
 from engine.idempotence.foundation.errors import SchemaOutdated
-from engine.idempotence.foundation.record import Claim, Record, RecordKey, RecordState, Taking
+from engine.idempotence.foundation.record import Claim, IdempotenceRecord, RecordKey, RecordState, Taking
 from engine.idempotence.foundation.redis_port import RedisCommands
 from engine.idempotence.stores.sql_record_store import judge
 from engine.runtime.step import step
@@ -95,17 +95,17 @@ class RedisRecordStore:
                 return True
         return False
 
-    async def find(self, key: RecordKey, now_ms: int) -> Record | None:
+    async def find(self, key: RecordKey, now_ms: int) -> IdempotenceRecord | None:
         found = await self._found(key)
         if found is None:
             return None
         remaining_ms = int(await self._redis.execute_command("PTTL", name_of(key)))
         return _record(key, found[1], now_ms + max(0, remaining_ms))
 
-    async def newest(self, scope: str | None, limit: int) -> list[Record]:
+    async def newest(self, scope: str | None, limit: int) -> list[IdempotenceRecord]:
         """Return the newest records, scanning all keys of the scope; ``expires_ms`` is relative to now."""
         pattern = f"{PREFIX}{'*' if scope is None else _escaped(_scope(scope))}:*"
-        records: dict[RecordKey, Record] = {}
+        records: dict[RecordKey, IdempotenceRecord] = {}
         cursor = "0"
         while True:
             answer = await self._redis.execute_command("SCAN", cursor, "MATCH", pattern, "COUNT", _SCAN_COUNT)
@@ -134,12 +134,12 @@ class RedisRecordStore:
             fields = json.loads(text)
             _record(key, fields, 0)
         except (ValueError, KeyError, TypeError):
-            foreign = f"the value of {name_of(key)} is no record of this version"
+            foreign = f"the value of {name_of(key)} is not a record of this version"
             raise SchemaOutdated(f"{foreign}: delete it, or name another database of Redis") from None
         return text, fields
 
 
-def record_in(name: str, value: str, expires_ms: int) -> Record | None:
+def record_in(name: str, value: str, expires_ms: int) -> IdempotenceRecord | None:
     """Return the record under the key ``name`` of Redis; None if the value is not a record."""
     if not name.startswith(PREFIX):
         return None
@@ -182,8 +182,8 @@ def _value(claim: Claim, state: RecordState) -> str:
     return json.dumps(fields)
 
 
-def _record(key: RecordKey, fields: dict[str, Any], expires_ms: int) -> Record:
-    return Record(
+def _record(key: RecordKey, fields: dict[str, Any], expires_ms: int) -> IdempotenceRecord:
+    return IdempotenceRecord(
         key,
         RecordState(fields["state"]),
         fields["owner"],

@@ -28,7 +28,7 @@ from engine.idempotence.foundation.errors import (
     TransactionLost,
     UniqueViolation,
 )
-from engine.idempotence.foundation.record import Claim, Record, RecordKey, RecordState, Taking
+from engine.idempotence.foundation.record import Claim, IdempotenceRecord, RecordKey, RecordState, Taking
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlResult, SqlSession, SqlValue
 from engine.runtime.step import step
 
@@ -131,7 +131,7 @@ class SqlRecordStore:
                 return taking
         return Taking.BUSY
 
-    async def _take_over(self, record: Record, claim: Claim) -> bool:
+    async def _take_over(self, record: IdempotenceRecord, claim: Claim) -> bool:
         await step("takes the record over")
         result = await self._session.execute(
             "UPDATE idempotence_record SET state = 'consuming', owner = :owner, digest = :digest, "
@@ -165,12 +165,12 @@ class SqlRecordStore:
         )
         return result.changed > 0
 
-    # --- looking, and acting by hand ---------------------------------------------------------------------------------
+    # --- queries and manual actions ----------------------------------------------------------------------------------
 
-    async def find(self, key: RecordKey, now_ms: int) -> Record | None:
+    async def find(self, key: RecordKey, now_ms: int) -> IdempotenceRecord | None:
         return await find_record(self._session, key)
 
-    async def newest(self, scope: str | None, limit: int) -> list[Record]:
+    async def newest(self, scope: str | None, limit: int) -> list[IdempotenceRecord]:
         where = "" if scope is None else "WHERE scope = :scope "
         result = await self._session.execute(
             f"SELECT {_COLUMNS} FROM idempotence_record {where}ORDER BY taken_ms DESC, business_key LIMIT {int(limit)}",
@@ -184,7 +184,7 @@ class SqlRecordStore:
         )
         return result.changed
 
-    async def forget(self, record: Record) -> None:
+    async def forget(self, record: IdempotenceRecord) -> None:
         """Delete this exact record: one that another attempt has written in its place stays."""
         await self._session.execute(
             "DELETE FROM idempotence_record WHERE scope = :scope AND business_key = :business_key "
@@ -224,7 +224,7 @@ async def insert_record(on: SqlSession, claim: Claim, state: RecordState, expire
     await on.execute(f"{how} INTO idempotence_record ({_COLUMNS}) VALUES ({columns})", _row(claim, state, expires_ms))
 
 
-async def find_record(on: SqlSession, key: RecordKey) -> Record | None:
+async def find_record(on: SqlSession, key: RecordKey) -> IdempotenceRecord | None:
     """Return the record as it is committed, or as the open transaction sees it."""
     result = await on.execute(
         f"SELECT {_COLUMNS} FROM idempotence_record WHERE scope = :scope AND business_key = :business_key",
@@ -233,7 +233,7 @@ async def find_record(on: SqlSession, key: RecordKey) -> Record | None:
     return _record(result.rows[0]) if result.rows else None
 
 
-def judge(record: Record, claim: Claim) -> Taking:
+def judge(record: IdempotenceRecord, claim: Claim) -> Taking:
     """Return what ``record`` means for an attempt that claims its key."""
     if record.owner == claim.owner and record.state is RecordState.CONSUMING:
         return Taking.FIRST  # the answer was lost, and the claim was sent again
@@ -257,10 +257,10 @@ def _row(claim: Claim, state: RecordState, expires_ms: int) -> dict[str, SqlValu
     }
 
 
-def _record(row: Mapping[str, Any]) -> Record:
+def _record(row: Mapping[str, Any]) -> IdempotenceRecord:
     if row["state"] not in tuple(RecordState):
         raise SchemaOutdated(f"the record of {row['business_key']} is {row['state']}, which this version does not know")
-    return Record(
+    return IdempotenceRecord(
         RecordKey(row["scope"], row["business_key"]),
         RecordState(row["state"]),
         row["owner"],

@@ -163,7 +163,9 @@ class SqlAlchemyTransaction:
         """
         connection = self._connection
         if self._failure is not None or connection is None:
-            raise TransactionLost(f"the transaction takes nothing more: {self._failure or 'its block has ended'}")
+            raise TransactionLost(
+                f"the transaction accepts no more statements: {self._failure or 'its block has ended'}"
+            )
         try:
             return await self._database.call(lambda: work(connection))
         except Exception as error:
@@ -204,7 +206,7 @@ def _result(connection: Connection, statement: str, parameters: Mapping[str, Sql
     return SqlResult((), max(0, result.rowcount))
 
 
-# --- what drivers say ----------------------------------------------------------------------------------------------
+# --- errors of drivers ---------------------------------------------------------------------------------------------
 
 
 def is_lost(error: BaseException | None) -> bool:

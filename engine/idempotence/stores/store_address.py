@@ -74,8 +74,8 @@ class OpenStore(NamedTuple):
     def require_database(self) -> SqlDatabase:
         """Return the database, for strategies with a transaction. Raises :class:`UnknownStrategy` for Redis."""
         if self.database is None:
-            wanted = "a record can be in the transaction of the work in a relational database only, where both are"
-            raise UnknownStrategy(f"{self.address} has no transactions: {wanted}; here take the state table")
+            wanted = "a record can share the transaction of the work only in a relational database that holds both"
+            raise UnknownStrategy(f"{self.address} has no transactions: {wanted}; use the state table here")
         return self.database
 
     async def close(self) -> None:
@@ -175,7 +175,7 @@ def make_engine(address: str, timeout_ms: int = TIMEOUT_MS, **options: Any) -> E
     except (NoSuchModuleError, ArgumentError, ValueError):
         scheme = address.partition(":")[0]
         raise StoreAddressUnusable(
-            f"there is no store {scheme}:..., or its URL is not whole; {_ESCAPES}; allowed: {ALLOWED}"
+            f"there is no store {scheme}:..., or its URL is incomplete; {_ESCAPES}; allowed: {ALLOWED}"
         ) from None
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 from engine.idempotence.foundation.errors import AlreadyDone, ComeAgainLater
 from engine.idempotence.foundation.record import Claim
 from engine.idempotence.foundation.sql_port import SqlDatabase
-from engine.idempotence.strategies.strategy import Verdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
 from engine.runtime.step import step
 
 
@@ -35,17 +35,17 @@ class ConditionalUpdate:
     async def prepare(self) -> None:
         """Do nothing: no table is needed."""
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         async with self.database.transaction() as transaction:
             try:
                 await work(transaction)
             except AlreadyDone:
-                return Verdict.SWALLOWED
+                return DeliveryVerdict.SWALLOWED
             except ComeAgainLater:
-                return Verdict.BOUNCED
+                return DeliveryVerdict.BOUNCED
             await step("commits the work")
             await transaction.commit()
-            return Verdict.FIRST
+            return DeliveryVerdict.FIRST
 
 
 class VersionCheck(ConditionalUpdate):

@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.idempotence.foundation.errors import AlreadyDone, UniqueViolation
-from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, Record, RecordState, Taking
+from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, IdempotenceRecord, RecordState, Taking
 from engine.idempotence.foundation.sql_port import SqlDatabase
 from engine.idempotence.stores.sql_record_store import SqlRecordStore, insert_record, judge
-from engine.idempotence.strategies.strategy import Verdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
 from engine.runtime.step import step
 
 
@@ -36,7 +36,7 @@ class MessageTable:
     async def prepare(self) -> None:
         await self.records.prepare()
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         try:
             async with self.database.transaction() as transaction:
                 await step("inserts the key")
@@ -44,10 +44,10 @@ class MessageTable:
                 try:
                     await work(transaction)
                 except AlreadyDone:
-                    return Verdict.SWALLOWED
+                    return DeliveryVerdict.SWALLOWED
                 await step("commits the work")
                 await transaction.commit()
-                return Verdict.FIRST
+                return DeliveryVerdict.FIRST
         except UniqueViolation:
             record = await self.records.find(claim.key, claim.now_ms)
             if record is None:
@@ -55,13 +55,13 @@ class MessageTable:
                 raise
             return await self._duplicate(claim, record)
 
-    async def _duplicate(self, claim: Claim, record: Record) -> Verdict:
+    async def _duplicate(self, claim: Claim, record: IdempotenceRecord) -> DeliveryVerdict:
         taking = judge(record, claim)
         if taking is Taking.DIFFERENT_BODY:
-            return Verdict.DIFFERENT_BODY
+            return DeliveryVerdict.DIFFERENT_BODY
         if taking is Taking.CONSUMED:
-            return Verdict.SWALLOWED
+            return DeliveryVerdict.SWALLOWED
         if taking is not Taking.BUSY:
             # Its retention has passed: the next delivery finds no record. A record of a state table is left alone.
             await self.records.forget(record)
-        return Verdict.BOUNCED
+        return DeliveryVerdict.BOUNCED

@@ -27,15 +27,15 @@ from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.idempotence.foundation.errors import AlreadyDone, StoreUnreachable
 from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, Taking
 from engine.idempotence.foundation.record_store import RecordStore
-from engine.idempotence.strategies.strategy import Verdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
 from engine.runtime.port import Clock
 
 _log = logging.getLogger("glassmq.idempotence")
 
 _WITHOUT_WORK = {
-    Taking.BUSY: Verdict.BOUNCED,
-    Taking.CONSUMED: Verdict.SWALLOWED,
-    Taking.DIFFERENT_BODY: Verdict.DIFFERENT_BODY,
+    Taking.BUSY: DeliveryVerdict.BOUNCED,
+    Taking.CONSUMED: DeliveryVerdict.SWALLOWED,
+    Taking.DIFFERENT_BODY: DeliveryVerdict.DIFFERENT_BODY,
 }
 
 
@@ -64,7 +64,7 @@ class StateTable:
     async def prepare(self) -> None:
         await self.records.prepare()
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         try:
             taking = await self.records.take(claim)
         except (StoreUnreachable, asyncio.CancelledError):
@@ -79,17 +79,17 @@ class StateTable:
             await work(None)
         except AlreadyDone:
             await self._complete(claim, owner)
-            return Verdict.SWALLOWED
+            return DeliveryVerdict.SWALLOWED
         except (Exception, asyncio.CancelledError):
             if not is_being_cancelled():
                 await self._release(claim, owner)
             raise
         is_marked = await self._complete(claim, owner)
         if is_marked is None:
-            return Verdict.NOT_MARKED
+            return DeliveryVerdict.NOT_MARKED
         if not is_marked:
-            return Verdict.LATE_FINISH
-        return Verdict.TAKEN_OVER if taking is Taking.TAKEN_OVER else Verdict.FIRST
+            return DeliveryVerdict.LATE_FINISH
+        return DeliveryVerdict.TAKEN_OVER if taking is Taking.TAKEN_OVER else DeliveryVerdict.FIRST
 
     async def _complete(self, claim: Claim, owner: str | None) -> bool | None:
         """Mark the work as done; None if the store did not answer. The work is done: giving the message back now would
@@ -98,7 +98,7 @@ class StateTable:
         try:
             return await self.records.complete(claim.key, owner, self._clock.now_ms(), self.retention_ms)
         except StoreUnreachable as error:
-            _log.warning("%s is done, but its record could not be told: %s", claim.key.business_key, error)
+            _log.warning("%s is done, but its record could not be updated: %s", claim.key.business_key, error)
             return None
 
     async def _release(self, claim: Claim, owner: str | None) -> None:

@@ -17,7 +17,7 @@ from engine.idempotence.foundation.sql_port import SqlTransaction
 Work = Callable[[SqlTransaction | None], Awaitable[None]]
 
 
-class Verdict(StrEnum):
+class DeliveryVerdict(StrEnum):
     """Outcome of a delivery."""
 
     FIRST = "first"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
     @property
     def is_acknowledged(self) -> bool:
         """Return whether the message may be acknowledged."""
-        return self not in (Verdict.BOUNCED, Verdict.DIFFERENT_BODY)
+        return self not in (DeliveryVerdict.BOUNCED, DeliveryVerdict.DIFFERENT_BODY)
 
 
 class Strategy(Protocol):
@@ -57,10 +57,10 @@ class Strategy(Protocol):
         ...
 
     async def prepare(self) -> None:
-        """Create what it needs in its store."""
+        """Create what the strategy needs in its store."""
         ...
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         """Do ``work`` or skip it. Raises what ``work`` raises, and
         :class:`~engine.idempotence.foundation.errors.IdempotenceError`: the message is delivered again then.
         """

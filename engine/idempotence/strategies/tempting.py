@@ -22,7 +22,7 @@ from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, Re
 from engine.idempotence.foundation.record_store import RecordStore
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlSession
 from engine.idempotence.stores.sql_record_store import SqlRecordStore, insert_record
-from engine.idempotence.strategies.strategy import Verdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
 from engine.runtime.port import Clock
 from engine.runtime.step import step
 
@@ -50,9 +50,9 @@ class NoStrategy:
     async def prepare(self) -> None:
         """Do nothing: no table is needed."""
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         await work(None)
-        return Verdict.FIRST
+        return DeliveryVerdict.FIRST
 
 
 class CheckThenAct:
@@ -68,14 +68,14 @@ class CheckThenAct:
     async def prepare(self) -> None:
         await self.database.execute(MARKS_TABLE)
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         await step("checks whether it was done")
         if (await self.database.execute(_FIND_MARK, claim.key._asdict())).rows:
-            return Verdict.SWALLOWED
+            return DeliveryVerdict.SWALLOWED
         await work(None)
         await step("notes that it is done")
         await self.database.execute(_ADD_MARK, claim.key._asdict())
-        return Verdict.FIRST
+        return DeliveryVerdict.FIRST
 
 
 class SelectForUpdate(CheckThenAct):
@@ -84,16 +84,16 @@ class SelectForUpdate(CheckThenAct):
     name: ClassVar[str] = "select-for-update"
     has_transaction: ClassVar[bool] = True
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         async with self.database.transaction() as transaction:
             await step("selects the row for update")
             if await self._is_marked(transaction, claim.key):
-                return Verdict.SWALLOWED
+                return DeliveryVerdict.SWALLOWED
             await work(transaction)
             await transaction.execute(_ADD_MARK, claim.key._asdict())
             await step("commits the work")
             await transaction.commit()
-            return Verdict.FIRST
+            return DeliveryVerdict.FIRST
 
     async def _is_marked(self, transaction: SqlSession, key: RecordKey) -> bool:
         # SQLite has no such clause: it locks the whole database for a writer.
@@ -118,7 +118,7 @@ class ReplaceInto:
     async def prepare(self) -> None:
         await SqlRecordStore(self.database).prepare()
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         async with self.database.transaction() as transaction:
             await step("replaces the row")
             expires_ms = claim.now_ms + DEFAULT_RETENTION_MS
@@ -126,7 +126,7 @@ class ReplaceInto:
             await work(transaction)
             await step("commits the work")
             await transaction.commit()
-            return Verdict.FIRST
+            return DeliveryVerdict.FIRST
 
 
 class MemorySet:
@@ -142,11 +142,11 @@ class MemorySet:
     async def prepare(self) -> None:
         """Do nothing: no table is needed."""
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         await step("looks into the set")
         is_done = self._keys.get(claim.key)
         if is_done is not None:
-            return Verdict.SWALLOWED if is_done else Verdict.BOUNCED
+            return DeliveryVerdict.SWALLOWED if is_done else DeliveryVerdict.BOUNCED
         self._keys[claim.key] = False
         if len(self._keys) > MEMORY_SET_MAX:
             del self._keys[next(iter(self._keys))]
@@ -154,13 +154,13 @@ class MemorySet:
             await work(None)
         except AlreadyDone:
             self._keys[claim.key] = True
-            return Verdict.SWALLOWED
+            return DeliveryVerdict.SWALLOWED
         except (Exception, asyncio.CancelledError):
             if not is_being_cancelled():  # otherwise its thread may still work
                 self._keys.pop(claim.key, None)
             raise
         self._keys[claim.key] = True
-        return Verdict.FIRST
+        return DeliveryVerdict.FIRST
 
 
 class LeaseLock:
@@ -177,11 +177,11 @@ class LeaseLock:
     async def prepare(self) -> None:
         await self.records.prepare()
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         lock = claim._replace(key=RecordKey(claim.key.scope + LOCKS, claim.key.business_key), digest="")
         await step("takes the lock")
         if await self.records.take(lock) not in (Taking.FIRST, Taking.TAKEN_OVER):
-            return Verdict.BOUNCED
+            return DeliveryVerdict.BOUNCED
         try:
             verdict = await self._work_unless_done(claim, work)
         except (Exception, asyncio.CancelledError):
@@ -191,15 +191,15 @@ class LeaseLock:
         await self._give_back(lock)
         return verdict
 
-    async def _work_unless_done(self, claim: Claim, work: Work) -> Verdict:
+    async def _work_unless_done(self, claim: Claim, work: Work) -> DeliveryVerdict:
         await step("checks whether it was done")
         record = await self.records.find(claim.key, self._clock.now_ms())
         if record is not None and record.state is RecordState.CONSUMED:
-            return Verdict.SWALLOWED
+            return DeliveryVerdict.SWALLOWED
         await work(None)
         await step("notes that it is done")
         await self._note(claim)
-        return Verdict.FIRST
+        return DeliveryVerdict.FIRST
 
     async def _give_back(self, lock: Claim) -> None:
         await step("gives the lock back")
@@ -224,9 +224,9 @@ class SetIfAbsent:
     async def prepare(self) -> None:
         await self.records.prepare()
 
-    async def run(self, claim: Claim, work: Work) -> Verdict:
+    async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         taking = await self.records.take(claim._replace(expiry_ms=self.retention_ms))
         if taking not in (Taking.FIRST, Taking.TAKEN_OVER):
-            return Verdict.SWALLOWED
+            return DeliveryVerdict.SWALLOWED
         await work(None)
-        return Verdict.FIRST
+        return DeliveryVerdict.FIRST

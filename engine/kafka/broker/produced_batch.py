@@ -14,12 +14,10 @@ def checked_batch(records: bytes | None) -> bytes:
     data = records or b""
     header = read_header(data) if len(data) >= HEADER_BYTES else None
     if header is None or HEADER_BYTES <= header.size_bytes != len(data):
-        raise KafkaRefusal(
-            KafkaErrorCode.INVALID_RECORD, f"{len(data)} bytes are not one whole batch, which is what is allowed"
-        )
+        raise KafkaRefusal(KafkaErrorCode.INVALID_RECORD, f"{len(data)} bytes are not one whole batch")
     if header.magic in (0, 1) or header.base_offset:
         raise KafkaRefusal(
             KafkaErrorCode.INVALID_RECORD,
-            f"a batch of magic {header.magic} with base offset {header.base_offset}: 2 and 0 are what a producer says",
+            f"a batch of magic {header.magic} with base offset {header.base_offset}; allowed: 2 and 0",
         )
     return data

@@ -186,7 +186,7 @@ class TransactionCoordinator:
             )
         self._tasks.every(EXPIRY_INTERVAL_MS, self.expire, "transactions that take too long")
 
-    # --- what producers ask ------------------------------------------------------------------------------------------
+    # --- producers' requests -----------------------------------------------------------------------------------------
 
     async def begin(self, transactional_id: str, timeout_ms: int, new_producer_id: int) -> ProducerId:
         """Return the id and the epoch for a process that starts. Raises :class:`KafkaRefusal`, ``DiskFault``."""
@@ -195,7 +195,7 @@ class TransactionCoordinator:
         if not 0 < timeout_ms <= TIMEOUT_MAX_MS:
             raise KafkaRefusal(
                 KafkaErrorCode.INVALID_TRANSACTION_TIMEOUT,
-                f"transaction.timeout.ms {timeout_ms}: 1 to {TIMEOUT_MAX_MS} are allowed",
+                f"transaction.timeout.ms {timeout_ms}; allowed: 1 to {TIMEOUT_MAX_MS}",
             )
         if not self._is_open:
             self._open()
@@ -274,14 +274,14 @@ class TransactionCoordinator:
             elif transaction.state in _ENDS and transaction.transactional_id not in self._ending:
                 await self._write_markers(transaction)
 
-    # --- how it is done ----------------------------------------------------------------------------------------------
+    # --- implementation ----------------------------------------------------------------------------------------------
 
     def _of(self, transactional_id: str, owner: ProducerId) -> Transaction:
         found = self.transactions.get(transactional_id)
         if found is None or found.producer_id != owner.producer_id:
             raise KafkaRefusal(
                 KafkaErrorCode.INVALID_PRODUCER_ID_MAPPING,
-                f"{transactional_id!r} has not the producer id {owner.producer_id}",
+                f"{transactional_id!r} does not have the producer id {owner.producer_id}",
             )
         if found.epoch != owner.epoch:
             raise KafkaRefusal(

@@ -75,7 +75,7 @@ class BrokerConnection:
             # None of these was sent, but their senders must not wait forever: they decide whether to try again.
             unsent = list(self.unsent)
             self.unsent.clear()
-            return _tell(unsent, Disconnected(str(failure)))
+            return _report(unsent, Disconnected(str(failure)))
         return 0
 
     def exchange(self) -> int:
@@ -83,7 +83,7 @@ class BrokerConnection:
         return self._send_unsent() + self._hand_out()
 
     def _send_unsent(self) -> int:
-        told = 0
+        reported = 0
         while self.unsent and self._connection is not None and self.in_flight.can_send_more:
             request = self.unsent.popleft()
             request.sent_ms = self._runtime.clock.now_ms()
@@ -91,28 +91,28 @@ class BrokerConnection:
             if request.needs_answer:
                 self.in_flight.add(request)
             else:
-                told += _tell([request], None)
-        return told
+                reported += _report([request], None)
+        return reported
 
     def _hand_out(self) -> int:
-        told = 0
+        reported = 0
         while self._answers:
             frame = self._answers.popleft()
             if not self._answers_oldest(frame):
                 # Nothing that comes after it can be trusted (Kafka: ``CorrelationIdMismatchException``).
-                _log.warning("%s answers another request than the oldest one", self._address)
-                return told + self.close()
+                _log.warning("%s answered a request other than the oldest one", self._address)
+                return reported + self.close()
             request = self.in_flight.complete_next()
             try:
                 answer: KafkaMessage | Disconnected = decode_response(frame, key_of(request.request))
             except KafkaRefusal as refusal:
-                answer = Disconnected(f"an answer that cannot be read: {refusal}")
-            told += _tell([request], answer)
+                answer = Disconnected(f"an unreadable answer: {refusal}")
+            reported += _report([request], answer)
         if self.deadline_ms() <= 0:
-            told += self.close()
+            reported += self.close()
         if self._lost is not None:
-            told += self._lose(self._lost)
-        return told
+            reported += self._lose(self._lost)
+        return reported
 
     def _answers_oldest(self, frame: bytes) -> bool:
         try:
@@ -131,10 +131,10 @@ class BrokerConnection:
         """Close the connection. Return how many requests have failed with :class:`Disconnected`."""
         if self._connection is not None:
             self._connection.close()
-        told = self._lose("closed by this end")
+        reported = self._lose("closed by this end")
         unsent = list(self.unsent)
         self.unsent.clear()
-        return told + _tell(unsent, Disconnected("closed before it was sent"))
+        return reported + _report(unsent, Disconnected("closed before it was sent"))
 
     def _lose(self, reason: str) -> int:
         if self._receiver is not None:
@@ -142,7 +142,7 @@ class BrokerConnection:
         self._connection = None
         self._lost = None
         self._answers.clear()
-        return _tell(self.in_flight.clear(), Disconnected(f"connection to {self._address} lost: {reason}"))
+        return _report(self.in_flight.clear(), Disconnected(f"connection to {self._address} lost: {reason}"))
 
     # --- called by the connection ------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ class BrokerConnection:
         self._news()
 
 
-def _tell(requests: list[ClientRequest], answer: KafkaMessage | Disconnected | None) -> int:
+def _report(requests: list[ClientRequest], answer: KafkaMessage | Disconnected | None) -> int:
     for request in requests:
         request.answered(answer)
     return len(requests)

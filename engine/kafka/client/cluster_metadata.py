@@ -101,7 +101,7 @@ class ClusterMetadata:
         try:
             answer = await self.ask(MetadataRequest(tuple(self._topics)), MetadataResponse)
         except Disconnected as error:
-            _log.info("nobody says who leads: %s", error)
+            _log.info("no leader is known: %s", error)
             return
         self.needs_update = False
         addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in answer.brokers}

@@ -9,7 +9,7 @@ from engine.kafka.wire.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
 
 class OffsetReset(StrEnum):
-    """Where a group begins if it has no offset, or if its offset no longer exists."""
+    """The position at which a group begins if it has no offset, or if its offset no longer exists."""
 
     EARLIEST = "earliest"
     LATEST = "latest"

@@ -157,7 +157,7 @@ class Fetcher:
 
     @property
     def has_fetches(self) -> bool:
-        """Return whether there is anything to collect."""
+        """Return whether fetched records are ready to be collected."""
         return bool(self.completed_fetches)
 
     def wait_ms(self) -> int:
@@ -224,8 +224,10 @@ class Fetcher:
         if part.error_code == KafkaErrorCode.OFFSET_OUT_OF_RANGE:
             self._offset_is_gone(place)
         elif part.error_code == KafkaErrorCode.CORRUPT_MESSAGE:
-            told = KafkaRefusal(KafkaErrorCode.CORRUPT_MESSAGE, f"{place} is damaged at offset {self.positions[place]}")
-            self.completed_fetches.append(CompletedFetch(place, b"", part.high_watermark, refusal=told))
+            reported = KafkaRefusal(
+                KafkaErrorCode.CORRUPT_MESSAGE, f"{place} is damaged at offset {self.positions[place]}"
+            )
+            self.completed_fetches.append(CompletedFetch(place, b"", part.high_watermark, refusal=reported))
         elif part.error_code:
             if part.error_code in MOVED:
                 self._metadata.moved(place)

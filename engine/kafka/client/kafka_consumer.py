@@ -156,7 +156,7 @@ class KafkaConsumer:
     async def _reset_offset(self, place: TopicPartition) -> int:
         reset = self.config.auto_offset_reset
         if reset is OffsetReset.NONE:
-            raise NoOffsetForPartition(f"group {self.config.group_id} has no offset in {place}, and may not begin anew")
+            raise NoOffsetForPartition(f"group {self.config.group_id} has no offset in {place}, and may not start over")
         time = EARLIEST_TIMESTAMP if reset is OffsetReset.EARLIEST else LATEST_TIMESTAMP
         return (await self.offset_for_time(place, time)) or 0
 
@@ -168,7 +168,7 @@ class KafkaConsumer:
         request = ListOffsetsRequest(-1, self.config.isolation_level.number, (wanted,))
         leader = self.metadata.leader_of(place)
         if leader is None:
-            raise Disconnected(f"nobody is known to lead {place}")
+            raise Disconnected(f"no leader is known of {place}")
         answer = await self.client.ask(request, ListOffsetsResponse, leader)
         part = answer.topics[0].partitions[0]
         if part.error_code in MOVED:

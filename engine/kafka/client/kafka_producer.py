@@ -15,7 +15,7 @@ from engine.kafka.client.errors import (
 from engine.kafka.client.network_client import KafkaNetworkClient
 from engine.kafka.client.partitioner import Partitioner
 from engine.kafka.client.producer_batch import RecordMetadata, size_of
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.client.record_accumulator import RecordAccumulator
 from engine.kafka.client.sender import Sender
 from engine.kafka.client.transaction_manager import TransactionManager
@@ -37,7 +37,7 @@ class KafkaProducer:
     :ivar accumulator, sender, client, metadata, transactions: its parts, for inspection.
     """
 
-    def __init__(self, runtime: Runtime, config: ProducerConfig) -> None:
+    def __init__(self, runtime: Runtime, config: KafkaProducerConfig) -> None:
         self.config = config
         self.client = KafkaNetworkClient(
             runtime,

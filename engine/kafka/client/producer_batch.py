@@ -36,7 +36,7 @@ _STEPS = {
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record was stored. ``offset`` -1: unknown."""
+    """The position at which a record was stored. ``offset`` -1: unknown."""
 
     topic: str
     partition: int

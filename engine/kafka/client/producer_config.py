@@ -1,14 +1,14 @@
-"""Settings of a producer (Kafka: ``ProducerConfig``)."""
+"""Settings of a producer (Kafka: ``KafkaProducerConfig``)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.kafka.records.compression import SPOKEN_CODECS, SPOKEN_NAMES, Codec
+from engine.kafka.records.compression import SPOKEN_CODECS, SUPPORTED_NAMES, Codec
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerConfig:
+class KafkaProducerConfig:
     """The producer's settings, with Kafka's names and defaults (Kafka 4.1, producer configuration)."""
 
     #: ``bootstrap.servers``, one of them: ``"host:port"``.
@@ -52,6 +52,6 @@ class ProducerConfig:
         if self.transactional_id and not self.enable_idempotence:
             raise ValueError("transactional_id needs enable_idempotence")
         if self.codec not in SPOKEN_CODECS:
-            raise ValueError(f"codec {self.codec.name.lower()} is not spoken here; allowed: {SPOKEN_NAMES}")
+            raise ValueError(f"codec {self.codec.name.lower()} is not supported here; allowed: {SUPPORTED_NAMES}")
         if min(self.linger_ms, self.batch_size, self.retries) < 0 or min(self.max_in_flight, self.buffer_memory) < 1:
             raise ValueError("linger_ms, batch_size and retries begin at 0, max_in_flight and buffer_memory at 1")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from engine.kafka.client.errors import BufferExhausted
 from engine.kafka.client.producer_batch import BatchState, ProducerBatch, RecordMetadata, size_of
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.records.record import Record
 from engine.kafka.records.record_batch import HEADER_BYTES
 from engine.kafka.records.topic_partition import TopicPartition
@@ -28,7 +28,7 @@ class RecordAccumulator:
         lingers.
     """
 
-    def __init__(self, config: ProducerConfig, clock: Clock, wake_sender: Callable[[], None]) -> None:
+    def __init__(self, config: KafkaProducerConfig, clock: Clock, wake_sender: Callable[[], None]) -> None:
         self._config = config
         self._clock = clock
         self._wake_sender = wake_sender

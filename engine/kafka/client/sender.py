@@ -15,7 +15,7 @@ from engine.kafka.client.cluster_metadata import MOVED, ClusterMetadata
 from engine.kafka.client.errors import DeliveryTimedOut, Disconnected, SendRefused
 from engine.kafka.client.network_client import KafkaNetworkClient
 from engine.kafka.client.producer_batch import NO_PRODUCER_ID, BatchState, ProducerBatch, ProducerId
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.client.record_accumulator import RecordAccumulator
 from engine.kafka.client.transaction_manager import TransactionManager
 from engine.kafka.records.error_code import KafkaErrorCode
@@ -53,7 +53,7 @@ class Sender:
 
     def __init__(
         self,
-        config: ProducerConfig,
+        config: KafkaProducerConfig,
         accumulator: RecordAccumulator,
         client: KafkaNetworkClient,
         metadata: ClusterMetadata,
@@ -162,9 +162,11 @@ class Sender:
                 self._retry(batch, answer)
             return
         assert isinstance(answer, ProduceResponse)
-        told = {TopicPartition(topic.name, part.index): part for topic in answer.responses for part in topic.partitions}
+        reported = {
+            TopicPartition(topic.name, part.index): part for topic in answer.responses for part in topic.partitions
+        }
         for batch in batches:
-            part = told[batch.place]
+            part = reported[batch.place]
             code = KafkaErrorCode(part.error_code)
             if code in MOVED:
                 self._metadata.moved(batch.place)
@@ -185,7 +187,7 @@ class Sender:
             other.place == batch.place and 0 <= other.base_sequence < batch.base_sequence for other in others
         )
 
-    # --- what becomes of a batch -------------------------------------------------------------------------------------
+    # --- outcome of a batch ------------------------------------------------------------------------------------------
 
     def _end(self, batch: ProducerBatch) -> None:
         del self.in_flight[batch]

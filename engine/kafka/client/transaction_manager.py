@@ -27,7 +27,7 @@ from engine.kafka.client.errors import (
 )
 from engine.kafka.client.network_client import KafkaNetworkClient
 from engine.kafka.client.producer_batch import NO_PRODUCER_ID, ProducerId
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.records.error_code import KafkaErrorCode
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.cluster import InitProducerIdRequest, InitProducerIdResponse
@@ -84,7 +84,7 @@ class TransactionManager:
     :ivar error: why no more batches of the open transaction may be sent; None: they may.
     """
 
-    def __init__(self, config: ProducerConfig, client: KafkaNetworkClient) -> None:
+    def __init__(self, config: KafkaProducerConfig, client: KafkaNetworkClient) -> None:
         self.transactional_id = config.transactional_id
         self.phase = ProducerPhase.UNINITIALIZED
         self.owner = NO_PRODUCER_ID
@@ -97,19 +97,19 @@ class TransactionManager:
         #: A batch was given up: the numbers of its partition have a gap, and start again with the next epoch.
         self._needs_epoch = False
 
-    # --- what the application does -----------------------------------------------------------------------------------
+    # --- application -------------------------------------------------------------------------------------------------
 
     async def init(self) -> None:
         """Get the producer id and the epoch. Raises :class:`IllegalTransactionStep`, ``SendRefused``, ``Disconnected``
         after ``max.block.ms``.
         """
-        self._need(ProducerPhase.UNINITIALIZED, deed="init_transactions")
+        self._need(ProducerPhase.UNINITIALIZED, action="init_transactions")
         await self._new_epoch()
         self._go(ProducerPhase.READY)
 
     def begin(self) -> None:
         """Begin a transaction. Raises :class:`IllegalTransactionStep`."""
-        self._need(ProducerPhase.READY, deed="begin_transaction")
+        self._need(ProducerPhase.READY, action="begin_transaction")
         self._go(ProducerPhase.IN_TRANSACTION)
 
     def record_goes_to(self, place: TopicPartition) -> None:
@@ -118,7 +118,7 @@ class TransactionManager:
         """
         if self.phase is ProducerPhase.FAILED:
             raise TransactionFailed(f"the transaction can only be aborted: {self.error}")
-        self._need(ProducerPhase.IN_TRANSACTION, deed="send")
+        self._need(ProducerPhase.IN_TRANSACTION, action="send")
         if place not in self.places:
             self._new_places[place] = None
 
@@ -129,11 +129,11 @@ class TransactionManager:
         :class:`ProducerFenced`, ``SendRefused``; ``Disconnected``: the outcome is unknown, call it again.
         """
         phases = (ProducerPhase.IN_TRANSACTION, ProducerPhase.FAILED, ProducerPhase.ENDING)
-        self._need(*phases, deed="commit_transaction" if is_commit else "abort_transaction")
+        self._need(*phases, action="commit_transaction" if is_commit else "abort_transaction")
         if self.phase is not ProducerPhase.ENDING:
             self._go(ProducerPhase.ENDING)
         await flush()
-        self._need(ProducerPhase.ENDING, deed="to end it")
+        self._need(ProducerPhase.ENDING, action="to end it")
         if is_commit and self.error is not None:
             self._go(ProducerPhase.FAILED)
             raise TransactionFailed(f"it cannot be committed, only aborted: {self.error}") from self.error
@@ -154,7 +154,7 @@ class TransactionManager:
         self.owner = ProducerId(answer.producer_id, answer.producer_epoch)
         self._needs_epoch = False
 
-    # --- what the sender does ----------------------------------------------------------------------------------------
+    # --- sender ------------------------------------------------------------------------------------------------------
 
     def failed(self, error: Exception) -> None:
         """Note that a batch was given up: the open transaction can only be aborted."""
@@ -206,7 +206,7 @@ class TransactionManager:
             self._new_places.pop(place, None)
         return not code
 
-    # --- how it is done ----------------------------------------------------------------------------------------------
+    # --- implementation ----------------------------------------------------------------------------------------------
 
     async def _ask(self, request: KafkaMessage, response: type[Any]) -> Any:
         """Let the sender send a request, repeated while the coordinator is busy, for up to ``max.block.ms``. Raises
@@ -231,19 +231,19 @@ class TransactionManager:
             text = f"the coordinator has not answered within {self._config.max_block_ms} ms"
             raise Disconnected(text) from error
 
-    def _raise_if_refused(self, error_code: int, deed: str) -> None:
+    def _raise_if_refused(self, error_code: int, action: str) -> None:
         code = KafkaErrorCode(error_code)
         if code in FENCES:
             self._go(ProducerPhase.FENCED)
-            raise ProducerFenced(f"cannot {deed}: another process has begun with {self.transactional_id!r}")
+            raise ProducerFenced(f"cannot {action}: another process has begun with {self.transactional_id!r}")
         if code:
-            raise SendRefused(code, f"cannot {deed}: {code.name}")
+            raise SendRefused(code, f"cannot {action}: {code.name}")
 
-    def _need(self, *phases: ProducerPhase, deed: str) -> None:
+    def _need(self, *phases: ProducerPhase, action: str) -> None:
         if self.phase is ProducerPhase.FENCED:
             raise ProducerFenced(f"another process has begun with {self.transactional_id!r}, or it took too long")
         if self.phase not in phases:
-            raise IllegalTransactionStep(f"{deed} is not allowed while the producer is {self.phase}")
+            raise IllegalTransactionStep(f"{action} is not allowed while the producer is {self.phase}")
 
     def _go(self, phase: ProducerPhase) -> None:
         assert phase in _STEPS[self.phase], f"a producer that is {self.phase} cannot be {phase}"

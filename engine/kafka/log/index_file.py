@@ -21,7 +21,7 @@ class IndexProbe(NamedTuple):
     value: int
 
 
-class IndexFile:
+class SparseIndexFile:
     """A file of entries (key, value), whose keys never decrease.
 
     :ivar path: path on the node's disk.

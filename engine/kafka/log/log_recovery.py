@@ -26,7 +26,7 @@ STATE_FILE = "glassmq-recovery-point"
 _LENGTH_BYTES = 4
 
 
-class RecoveryPoint(NamedTuple):
+class PartitionRecoveryPoint(NamedTuple):
     """Offset up to which a partition is known to be durable.
 
     :ivar offset: everything before it is durable.
@@ -41,7 +41,7 @@ class RecoveryPoint(NamedTuple):
         disk.write_whole(f"{folder}/{STATE_FILE}", f"{'clean' if self.is_clean else 'open'} {self.offset}\n".encode())
 
     @classmethod
-    def read(cls, disk: Disk, folder: str) -> RecoveryPoint:
+    def read(cls, disk: Disk, folder: str) -> PartitionRecoveryPoint:
         """Read the file; if it is missing or cannot be read, nothing counts as durable."""
         path = f"{folder}/{STATE_FILE}"
         try:
@@ -65,7 +65,7 @@ class LogRecoveryReport:
     lines: list[str] = field(default_factory=list)
 
 
-def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryReport:
+def repair(segments: list[LogSegment], point: PartitionRecoveryPoint) -> LogRecoveryReport:
     """Repair what is damaged; ``segments`` is in order, and shorter afterwards if some had to be deleted.
 
     Raises ``DiskFault``; :class:`KafkaRefusal` if a log continues in an older format, which is left as it is.
@@ -78,12 +78,14 @@ def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryRepor
             if fault is None:
                 continue
             if _end_of(segment, segment.batches_from(0)).position == segment.size_bytes:
-                report.lines.append(f"{segment.path}: {fault}: the indexes are made anew")
+                report.lines.append(f"{segment.path}: {fault}: the indexes are rebuilt")
                 segment.rebuild(segment.size_bytes)
                 continue
             if end_offset is not None:
                 # A walk from the first batch ends at the damage; entries after it still lead to the batches there.
-                report.lines.append(f"{segment.path}: {fault}: the indexes stay, for the log is damaged, too")
+                report.lines.append(
+                    f"{segment.path}: {fault}: the indexes are kept, because the log is damaged as well"
+                )
                 continue
         end = _checked_end(segment, end_offset, report)
         cut_bytes = segment.size_bytes - end
@@ -99,7 +101,7 @@ def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryRepor
     return report
 
 
-def _is_durable(segment: LogSegment, end_offset: int | None, point: RecoveryPoint) -> bool:
+def _is_durable(segment: LogSegment, end_offset: int | None, point: PartitionRecoveryPoint) -> bool:
     """Return whether nothing in the segment can be torn. The last segment (no ``end_offset``) must end where the clean
     shutdown recorded.
 
@@ -145,7 +147,7 @@ def _refuse_older(segment: LogSegment, position: int) -> None:
     if is_there and is_older_message(segment.read(position, LENGTH_END_BYTES + length)):
         raise KafkaRefusal(
             KafkaErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-            f"{segment.path}, byte {position}: messages of before magic {MAGIC}, undamaged: they cannot be read here",
+            f"{segment.path}, byte {position}: messages older than magic {MAGIC}, undamaged: they cannot be read here",
         )
 
 

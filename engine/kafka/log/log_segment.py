@@ -18,7 +18,7 @@ from itertools import chain
 from struct import Struct
 from typing import NamedTuple
 
-from engine.kafka.log.index_file import IndexFile, IndexProbe
+from engine.kafka.log.index_file import IndexProbe, SparseIndexFile
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.log.transaction_index import TRANSACTION_INDEX_SUFFIX, TransactionIndex
 from engine.kafka.records.record import damaged
@@ -106,8 +106,8 @@ class LogSegment:
         self._disk = disk
         self._config = config
         self._log = disk.open_append(path + LOG_SUFFIX)
-        self.index = IndexFile(disk, path + INDEX_SUFFIX, INDEX_ENTRY)
-        self.time_index = IndexFile(disk, path + TIME_INDEX_SUFFIX, TIME_INDEX_ENTRY)
+        self.index = SparseIndexFile(disk, path + INDEX_SUFFIX, INDEX_ENTRY)
+        self.time_index = SparseIndexFile(disk, path + TIME_INDEX_SUFFIX, TIME_INDEX_ENTRY)
         self.aborted = TransactionIndex(disk, path + TRANSACTION_INDEX_SUFFIX)
         #: Bytes appended since the last entry of the index.
         self._unindexed_bytes = 0
@@ -248,7 +248,7 @@ class LogSegment:
             if batch.header.max_timestamp_ms >= timestamp_ms:
                 yield batch
         if end < self.size_bytes:
-            raise damaged(f"{self.path}, byte {end}: no batch that goes on with offset {next_offset}")
+            raise damaged(f"{self.path}, byte {end}: no batch that continues with offset {next_offset}")
 
     def read(self, position: int, length: int) -> bytes:
         """Return bytes of the log, at most ``length``."""
@@ -271,7 +271,7 @@ class LogSegment:
         if self.size_bytes and youngest is None:
             return "the time index is empty"
         if youngest is not None and self._lookup_of_time(youngest) is None:
-            return "the last entry of the time index has not the time of its batch"
+            return "the last entry of the time index does not have the time of its batch"
         if any(batch.header.max_timestamp_ms > self.largest.timestamp_ms for batch in tail or ()):
             return "the time index lacks its last entry"
         return None

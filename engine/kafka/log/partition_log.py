@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from engine.kafka.log.leader_epochs import LeaderEpochs
-from engine.kafka.log.log_recovery import LogRecoveryReport, RecoveryPoint, next_offset_of, repair
+from engine.kafka.log.log_recovery import LogRecoveryReport, PartitionRecoveryPoint, next_offset_of, repair
 from engine.kafka.log.log_segment import LOG_SUFFIX, LogSegment, Lookup, base_offset_of, is_index, segment_name
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.log.producer_states import SNAPSHOT_SUFFIX, ProducerStates
@@ -100,14 +100,14 @@ class PartitionLog:
         #: None if there is one replica.
         self._high_watermark: int | None = None
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     def load(self) -> LogRecoveryReport:
         """Open and repair the files. Blocks: only for start-up.
 
         Raises ``DiskFull``, ``DiskFault``; :class:`KafkaRefusal` for  messages in an older format, which are kept.
         """
-        point = RecoveryPoint.read(self._disk, self.folder)
+        point = PartitionRecoveryPoint.read(self._disk, self.folder)
         names = self._disk.list_folder(self.folder)
         orphans = [name for name in names if is_index(name) and name.partition(".")[0] + LOG_SUFFIX not in names]
         for name in orphans:  # otherwise a new segment of that name would continue after old entries
@@ -115,7 +115,7 @@ class PartitionLog:
         bases = [base for base in map(base_offset_of, names) if base is not None]
         self.segments = [LogSegment(self._disk, self.folder, base, self.config) for base in bases or [0]]
         report = repair(self.segments, point)
-        report.lines += [f"{self.folder}/{name}: deleted, for its log is gone" for name in orphans]
+        report.lines += [f"{self.folder}/{name}: deleted, because its log is gone" for name in orphans]
         self.log_end_offset = next_offset_of(self._active)
         self.epochs.ends_at(self.log_end_offset)
         self._load_producers()
@@ -163,9 +163,9 @@ class PartitionLog:
 
     def _write_recovery_point(self, offset: int, *, is_clean: bool) -> None:
         self._recovery_offset = offset
-        RecoveryPoint(offset, is_clean).write(self._disk, self.folder)
+        PartitionRecoveryPoint(offset, is_clean).write(self._disk, self.folder)
 
-    # --- what there is -----------------------------------------------------------------------------------------------
+    # --- stored data -------------------------------------------------------------------------------------------------
 
     @property
     def log_start_offset(self) -> int:
@@ -303,7 +303,7 @@ class PartitionLog:
             if header.size_bytes > self.config.max_message_bytes:
                 raise KafkaRefusal(
                     KafkaErrorCode.MESSAGE_TOO_LARGE,
-                    f"a batch of {header.size_bytes} bytes: {self.config.max_message_bytes} are allowed",
+                    f"a batch of {header.size_bytes} bytes; allowed: {self.config.max_message_bytes}",
                 )
             _ = header.codec  # raises for an unknown codec, which no consumer could decompress
             if header.is_control or header.base_sequence < 0 <= header.producer_id:
@@ -392,7 +392,7 @@ class PartitionLog:
         if lookup.batch is None:
             if offset < self.log_end_offset:
                 raise KafkaRefusal(
-                    KafkaErrorCode.CORRUPT_MESSAGE, f"offset {offset}: {segment.path} is damaged behind its last batch"
+                    KafkaErrorCode.CORRUPT_MESSAGE, f"offset {offset}: {segment.path} is damaged after its last batch"
                 )
             return ReadResult(b"", self.high_watermark, self.log_start_offset)
         position, first = lookup.batch.position, lookup.batch.header

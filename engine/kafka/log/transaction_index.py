@@ -63,7 +63,7 @@ class TransactionIndex:
         file.close()
 
     def clear(self) -> None:
-        """Remove all entries; they are found again in the log."""
+        """Remove all entries; they can be rebuilt from the log."""
         self.entries.clear()
         for path in self.paths:
             self._disk.remove(path)

@@ -48,7 +48,7 @@ _LIBRARY_OF = {Codec.LZ4: _lz4, Codec.ZSTD: _zstd, Codec.SNAPPY: None}
 #: The codecs that this Python can compress and decompress.
 SPOKEN_CODECS = tuple(codec for codec in Codec if _LIBRARY_OF.get(codec, zlib) is not None)
 #: The same, as text.
-SPOKEN_NAMES = ", ".join(codec.name.lower() for codec in SPOKEN_CODECS)
+SUPPORTED_NAMES = ", ".join(codec.name.lower() for codec in SPOKEN_CODECS)
 #: Exceptions of the libraries for damaged data.
 _DAMAGES = (zlib.error, RuntimeError, EOFError, EOFError if _zstd is None else _zstd.ZstdError)
 
@@ -69,7 +69,7 @@ def compress(codec: Codec, data: bytes) -> bytes:
             packed = _zstd.compress(data)
             return packed
         case _:
-            raise _unspoken(codec)
+            raise _unsupported(codec)
 
 
 def decompress(codec: Codec, data: bytes, limit_bytes: int) -> bytes:
@@ -108,7 +108,7 @@ def _unpacked(codec: Codec, data: bytes, size_bytes: int) -> bytes:
         case Codec.ZSTD if _zstd is not None:
             return _unpacked_zstd(data, size_bytes)
         case _:
-            raise _unspoken(codec)
+            raise _unsupported(codec)
 
 
 def _unpacked_zstd(data: bytes, size_bytes: int) -> bytes:
@@ -128,8 +128,8 @@ def _unpacked_zstd(data: bytes, size_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def _unspoken(codec: Codec) -> KafkaRefusal:
+def _unsupported(codec: Codec) -> KafkaRefusal:
     return KafkaRefusal(
         KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-        f"{codec.name.lower()} is not spoken here; allowed: {SPOKEN_NAMES}",
+        f"{codec.name.lower()} is not supported here; allowed: {SUPPORTED_NAMES}",
     )

@@ -93,7 +93,7 @@ class BatchHeader(NamedTuple):
         except ValueError as error:
             known = ", ".join(f"{codec.value} {codec.name}" for codec in Codec)
             raise KafkaRefusal(
-                KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {number} is not known: {known} are"
+                KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {number} is unknown; allowed: {known}"
             ) from error
 
 
@@ -106,7 +106,7 @@ def checked_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
     """Return the header of a complete batch. Raises :class:`KafkaRefusal`, which says what is wrong with it."""
     available = len(data) - position
     if available < HEADER_BYTES:
-        raise damaged(f"{available} bytes are no record batch: its header alone has {HEADER_BYTES}")
+        raise damaged(f"{available} bytes are not a record batch: its header alone has {HEADER_BYTES}")
     header = read_header(data, position)
     if header.magic != MAGIC:
         raise KafkaRefusal(
@@ -190,7 +190,7 @@ def decode_batch(data: bytes, position: int = 0) -> list[Record]:
         record, place = decode_record(content, place, header.base_offset, header.base_timestamp_ms)
         records.append(record)
     if place != len(content):
-        raise damaged(f"batch at offset {header.base_offset}: {len(content) - place} bytes behind its last record")
+        raise damaged(f"batch at offset {header.base_offset}: {len(content) - place} bytes after its last record")
     return records
 
 

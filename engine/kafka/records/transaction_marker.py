@@ -46,7 +46,7 @@ def is_commit(data: bytes, position: int = 0) -> bool:
     try:
         _, kind = _KEY.unpack(record.key or b"")
     except error as reason:
-        raise damaged(f"control record at offset {record.offset}: its key is no kind of marker") from reason
+        raise damaged(f"control record at offset {record.offset}: its key is not a kind of marker") from reason
     if kind not in (_ABORT, _COMMIT):
         raise damaged(f"control record at offset {record.offset}: kind {kind}, neither abort 0 nor commit 1")
     return bool(kind == _COMMIT)

@@ -18,7 +18,7 @@ _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 def encode_unsigned_varint(value: int) -> bytes:
     """Encode ``value``, from 0 to 2^64 - 1."""
-    assert 0 <= value < 1 << 64, f"{value} has no place in 64 bits"
+    assert 0 <= value < 1 << 64, f"{value} does not fit into 64 bits"
     encoded = bytearray()
     while value > 0x7F:
         encoded.append(value & 0x7F | 0x80)
@@ -38,7 +38,7 @@ def encode_varint(value: int) -> bytes:
     """Encode ``value``, a signed 64-bit number."""
     if _SHORT_MIN <= value <= _SHORT_MAX:
         return _SHORT[value]
-    assert _INT64_MIN <= value <= _INT64_MAX, f"{value} has no place in 64 bits"
+    assert _INT64_MIN <= value <= _INT64_MAX, f"{value} does not fit into 64 bits"
     return encode_unsigned_varint((value << 1) ^ (value >> 63))
 
 

@@ -151,7 +151,7 @@ class Controller:
                 return await self._heartbeat(request)
             case AlterPartitionRequest():
                 return await self._alter(request)
-        raise AssertionError(f"nobody answers a {type(request).__name__}")
+        raise AssertionError(f"there is no handler for {type(request).__name__}")
 
     async def _register(self, node: int) -> BrokerRegistrationResponse:
         if node not in self.config.brokers:
@@ -181,7 +181,7 @@ class Controller:
         limit_ms = self._runtime.clock.now_ms() - self.config.broker_session_timeout_ms
         gone = [node for node, heard_ms in self.heard_ms.items() if heard_ms <= limit_ms]
         for node in gone:
-            _log.warning("broker %d is silent: it leads no more", node)
+            _log.warning("broker %d is silent: it no longer leads", node)
             del self.heard_ms[node]
             self._elect()
         await self._publish()
@@ -198,7 +198,7 @@ class Controller:
         ]
         self._decide([record for record in changed if record is not None])
 
-    # --- what leaders ask for ----------------------------------------------------------------------------------------
+    # --- leaders' requests -------------------------------------------------------------------------------------------
 
     async def _alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         if self.image.broker_epochs.get(request.broker_id) != request.broker_epoch:

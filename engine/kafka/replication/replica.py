@@ -138,8 +138,8 @@ class Replica:
         return True
 
     def wanted_isr(self, now_ms: int, fetching: int | None = None) -> tuple[int, ...]:
-        """Return who should be in sync: all replicas that keep up, and the one that is ``fetching`` now if it has
-        caught up.
+        """Return the replicas that should be in sync: all that keep up, and the one that is ``fetching`` now if it
+        has caught up.
         """
         return tuple(
             node

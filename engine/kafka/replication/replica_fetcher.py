@@ -138,7 +138,9 @@ class ReplicaFetcher:
     def _cut(self, replica: Replica, offset: int) -> None:
         lost = replica.truncated_to(offset)
         if lost:
-            _log.warning("%s is cut at offset %d: its leader has not the %d behind", replica.place, offset, lost)
+            _log.warning(
+                "%s is cut at offset %d: its leader does not have the %d after it", replica.place, offset, lost
+            )
             self._changed(replica.place)
 
     # --- fetching ----------------------------------------------------------------------------------------------------

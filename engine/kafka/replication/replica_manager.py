@@ -107,7 +107,7 @@ class ReplicaManager:
         text = "\n".join(["0", str(len(lines)), *lines]) + "\n"
         self._runtime.disk.write_whole(CHECKPOINT_PATH, text.encode())
 
-    # --- what the controller decides ---------------------------------------------------------------------------------
+    # --- decisions of the controller ---------------------------------------------------------------------------------
 
     def _decided(self, record: PartitionRecord) -> None:
         replica = self.replicas.get(record.place)
@@ -209,7 +209,7 @@ class ReplicaManager:
         if acks < 0 and not replica.has_enough:
             raise KafkaRefusal(
                 KafkaErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{place}: in sync are {replica.isr}, {self._config.min_insync_replicas} are needed",
+                f"{place}: the in-sync replicas are {replica.isr}; needed: {self._config.min_insync_replicas}",
             )
         return replica.leader_epoch
 

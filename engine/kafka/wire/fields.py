@@ -110,7 +110,7 @@ class _Text(_Plain):
         # As in Kafka, invalid UTF-8 is replaced, and then names nothing. The replacement takes up more room.
         text = reader.take(length).decode(errors="replace")
         if len(text.encode()) > TEXT_MAX_BYTES:
-            raise malformed(f"a text before byte {reader.position} that is no UTF-8, and too long to tell so")
+            raise malformed(f"a text before byte {reader.position} that is not UTF-8, and too long to show")
         return text
 
 
@@ -118,7 +118,7 @@ class _NeededText(_Text):
     def read(self, reader: Reader) -> str:
         value = super().read(reader)
         if value is None:
-            raise malformed(f"no text before byte {reader.position}, where one is needed")
+            raise malformed(f"missing text before byte {reader.position}, where it is required")
         return value
 
 
@@ -213,7 +213,7 @@ class KafkaMessage:
     """A message, or a part of one. A subclass is a frozen dataclass whose fields have the types above."""
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Return the bytes of the message."""
         out: list[bytes] = []
         self.write(out)
         return b"".join(out)
@@ -224,11 +224,11 @@ class KafkaMessage:
         reader = Reader(data, position)
         message = cls.read(reader)
         if reader.position != len(data):
-            raise malformed(f"{len(data) - reader.position} bytes behind the end of a {cls.__name__}")
+            raise malformed(f"{len(data) - reader.position} bytes after the end of a {cls.__name__}")
         return message
 
     def write(self, out: list[bytes]) -> None:
-        """Append its bytes."""
+        """Append the bytes of the message."""
         for field in _fields_of(type(self)):
             field.type.write(getattr(self, field.name), out)
 

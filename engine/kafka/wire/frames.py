@@ -86,7 +86,7 @@ _KEYS = {exchange.request: key for key, exchange in EXCHANGES.items()}
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader(KafkaMessage):
-    """``client_id`` is for logs and quotas."""
+    """The header of a request. ``client_id`` is for logs and quotas."""
 
     api_key: Int16
     api_version: Int16
@@ -128,12 +128,12 @@ def _framed(header: KafkaMessage, message: KafkaMessage) -> bytes:
 def decode_request(frame: bytes) -> tuple[RequestHeader, KafkaMessage]:
     """Decode a request frame, given without its length; bytes after the last field are ignored, as in Kafka.
 
-    Raises :class:`UnspokenVersion`, :class:`KafkaRefusal`.
+    Raises :class:`UnsupportedVersion`, :class:`KafkaRefusal`.
     """
     reader = Reader(frame)
     header = RequestHeader.read(reader)
     if header.api_key not in EXCHANGES or header.api_version != VERSIONS[ApiKey(header.api_key)]:
-        raise UnspokenVersion(header)
+        raise UnsupportedVersion(header)
     return header, EXCHANGES[ApiKey(header.api_key)].request.read(reader)
 
 
@@ -147,17 +147,17 @@ def correlation_id_of(response: bytes) -> int:
     return ResponseHeader.read(Reader(response)).correlation_id
 
 
-class UnspokenVersion(KafkaRefusal):
+class UnsupportedVersion(KafkaRefusal):
     """A request, or a version of one, that is not supported here.
 
     :ivar header: header of the request.
     """
 
     def __init__(self, header: RequestHeader) -> None:
-        spoken = ", ".join(f"{key.name} {version}" for key, version in VERSIONS.items())
+        supported = ", ".join(f"{key.name} {version}" for key, version in VERSIONS.items())
         super().__init__(
             KafkaErrorCode.UNSUPPORTED_VERSION,
-            f"request {header.api_key} in version {header.api_version} is not spoken here: {spoken} are",
+            f"request {header.api_key} in version {header.api_version} is not supported here; supported: {supported}",
         )
         self.header = header
 

@@ -13,7 +13,7 @@ from engine.kafka.wire.api_key import BETWEEN_BROKERS, VERSIONS, ApiKey
 from engine.kafka.wire.cluster import ApiVersionRange, ApiVersionsResponse
 from engine.kafka.wire.fetch import FetchRequest
 from engine.kafka.wire.fields import KafkaMessage
-from engine.kafka.wire.frames import UnspokenVersion, decode_request, encode_response
+from engine.kafka.wire.frames import UnsupportedVersion, decode_request, encode_response
 from engine.kafka.wire.produce import ProduceRequest
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Connection, DiskFault
@@ -27,26 +27,26 @@ _log = logging.getLogger("glassmq.kafka")
 
 def api_versions(code: KafkaErrorCode) -> ApiVersionsResponse:
     """Return the requests and versions that clients may use."""
-    spoken = [ApiVersionRange(key, one, one) for key, one in VERSIONS.items() if key not in BETWEEN_BROKERS]
-    return ApiVersionsResponse(code, tuple(spoken))
+    supported = [ApiVersionRange(key, one, one) for key, one in VERSIONS.items() if key not in BETWEEN_BROKERS]
+    return ApiVersionsResponse(code, tuple(supported))
 
 
 class ServerConnection:
     """Answer a client's requests in order: one that waits delays the next, as in Kafka.
 
     :param answer: handles a request; returns None if no response is expected.
-    :param spoken: the requests that are supported.
+    :param supported: the requests that are supported.
     """
 
     def __init__(
         self,
         tasks: BackgroundTasks,
         answer: Callable[[KafkaMessage], Awaitable[KafkaMessage | None]],
-        spoken: Collection[ApiKey],
+        supported: Collection[ApiKey],
     ) -> None:
         self._tasks = tasks
         self._answer_to = answer
-        self._spoken = spoken
+        self._supported = supported
         self._connection: Connection | None = None
         self._waiting: deque[bytes] = deque()
         self._is_busy = False
@@ -79,9 +79,9 @@ class ServerConnection:
     async def _answer(self, frame: bytes) -> None:
         try:
             header, request = decode_request(frame)
-            if header.api_key not in self._spoken:
-                raise UnspokenVersion(header)
-        except UnspokenVersion as refusal:
+            if header.api_key not in self._supported:
+                raise UnsupportedVersion(header)
+        except UnsupportedVersion as refusal:
             if refusal.header.api_key == ApiKey.API_VERSIONS:
                 # This request must be answered in any version: the response says which versions to use.
                 self._send(

@@ -13,7 +13,7 @@ from engine.faults.frame_subject import REPLY
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind
 from engine.lab.explorer.step_texts import STEPS
-from engine.lab.narration.narrator import BANK_DEEDS, MILESTONES
+from engine.lab.narration.narrator import BANK_ACTIONS, MILESTONES
 from engine.texts import Text, joined, plain
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ def step_name(label: str) -> Texts:
 
 def caption_of(stall: Stall) -> Texts:
     """Return who pauses or dies, where and for how long, or which frame is lost; and why that matters."""
-    deed, text = _deed(stall), STEPS.get(stall.point.label)
+    action, text = _action(stall), STEPS.get(stall.point.label)
     if stall.kind is StallKind.LOSS:
         loss = LOST_FRAMES.get(stall.point.label)
-        return deed if loss is None else Text("caption.why", deed=deed, why=Text(f"loss.{loss}"))
+        return action if loss is None else Text("caption.why", action=action, why=Text(f"loss.{loss}"))
     if text is None or (stall.kind is StallKind.CRASH and not text.crash):
-        return deed
+        return action
     why = Text(f"crash.{text.crash}" if stall.kind is StallKind.CRASH else f"stall.{text.stall}")
-    return Text("caption.why", deed=deed, why=why)
+    return Text("caption.why", action=action, why=why)
 
 
-def _deed(stall: Stall) -> Text:
+def _action(stall: Stall) -> Text:
     who, node = stall.point.actor, stall.point.node
     name, duration = step_name(stall.point.label), _duration(stall.ms)
     match stall.kind:
@@ -77,13 +77,13 @@ def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
 
     After a crash or a loss: what happened from then on, up to the present position of ``run``, as neither ends.
     """
-    told: list[Text] = []
+    reported: list[Text] = []
     for text in _happened(run, stall, begin_us):
-        if text not in told and len(told) < MEANWHILE_MAX:
-            told.append(text)
-    if not told:
+        if text not in reported and len(reported) < MEANWHILE_MAX:
+            reported.append(text)
+    if not reported:
         return plain("")
-    happened = joined("words.comma", told)
+    happened = joined("words.comma", reported)
     if stall.kind in _ENDLESS:
         return Text("caption.afterwards", happened=happened)
     return Text("caption.meanwhile", happened=happened)
@@ -109,10 +109,10 @@ def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[Text]:
         for ended in history.consumes_ended
         if begin_us <= ended.time_us <= end_us
     ]
-    for deed in history.bank_entries:
-        key = BANK_DEEDS.get((deed.doing, deed.outcome))
-        if key is not None and begin_us <= deed.time_us <= end_us:
-            found.append((deed.event, Text(key, entry=deed)))
+    for action in history.bank_entries:
+        key = BANK_ACTIONS.get((action.doing, action.outcome))
+        if key is not None and begin_us <= action.time_us <= end_us:
+            found.append((action.event, Text(key, entry=action)))
     found.sort(key=lambda one: one[0])
     for _, text in found:
         yield text

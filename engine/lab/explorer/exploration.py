@@ -36,7 +36,7 @@ LATER_MAX = 3
 LEAD_US = 100_000
 
 
-class Phase(StrEnum):
+class SearchPhase(StrEnum):
     """Phase of an exploration."""
 
     SEARCHING = "searching"
@@ -46,7 +46,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationPlan:
-    """What to search.
+    """The plan of a search.
 
     :ivar random_schedules: how many schedules of :class:`PctSearch` follow if the bounded search found nothing.
     """
@@ -56,7 +56,7 @@ class ExplorationPlan:
     random_schedules: int = 0
 
 
-class Hold(NamedTuple):
+class CaptionedStall(NamedTuple):
     """One stall of a counterexample: after event ``event`` of the stage's run, with its caption."""
 
     stall: Stall
@@ -90,7 +90,7 @@ class Counterexample:
     :ivar later: further violations if the run is played to its end; only if the search looks that far.
     """
 
-    holds: tuple[Hold, ...]
+    holds: tuple[CaptionedStall, ...]
     violation: Violation
     link: str
     end_link: str
@@ -118,7 +118,7 @@ class ExplorationState:
     """
 
     search: SearchState
-    phase: Phase = Phase.SEARCHING
+    phase: SearchPhase = SearchPhase.SEARCHING
     is_random: bool = False
     tried_on_stage: int = 0
     unconfirmed: int = 0
@@ -133,7 +133,7 @@ class ExplorationState:
         return self.bounded.is_complete and not self.unconfirmed
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON for display."""
+        """Return the progress as JSON for display."""
         search = self.search
         return {
             "phase": self.phase.value,
@@ -181,7 +181,7 @@ class Exploration:
             search = PctSearch(self._execute, seed=seed, schedules=self.plan.random_schedules, hold_ms=hold_ms)
             self.state.search, self.state.is_random = search.state, True
             yield from self._search(search)
-        self.state.phase = Phase.DONE
+        self.state.phase = SearchPhase.DONE
 
     def _execute(self, stalls: Stalls) -> ScheduleOutcome:
         return execute_on_stage(self.plan.setting, stalls)
@@ -195,17 +195,17 @@ class Exploration:
             yield
             if found is None:
                 continue
-            self.state.phase = Phase.SHRINKING
+            self.state.phase = SearchPhase.SHRINKING
             self.state.tried_on_stage += 1
-            yield from self._tell(found)
+            yield from self._report(found)
             if self.state.finding is not None:
                 return
             self.state.unconfirmed += 1
-            self.state.phase = Phase.SEARCHING
+            self.state.phase = SearchPhase.SEARCHING
 
-    # --- what was found ----------------------------------------------------------------------------------------------
+    # --- findings ----------------------------------------------------------------------------------------------------
 
-    def _tell(self, stalls: Stalls) -> Iterator[None]:
+    def _report(self, stalls: Stalls) -> Iterator[None]:
         fewer = ddmin(stalls, self._is_broken)
         yield
         small = shorten(fewer, self._is_broken)
@@ -226,7 +226,7 @@ class Exploration:
                 if violation is None:
                     return None
                 holds = tuple(
-                    Hold(
+                    CaptionedStall(
                         begun.stall,
                         begun.event,
                         begun.time_us,

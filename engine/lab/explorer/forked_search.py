@@ -15,11 +15,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from engine.lab.explorer.gated_run import ScheduleOutcome
-from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedules_after
+from engine.lab.explorer.search import RunBranches, SearchBounds, SearchBranch, schedules_after
 from engine.lab.explorer.stage import StageSetting, outcome_on_stage
 from engine.lab.explorer.stall import Stall, Stalls, StepPoint
 from engine.lab.run.process_tree import ProcessTree, TreeBranch
-from engine.lab.run.spread import be_quiet, in_order
+from engine.lab.run.spread import in_order, silence_logging
 from engine.lab.world.world import ScenarioWorld
 
 
@@ -78,7 +78,7 @@ class PlacedOutcome(NamedTuple):
 def forked_branches(processes: ProcessTree, setting: StageSetting) -> RunBranches:
     """Return the function with which :class:`~engine.lab.explorer.search.StallSearch` runs its schedules."""
 
-    def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
+    def run(branches: Sequence[SearchBranch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
         tree = StallTree()
         schedules = chain.from_iterable(schedules_after(branch, bounds) for branch in branches)
         for place, stalls in enumerate(schedules):
@@ -95,7 +95,7 @@ def forked_branches(processes: ProcessTree, setting: StageSetting) -> RunBranche
 
 def _play(setting: StageSetting, tree: StallTree, branch: TreeBranch, keeps_steps: bool) -> None:
     """Play the world; every process of the tree reaches the end of this with its own outcome."""
-    be_quiet()
+    silence_logging()
     stalls = ForkingStalls(tree, branch)
     outcome = outcome_on_stage(setting, ScenarioWorld(setting.scenario, setting.seed), stalls)
     place = stalls.tree.place

@@ -39,7 +39,7 @@ class BegunStall(NamedTuple):
     time_us: int
 
 
-class PlannedCommand(NamedTuple):
+class ScheduledCommand(NamedTuple):
     """A command at a virtual time, whatever the schedule."""
 
     time_us: int
@@ -79,7 +79,7 @@ class ScheduleOutcome:
 
 
 class Watch(Protocol):
-    """What a schedule is watched for."""
+    """The condition that a search watches for in a schedule."""
 
     def has_news(self) -> object:
         """Return whether there is anything to check. Called after each event, so it must be very cheap."""
@@ -134,7 +134,7 @@ class GatedRun:
         *,
         apply: Callable[[Command], None],
         watch: Watch,
-        plan: Sequence[PlannedCommand] = (),
+        plan: Sequence[ScheduledCommand] = (),
     ) -> None:
         self._loop = loop
         self._nodes = frozenset(nodes)
@@ -261,7 +261,7 @@ class GatedRun:
         self._do(stall.begin(), event)
         end = stall.end()
         if end is not None:
-            self._agenda.append(PlannedCommand(now_us + stall.ms * 1_000, end))
+            self._agenda.append(ScheduledCommand(now_us + stall.ms * 1_000, end))
             self._agenda.sort(key=lambda planned: planned.time_us)
 
     def _do(self, command: Command, event: int) -> None:

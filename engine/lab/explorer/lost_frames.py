@@ -33,7 +33,7 @@ LOST_FRAMES: Mapping[str, str] = {
 }
 
 
-class FrameEye:
+class FrameObserver:
     """Observe each frame that is handed to a link, before any fault decides about it; it never changes a frame.
 
     This is a :class:`~engine.runtime.lab.lab_link_fault.LinkFault`.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from engine.faults.frame_subject import REPLY
 from engine.lab.checkers import CHECKERS
 from engine.lab.explorer.exploration import ExplorationPlan
-from engine.lab.explorer.gated_run import PlannedCommand
+from engine.lab.explorer.gated_run import ScheduledCommand
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.search import SearchBounds
 from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, WORK_CHECKERS, StageSetting
@@ -53,7 +53,7 @@ class ExplorationRefused(LabError):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationRequest:
-    """What to search. None means the default for this scenario.
+    """The request for a search. None means the default for this scenario.
 
     :ivar seed: None: the scenario's.
     :ivar without: names of :data:`~engine.lab.scenario.switches.SWITCHES` that are off.
@@ -149,7 +149,7 @@ def _check_names(request: ExplorationRequest) -> None:
             raise ExplorationRefused("refusal.no_node", name=name, known=", ".join(spec.name for spec in consumers))
 
 
-# --- how much --------------------------------------------------------------------------------------------------------
+# --- amounts ---------------------------------------------------------------------------------------------------------
 
 
 def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBounds:
@@ -251,14 +251,14 @@ def _within(name: str, value: int, low: int, high: int) -> None:
         raise ExplorationRefused("refusal.out_of_bounds", name=name, value=value, low=low, high=high)
 
 
-# --- what is done in every schedule ----------------------------------------------------------------------------------
+# --- actions in every schedule ---------------------------------------------------------------------------------------
 
 
-def _commands(request: ExplorationRequest) -> list[PlannedCommand]:
-    planned = [PlannedCommand(0, _lock_switch(name)) for name in request.without]
+def _commands(request: ExplorationRequest) -> list[ScheduledCommand]:
+    planned = [ScheduledCommand(0, _lock_switch(name)) for name in request.without]
     for time_ms, consumer, queue_id in sorted(request.forced_unlocks):
         command = parse_command({"kind": "forced-unlock", "target": consumer, "queue_id": queue_id})
-        planned.append(PlannedCommand(time_ms * 1_000, command))
+        planned.append(ScheduledCommand(time_ms * 1_000, command))
     return planned
 
 

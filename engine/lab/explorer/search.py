@@ -52,7 +52,7 @@ class SearchBounds:
 
     @property
     def max_depth(self) -> int:
-        """Return the most stalls, crashes and lost frames of one schedule."""
+        """Return the maximum number of stalls, crashes and lost frames in one schedule."""
         return self.max_stalls + self.max_crashes + self.max_losses
 
 
@@ -77,7 +77,7 @@ class SearchState:
     is_complete: bool = False
 
 
-class Branch(NamedTuple):
+class SearchBranch(NamedTuple):
     """A schedule without violation, and where one more stall may be put."""
 
     stalls: Stalls
@@ -86,7 +86,7 @@ class Branch(NamedTuple):
 
 #: Runs all schedules with one stall more than ``branches`` have, in the order of :func:`schedules_after`, and yields
 #: their outcomes. ``keeps_steps``: whether the steps of the outcomes are needed.
-RunBranches = Callable[[Sequence[Branch], SearchBounds, bool], Iterator[ScheduleOutcome]]
+RunBranches = Callable[[Sequence[SearchBranch], SearchBounds, bool], Iterator[ScheduleOutcome]]
 
 #: Duration in milliseconds, and the kind of stall.
 _Kind = tuple[int, StallKind]
@@ -114,13 +114,13 @@ class StallSearch:
         the search.
         """
         state, bounds = self.state, self._bounds
-        frontier: list[Branch] = []
+        frontier: list[SearchBranch] = []
         for depth in range(bounds.max_depth + 1):
             state.depth, state.done = depth, 0
             state.planned = 1 if depth == 0 else sum(count_after(branch, bounds) for branch in frontier)
             state.by_depth.append(0)
             goes_deeper = depth < bounds.max_depth
-            next_frontier: list[Branch] = []
+            next_frontier: list[SearchBranch] = []
             with closing(self._outcomes(depth, frontier, goes_deeper)) as outcomes:
                 while state.done < state.planned:
                     if state.schedules >= bounds.max_schedules:
@@ -142,7 +142,7 @@ class StallSearch:
         state.is_complete = not self._is_cut
 
     def _outcomes(
-        self, depth: int, frontier: Sequence[Branch], keeps_steps: bool
+        self, depth: int, frontier: Sequence[SearchBranch], keeps_steps: bool
     ) -> Generator[tuple[Stalls, ScheduleOutcome], None, None]:
         if depth == 0:
             yield (), self._execute(())
@@ -160,15 +160,15 @@ class StallSearch:
                 outcomes.close()
 
     def _run_here(
-        self, branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool
+        self, branches: Sequence[SearchBranch], bounds: SearchBounds, keeps_steps: bool
     ) -> Iterator[ScheduleOutcome]:
         for branch in branches:
             for stalls in schedules_after(branch, bounds):
                 yield self._execute(stalls)
 
-    def _branch(self, stalls: Stalls, outcome: ScheduleOutcome) -> Branch:
+    def _branch(self, stalls: Stalls, outcome: ScheduleOutcome) -> SearchBranch:
         points = further_points(stalls, outcome)
-        return Branch(stalls, tuple(self._points.setdefault(one, one) for one in points))
+        return SearchBranch(stalls, tuple(self._points.setdefault(one, one) for one in points))
 
     def _count(self, outcome: ScheduleOutcome) -> None:
         state = self.state
@@ -179,7 +179,7 @@ class StallSearch:
         self._is_cut = self._is_cut or outcome.is_cut
 
 
-def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
+def schedules_after(branch: SearchBranch, bounds: SearchBounds) -> Iterator[Stalls]:
     """Yield all schedules with one stall, crash or lost frame more than ``branch`` has."""
     stalls, crashes, losses = _kinds_after(branch, bounds)
     for point in branch.points:
@@ -195,8 +195,8 @@ def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
             yield (*branch.stalls, Stall(point, ms, kind))
 
 
-def count_after(branch: Branch, bounds: SearchBounds) -> int:
-    """Return how many those are."""
+def count_after(branch: SearchBranch, bounds: SearchBounds) -> int:
+    """Return how many schedules :meth:`schedules_after` would yield."""
     stalls, crashes, losses = _kinds_after(branch, bounds)
     frames = sum(point.is_frame for point in branch.points) if bounds.max_losses else 0
     count = (len(branch.points) - frames) * len(stalls) + frames * len(losses)
@@ -205,7 +205,7 @@ def count_after(branch: Branch, bounds: SearchBounds) -> int:
     return count
 
 
-def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], list[_Kind], list[_Kind]]:
+def _kinds_after(branch: SearchBranch, bounds: SearchBounds) -> tuple[list[_Kind], list[_Kind], list[_Kind]]:
     """Return the stalls, crashes and losses that may be added at each point that allows them."""
     crashed = sum(stall.kind is StallKind.CRASH for stall in branch.stalls)
     lost = sum(stall.kind is StallKind.LOSS for stall in branch.stalls)
@@ -219,6 +219,6 @@ def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], lis
 
 
 def further_points(stalls: Stalls, outcome: ScheduleOutcome) -> tuple[StepPoint, ...]:
-    """Return where one more stall may be put. Not where one is already: that would only be a longer one."""
+    """Return the points for one more stall; a second stall at a point would only lengthen the first."""
     taken = {stall.point: None for stall in stalls}
     return tuple(point for point in outcome.points[outcome.later :] if point not in taken)

@@ -13,9 +13,9 @@ from functools import partial
 from typing import NamedTuple
 
 from engine.lab.explorer.gated_run import ScheduleOutcome
-from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedules_after
+from engine.lab.explorer.search import RunBranches, SearchBounds, SearchBranch, schedules_after
 from engine.lab.explorer.stage import StageSetting, execute_on_stage
-from engine.lab.run.spread import Spread, be_quiet, in_order
+from engine.lab.run.spread import Spread, in_order, silence_logging
 
 #: Least number of points per piece of work: a schedule takes some ten milliseconds, or fifty.
 _POINTS_OF_PIECE = 10
@@ -24,7 +24,7 @@ _PIECES_MAX = 4_000
 
 
 class ScheduleTask(NamedTuple):
-    """What all pieces have in common."""
+    """The settings that all pieces of a search share."""
 
     setting: StageSetting
     bounds: SearchBounds
@@ -34,7 +34,7 @@ class ScheduleTask(NamedTuple):
 def spread_branches(spread: Spread, setting: StageSetting) -> RunBranches:
     """Return the function with which :class:`~engine.lab.explorer.search.StallSearch` runs its schedules."""
 
-    def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
+    def run(branches: Sequence[SearchBranch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
         pieces = cut_into_pieces(branches, _POINTS_OF_PIECE)
         task = ScheduleTask(setting, bounds, keeps_steps)
         with closing(spread(partial(run_piece, task), pieces)) as coming:
@@ -44,16 +44,16 @@ def spread_branches(spread: Spread, setting: StageSetting) -> RunBranches:
     return run
 
 
-def cut_into_pieces(branches: Sequence[Branch], least: int) -> list[tuple[Branch, ...]]:
+def cut_into_pieces(branches: Sequence[SearchBranch], least: int) -> list[tuple[SearchBranch, ...]]:
     """Return the same points in order, in pieces of about ``least`` of them, or more if there are very many."""
     size = max(least, sum(len(branch.points) for branch in branches) // _PIECES_MAX)
-    pieces: list[tuple[Branch, ...]] = []
-    piece: list[Branch] = []
+    pieces: list[tuple[SearchBranch, ...]] = []
+    piece: list[SearchBranch] = []
     room = size
     for branch in branches:
         points = branch.points
         while points:
-            piece.append(Branch(branch.stalls, points[:room]))
+            piece.append(SearchBranch(branch.stalls, points[:room]))
             points, room = points[room:], room - len(piece[-1].points)
             if room == 0:
                 pieces.append(tuple(piece))
@@ -63,9 +63,9 @@ def cut_into_pieces(branches: Sequence[Branch], least: int) -> list[tuple[Branch
     return pieces
 
 
-def run_piece(task: ScheduleTask, piece: Sequence[Branch]) -> list[ScheduleOutcome]:
+def run_piece(task: ScheduleTask, piece: Sequence[SearchBranch]) -> list[ScheduleOutcome]:
     """Return the outcome of each schedule of a piece."""
-    be_quiet()
+    silence_logging()
     outcomes: list[ScheduleOutcome] = []
     for branch in piece:
         for stalls in schedules_after(branch, task.bounds):

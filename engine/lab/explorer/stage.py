@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from engine.lab.checkers import CheckerSet, Violation
-from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, PlannedStalls, ScheduleOutcome, StallSource
-from engine.lab.explorer.lost_frames import FrameEye
+from engine.lab.explorer.gated_run import GatedRun, PlannedStalls, ScheduledCommand, ScheduleOutcome, StallSource
+from engine.lab.explorer.lost_frames import FrameObserver
 from engine.lab.explorer.stall import Stalls
-from engine.lab.run.one_collection import with_one_collection
+from engine.lab.run.gc_pause import with_gc_paused
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command, Role, Scenario
@@ -48,7 +48,7 @@ SERVERS = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StageSetting:
-    """What all schedules of a search have in common.
+    """The settings that all schedules of a search share.
 
     :ivar commands: commands in every schedule, in the order of time.
     :ivar begin_us, end_us: the window: no stall begins before or after it.
@@ -62,7 +62,7 @@ class StageSetting:
 
     scenario: Scenario
     seed: int
-    commands: tuple[PlannedCommand, ...]
+    commands: tuple[ScheduledCommand, ...]
     begin_us: int
     end_us: int
     wanted: tuple[str, ...] = ORDER_CHECKERS
@@ -92,7 +92,7 @@ class StageSetting:
         return len(groups) * sum(traffic.count for traffic in traffics)
 
 
-@with_one_collection
+@with_gc_paused
 def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
     """Run one schedule."""
     with ScenarioWorld(setting.scenario, setting.seed) as world:
@@ -109,7 +109,7 @@ def outcome_on_stage(setting: StageSetting, world: ScenarioWorld, stalls: StallS
     run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
     if setting.lost_frames:
         faults = world.link_faults
-        world.lab.network.faults.insert(0, FrameEye(faults.names, setting.lost_frames, run.frame_leaves))
+        world.lab.network.faults.insert(0, FrameObserver(faults.names, setting.lost_frames, run.frame_leaves))
     outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
     if outcome.violation is None and world.is_over:
         return dataclasses.replace(outcome, violation=watch.at_end())

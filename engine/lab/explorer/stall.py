@@ -31,7 +31,7 @@ class StepPoint(NamedTuple):
 
     @property
     def node(self) -> str:
-        """Return the node on which it runs."""
+        """Return the node on which the actor runs."""
         return self.actor.partition("/")[0]
 
     @property
@@ -41,7 +41,7 @@ class StepPoint(NamedTuple):
 
 
 class StallKind(StrEnum):
-    """What stops, and what is left of it."""
+    """The kind of a stall: what stops, and what survives."""
 
     #: The actor pauses.
     HOLD = "hold"
@@ -63,7 +63,7 @@ class Stall(NamedTuple):
     kind: StallKind = StallKind.HOLD
 
     def begin(self) -> Command:
-        """Return the lab command that begins it."""
+        """Return the lab command that begins the stall."""
         match self.kind:
             case StallKind.HOLD:
                 return Command("hold", self.point.actor, {"ms": self.ms})

@@ -21,7 +21,7 @@ _SEGMENT = re.compile(r"(?:.*/)?(.+)-(\d+)/((\d{20})\.log)")
 _INDEX_ENTRY = Struct(">ii")
 
 
-class StoredBatch(NamedTuple):
+class StoredRecordBatch(NamedTuple):
     """A batch in a file. ``is_flushed``: it survives a power cut. ``data``: all its bytes."""
 
     position: int
@@ -31,7 +31,7 @@ class StoredBatch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the position after it."""
+        """Return the position after the batch."""
         return self.position + len(self.data)
 
     def record_keys(self) -> list[tuple[int, str]]:
@@ -53,13 +53,13 @@ class StoredSegment(NamedTuple):
     name: str
     base_offset: int
     size_bytes: int
-    batches: tuple[StoredBatch, ...]
+    batches: tuple[StoredRecordBatch, ...]
     index_entries: tuple[tuple[int, int], ...]
     torn_bytes: int
 
     @property
     def next_offset(self) -> int:
-        """Return the offset after its last record."""
+        """Return the offset after the last record."""
         return self.batches[-1].header.next_offset if self.batches else self.base_offset
 
 
@@ -133,7 +133,7 @@ class StoredLogs:
         return _Known(state, data, dirty, segment)
 
 
-def _kept(before: _Known, data: bytes, dirty: tuple[int, ...]) -> list[StoredBatch]:
+def _kept(before: _Known, data: bytes, dirty: tuple[int, ...]) -> list[StoredRecordBatch]:
     """Return the batches that need not be read again because the file has only grown after them: otherwise a log would
     be read as often as it has batches. The former last page may have been written since.
     """
@@ -150,7 +150,7 @@ def _below(page: int, dirty: tuple[int, ...]) -> list[int]:
     return sorted(number for number in dirty if number < page)
 
 
-def _read_on(batches: list[StoredBatch], data: bytes, content: LabFileContent) -> int:
+def _read_on(batches: list[StoredRecordBatch], data: bytes, content: LabFileContent) -> int:
     """Add the batches after the known ones; return how many bytes follow that are not a batch."""
     position = batches[-1].end if batches else 0
     while position < len(data):
@@ -161,7 +161,7 @@ def _read_on(batches: list[StoredBatch], data: bytes, content: LabFileContent) -
         end = position + header.size_bytes
         pages = range(position // PAGE_BYTES, -(-end // PAGE_BYTES))
         is_flushed = not any(page in content.dirty for page in pages)
-        batches.append(StoredBatch(position, header, is_flushed, data[position:end]))
+        batches.append(StoredRecordBatch(position, header, is_flushed, data[position:end]))
         position = end
     return len(data) - position
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.faults.frame_meaning import Ends, Words, queues_told, reply_words, request_words
+from engine.faults.frame_meaning import Ends, MeaningWords, queues_reported, reply_words, request_words
 from engine.lab.narration.kafka_words import kafka_words
+from engine.lab.narration.relevance import is_frame_relevant
 from engine.lab.narration.sent_frames import NOTHING, SentFrame, SentFrames
 from engine.lab.narration.store_words import store_words
-from engine.lab.narration.what_matters import frame_matters
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.body.bodies import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.body.message_queue import MessageQueue
@@ -45,20 +45,20 @@ class FrameWords:
         if _LOCK_REPLY in frame.parcel.data:
             frame.words = self._of(frame)
 
-    def of(self, frame: SentFrame) -> Words | None:
+    def of(self, frame: SentFrame) -> MeaningWords | None:
         """Return the words for ``frame``; None if there is nothing to report."""
         if frame.words is None:
             frame.words = self._of(frame) or NOTHING
         return None if frame.words is NOTHING else frame.words
 
-    def _of(self, frame: SentFrame) -> Words | None:
+    def _of(self, frame: SentFrame) -> MeaningWords | None:
         said, name = frame.reading, self.frames.name_of(frame)
         if said is None or not name:
             return None
         ends = Ends(frame.parcel.source, frame.parcel.target)
         if frame.is_lost:
-            told = plain(name) if said.name else Text("moment.reply_to", name=name)
-            return Words(Text("moment.lost", **ends.said, name=told), kind="lost")
+            reported = plain(name) if said.name else Text("moment.reply_to", name=name)
+            return MeaningWords(Text("moment.lost", **ends.said, name=reported), kind="lost")
         request = frame if said.name else self.frames.request_of(frame)
         if request is None or request.reading is None:
             return None
@@ -66,10 +66,10 @@ class FrameWords:
             return _copying(name, frame.parcel.data, ends)
         command, asked = said.command, request.reading.command
         if command is None or asked is None:
-            return kafka_words(frame.parcel.data, request.parcel.data, ends) if frame_matters(name) else None
+            return kafka_words(frame.parcel.data, request.parcel.data, ends) if is_frame_relevant(name) else None
         if asked.code in tuple(StoreRequestCode):
             return store_words(command, asked, ends)
-        if not frame_matters(name):
+        if not is_frame_relevant(name):
             return None
         if not command.is_response:
             return request_words(name, command, ends)
@@ -80,28 +80,30 @@ class FrameWords:
                 return None
         return reply_words(name, command, asked, ends)
 
-    def _locked(self, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
+    def _locked(self, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> MeaningWords | None:
         asked = LockBatchRequestBody.from_json(request.body)
         granted = LockBatchResponseBody.from_json(command.body).lock_ok_mq_set
         refused = [queue for queue in asked.mq_set if queue not in granted]
         role = self._world.nodes.get(ends.source)
-        if not isinstance(role, BrokerRole) or role.broker is None or not asked.mq_set:
+        if not isinstance(role, BrokerNode) or role.broker is None or not asked.mq_set:
             return None
         table = role.broker.rebalance_lock_manager
         holders = {queue: entry.client_id for group, queue, entry in table.entries() if group == asked.consumer_group}
         if refused:
             holder = self._node_of(holders.get(refused[0], ""))
-            queues = queues_told(refused)
-            return Words(Text("moment.refuses", **ends.said, queues=queues, holder=holder), kind="lock")
+            queues = queues_reported(refused)
+            return MeaningWords(Text("moment.refuses", **ends.said, queues=queues, holder=holder), kind="lock")
         if not table.enabled:
             taken = self._consumer_with(asked.consumer_group, granted, ends.target)
             if taken:
-                text = Text("moment.grants_taken", **ends.said, queues=queues_told(granted), holder=taken)
+                text = Text("moment.grants_taken", **ends.said, queues=queues_reported(granted), holder=taken)
             else:
-                text = Text("moment.grants_unlocked", **ends.said, queues=queues_told(granted))
-            return Words(text, kind="lock")
+                text = Text("moment.grants_unlocked", **ends.said, queues=queues_reported(granted))
+            return MeaningWords(text, kind="lock")
         seconds = f"{table.lock_lease_ms / 1_000:g}"
-        return Words(Text("moment.grants", **ends.said, queues=queues_told(granted), seconds=seconds), kind="lock")
+        return MeaningWords(
+            Text("moment.grants", **ends.said, queues=queues_reported(granted), seconds=seconds), kind="lock"
+        )
 
     def _node_of(self, client_id: str) -> str:
         ip = client_id.partition("@")[0]
@@ -121,11 +123,11 @@ class FrameWords:
         return ""
 
 
-def _copying(name: str, data: bytes, ends: Ends) -> Words | None:
+def _copying(name: str, data: bytes, ends: Ends) -> MeaningWords | None:
     """Return the words for the replication frames of slave and master."""
     if name == "HA_REPORT":
-        return Words(Text("moment.ha_report", **ends.said, end=ha_frames.decode_report(data)))
+        return MeaningWords(Text("moment.ha_report", **ends.said, end=ha_frames.decode_report(data)))
     offset, piece = ha_frames.decode_piece(data)
     if not piece:
         return None
-    return Words(Text("moment.ha_piece", **ends.said, start=offset, end=offset + len(piece)))
+    return MeaningWords(Text("moment.ha_piece", **ends.said, start=offset, end=offset + len(piece)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from engine.faults.frame_meaning import Ends, Texts, Words, keys_told
+from engine.faults.frame_meaning import Ends, MeaningWords, Texts, keys_reported
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import BatchHeader, decode_batch, read_header
 from engine.kafka.replication.cluster_image import METADATA, NO_LEADER, ClusterImage
@@ -28,7 +28,7 @@ from engine.texts import Text, joined, plain
 _PLACES_TOLD = 3
 
 
-def kafka_words(frame: bytes, request: bytes, ends: Ends) -> Words | None:
+def kafka_words(frame: bytes, request: bytes, ends: Ends) -> MeaningWords | None:
     """Return the words for a request (then ``frame`` is ``request``) or its response; None for housekeeping."""
     try:
         header, asked = decode_request(request[4:])
@@ -40,11 +40,11 @@ def kafka_words(frame: bytes, request: bytes, ends: Ends) -> Words | None:
     code = next((code for code in _error_codes(answer) if code), 0)
     if code:
         name = ApiKey(header.api_key).name
-        return Words(Text("moment.refused", **ends.said, name=name, code=KafkaErrorCode(code).name))
+        return MeaningWords(Text("moment.refused", **ends.said, name=name, code=KafkaErrorCode(code).name))
     return _response_words(asked, answer, ends)
 
 
-def _request_words(asked: KafkaMessage, ends: Ends) -> Words | None:
+def _request_words(asked: KafkaMessage, ends: Ends) -> MeaningWords | None:
     match asked:
         case ProduceRequest():
             return _sends(asked, ends)
@@ -55,58 +55,60 @@ def _request_words(asked: KafkaMessage, ends: Ends) -> Words | None:
                 (topic.topic, one.partition, one.fetch_offset) for topic in asked.topics for one in topic.partitions
             ]
             key = "moment.kafka.fetches" if asked.replica_id < 0 else "moment.kafka.copies"
-            return Words(Text(key, **ends.said, places=_places("offset_from", wanted)))
+            return MeaningWords(Text(key, **ends.said, places=_places("offset_from", wanted)))
         case OffsetForLeaderEpochRequest():
             epochs = [
                 (topic.topic, one.partition, one.leader_epoch) for topic in asked.topics for one in topic.partitions
             ]
-            return Words(Text("moment.kafka.asks_epoch", **ends.said, places=_places("epoch_of", epochs)))
+            return MeaningWords(Text("moment.kafka.asks_epoch", **ends.said, places=_places("epoch_of", epochs)))
         case AlterPartitionRequest():
             isrs = [(topic.name, one) for topic in asked.topics for one in topic.partitions]
-            told = [
+            reported = [
                 Text("moment.kafka.isr_of", partition=f"{topic}-{one.partition_index}", brokers=_brokers(one.new_isr))
                 for topic, one in isrs[:_PLACES_TOLD]
             ]
-            return Words(Text("moment.kafka.asks_isr", **ends.said, places=joined("words.list", told)))
+            return MeaningWords(Text("moment.kafka.asks_isr", **ends.said, places=joined("words.list", reported)))
         case OffsetCommitRequest():
             done = [(topic.name, one.index, one.offset) for topic in asked.topics for one in topic.partitions]
             places = _places("offset_of", done)
-            return Words(Text("moment.kafka.commits", **ends.said, group=asked.group_id, places=places))
+            return MeaningWords(Text("moment.kafka.commits", **ends.said, group=asked.group_id, places=places))
         case OffsetFetchRequest():
-            return Words(Text("moment.kafka.asks_offsets", **ends.said, group=asked.group_id))
+            return MeaningWords(Text("moment.kafka.asks_offsets", **ends.said, group=asked.group_id))
         case InitProducerIdRequest():
-            return Words(Text("moment.kafka.asks_id", **ends.said))
+            return MeaningWords(Text("moment.kafka.asks_id", **ends.said))
     return None
 
 
-def _response_words(asked: KafkaMessage, answer: KafkaMessage, ends: Ends) -> Words | None:
+def _response_words(asked: KafkaMessage, answer: KafkaMessage, ends: Ends) -> MeaningWords | None:
     match answer:
         case ProduceResponse():
             done = [(topic.name, one.index, one.base_offset) for topic in answer.responses for one in topic.partitions]
             assert isinstance(asked, ProduceRequest), "a response is decoded as the answer to its request"
             _, keys = _content(one.records for topic in asked.topics for one in topic.partitions)
             places = _places("offset_from", done)
-            return Words(Text("moment.kafka.appends", **ends.said, keys=keys_told(keys), places=places), keys)
+            return MeaningWords(
+                Text("moment.kafka.appends", **ends.said, keys=keys_reported(keys), places=places), keys
+            )
         case FetchResponse() if answer.responses and answer.responses[0].topic == METADATA.topic:
             return _decided(answer.responses[0].partitions[0].records or b"", ends)
         case FetchResponse():
             parts = [(topic.topic, one) for topic in answer.responses for one in topic.partitions if one.records]
             if not parts:
-                return Words(Text("moment.kafka.nothing", **ends.said))
+                return MeaningWords(Text("moment.kafka.nothing", **ends.said))
             _, keys = _content(one.records for _, one in parts)
             names = ", ".join(f"{topic}-{one.partition}" for topic, one in parts[:_PLACES_TOLD])
-            return Words(Text("moment.kafka.gives", **ends.said, keys=keys_told(keys), places=names), keys)
+            return MeaningWords(Text("moment.kafka.gives", **ends.said, keys=keys_reported(keys), places=names), keys)
         case OffsetForLeaderEpochResponse():
             found = [
                 (topic.topic, one.partition, one.end_offset) for topic in answer.topics for one in topic.partitions
             ]
-            return Words(Text("moment.kafka.tells_epoch", **ends.said, places=_places("offset_of", found)))
+            return MeaningWords(Text("moment.kafka.tells_epoch", **ends.said, places=_places("offset_of", found)))
         case InitProducerIdResponse():
-            return Words(Text("moment.kafka.gives_id", **ends.said, id=answer.producer_id))
+            return MeaningWords(Text("moment.kafka.gives_id", **ends.said, id=answer.producer_id))
     return None
 
 
-def _decided(data: bytes, ends: Ends) -> Words | None:
+def _decided(data: bytes, ends: Ends) -> MeaningWords | None:
     """Return the words for the controller's last decision; None if it is not about partitions of topics."""
     image, position, last = ClusterImage(), 0, None
     while position < len(data):
@@ -118,21 +120,21 @@ def _decided(data: bytes, ends: Ends) -> Words | None:
         return None
     key = "moment.kafka.decides" if last.leader != NO_LEADER else "moment.kafka.decides_nobody"
     said = {"partition": str(last.place), "leader": last.leader, "epoch": last.leader_epoch, "isr": _brokers(last.isr)}
-    return Words(Text(key, **ends.said, **said))
+    return MeaningWords(Text(key, **ends.said, **said))
 
 
 def _brokers(nodes: tuple[int, ...]) -> str:
     return ", ".join(map(str, nodes))
 
 
-def _sends(asked: ProduceRequest, ends: Ends) -> Words:
+def _sends(asked: ProduceRequest, ends: Ends) -> MeaningWords:
     batches, keys = _content(one.records for topic in asked.topics for one in topic.partitions)
     names = ", ".join(f"{topic.name}-{one.index}" for topic in asked.topics for one in topic.partitions[:_PLACES_TOLD])
     codecs = {header.attributes & 7: header.codec for header in batches}
     packed = [plain(codec.name.lower()) if number else Text("words.uncompressed") for number, codec in codecs.items()]
     size = sum(header.size_bytes for header in batches)
-    said = {"keys": keys_told(keys), "places": names, "size": size, "codec": joined("words.list", packed)}
-    return Words(Text("moment.kafka.sends", **ends.said, **said), keys)
+    said = {"keys": keys_reported(keys), "places": names, "size": size, "codec": joined("words.list", packed)}
+    return MeaningWords(Text("moment.kafka.sends", **ends.said, **said), keys)
 
 
 def _content(parts: Iterable[bytes | None]) -> tuple[list[BatchHeader], tuple[str, ...]]:
@@ -152,13 +154,13 @@ def _content(parts: Iterable[bytes | None]) -> tuple[list[BatchHeader], tuple[st
 
 
 def _places(key: str, found: list[tuple[str, int, int]]) -> Texts:
-    told: list[Texts] = [
+    reported: list[Texts] = [
         Text(f"moment.kafka.{key}", partition=f"{topic}-{number}", offset=offset)
         for topic, number, offset in found[:_PLACES_TOLD]
     ]
     if len(found) > _PLACES_TOLD:
-        told.append(Text("moment.kafka.more", n=len(found) - _PLACES_TOLD))
-    return joined("words.list", told)
+        reported.append(Text("moment.kafka.more", n=len(found) - _PLACES_TOLD))
+    return joined("words.list", reported)
 
 
 def _error_codes(part: Any) -> Iterator[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from engine.faults.frame_meaning import keys_told
+from engine.faults.frame_meaning import keys_reported
 from engine.lab.narration.frame_words import FrameWords
 from engine.lab.nodes.history import (
     AlarmRaised,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Texts = Mapping[str, str]
 
 #: (doing, outcome) of a bank's action -> its caption.
-BANK_DEEDS: Mapping[tuple[str, str], str] = {
+BANK_ACTIONS: Mapping[tuple[str, str], str] = {
     ("debit", "committed"): "caption.debited",
     ("credit", "committed"): "caption.credited",
     ("credit", "duplicate"): "caption.ignored",
@@ -134,7 +134,7 @@ class Narrator:
             found = source(after + 1 if found is None else found.event + 1) or found
         return self._command(after if found is None else found.event) or found
 
-    # ------------------------------------------------------------------------------ sources, the gravest first
+    # -------------------------------------------------------------------------- sources, the most severe first
 
     def _violation(self, least: int) -> Caption | None:
         last = _last(self._run.violations, least)
@@ -192,11 +192,11 @@ class Narrator:
         if twice is not None:
             return Caption(last.event, twice, "listener", HEAVY, keys)
         if self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER:
-            text = Text("moment.kafka.works", node=last.node, keys=keys_told(keys))
+            text = Text("moment.kafka.works", node=last.node, keys=keys_reported(keys))
         elif last.reconsume_times > 0:
-            text = Text("moment.calls_again", node=last.node, keys=keys_told(keys), times=last.reconsume_times)
+            text = Text("moment.calls_again", node=last.node, keys=keys_reported(keys), times=last.reconsume_times)
         else:
-            text = Text("moment.calls", node=last.node, keys=keys_told(keys))
+            text = Text("moment.calls", node=last.node, keys=keys_reported(keys))
         return Caption(last.event, text, "listener", HEAVY, keys)
 
     def _transaction(self, least: int) -> Caption | None:
@@ -214,7 +214,7 @@ class Narrator:
 
     def _bank(self, least: int) -> Caption | None:
         last: BankEntry | None = _last(self._run.world.history.bank_entries, least)
-        key = None if last is None else BANK_DEEDS.get((last.doing, last.outcome))
+        key = None if last is None else BANK_ACTIONS.get((last.doing, last.outcome))
         if last is None or key is None:
             return None
         return Caption(last.event, Text("moment.told", what=Text(key, entry=last)), "transaction", HEAVY, (last.key,))
@@ -262,7 +262,7 @@ class Narrator:
         is_of_kafka = self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER
         well = "kafka.done" if is_of_kafka else "done"
         key = well if last.result in _WELL else "throws" if last.result == "throws" else "later"
-        text = Text(f"moment.{key}", node=last.node, keys=keys_told(keys))
+        text = Text(f"moment.{key}", node=last.node, keys=keys_reported(keys))
         return Caption(last.event, text, "listener", PLAIN, keys)
 
     def _send_end(self, least: int) -> Caption | None:

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.faults.frame_meaning import Words
-from engine.lab.narration.what_matters import LIGHT_REQUESTS, frame_matters
+from engine.faults.frame_meaning import MeaningWords
+from engine.lab.narration.relevance import LIGHT_REQUESTS, is_frame_relevant
 from engine.lab.scenario.frame_names import FrameReader, FrameReading
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
@@ -19,7 +19,7 @@ REMEMBERED = 512
 
 
 #: There is nothing to report.
-NOTHING = Words({})
+NOTHING = MeaningWords({})
 
 
 class SentFrame:
@@ -56,14 +56,14 @@ class SentFrame:
         self.arrives_us = sent_us + min(delays_us, default=0)
         self.request: SentFrame | None = None
         #: Its words; None if they were not requested yet.
-        self.words: Words | None = None
+        self.words: MeaningWords | None = None
         self._reader = reader
         self._reading: FrameReading | None = None
         self._is_read = False
 
     @property
     def reading(self) -> FrameReading | None:
-        """Return its content; None if it cannot be decoded."""
+        """Return the decoded content; None if the frame cannot be decoded."""
         if not self._is_read:
             self._is_read = True
             self._reading = self._reader.read(*self.parcel[1:])
@@ -130,12 +130,12 @@ class SentFrames:
         return reply.request
 
     def matters(self, frame: SentFrame) -> bool:
-        """Return whether a viewer wants to see it."""
+        """Return whether a viewer wants to see the frame."""
         name = self.name_of(frame)
-        return bool(name) and frame_matters(name)
+        return bool(name) and is_frame_relevant(name)
 
     def is_light(self, frame: SentFrame) -> bool:
-        """Return whether it matters less than its effect."""
+        """Return whether the effect of the frame matters more than the frame itself."""
         return self.name_of(frame) in LIGHT_REQUESTS
 
     def under_way(self, now_us: int) -> list[SentFrame]:

@@ -29,7 +29,7 @@ def said_of_breakpoint(condition: Condition, caption: Caption | None, event: int
     says_it = condition.contains and condition.contains.lower() in caption.text["en"].lower()
     if says_it or condition.on is ConditionKind.COMMAND:
         return caption.text
-    return Text("caption.why", deed=_awaited(condition), why=caption.text)
+    return Text("caption.why", action=_awaited(condition), why=caption.text)
 
 
 def _awaited(condition: Condition) -> Mapping[str, str]:

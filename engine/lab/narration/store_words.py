@@ -5,7 +5,7 @@ Single statements are housekeeping, whose effect is reported; a refused one is n
 
 from __future__ import annotations
 
-from engine.faults.frame_meaning import Ends, Words
+from engine.faults.frame_meaning import Ends, MeaningWords
 from engine.lab.work.store_frames import StoreRefusalCode, StoreRequestCode, decode_body
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
@@ -17,7 +17,7 @@ _WORDS_TOLD = 4
 _WORD_MAX = 40
 
 
-def deed_of(command: RemotingCommand) -> str:
+def action_of(command: RemotingCommand) -> str:
     """Return a store request in one word: ``INSERT``, ``SET``, ``lock-stock``; empty if its name says it."""
     try:
         match command.code:
@@ -37,30 +37,32 @@ def refusal_name(code: int) -> str | None:
     return StoreRefusalCode(code).name if code in tuple(StoreRefusalCode) else None
 
 
-def store_words(command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
+def store_words(command: RemotingCommand, request: RemotingCommand, ends: Ends) -> MeaningWords | None:
     """Return the words for a request (then ``command`` is ``request``) or its reply; None for housekeeping."""
     if command is not request:
         if command.code == ResponseCode.SUCCESS:
             return None
         why = refusal_name(command.code) or ""
         key = "unique" if command.code == StoreRefusalCode.UNIQUE_VIOLATION else "refuses"
-        return Words(Text(f"moment.store.{key}", **ends.said, deed=deed_of(request) or why, why=command.remark or why))
+        return MeaningWords(
+            Text(f"moment.store.{key}", **ends.said, action=action_of(request) or why, why=command.remark or why)
+        )
     match request.code:
         case StoreRequestCode.SQL_COMMIT:
-            return Words(Text("moment.store.commits", **ends.said), kind="transaction")
+            return MeaningWords(Text("moment.store.commits", **ends.said), kind="transaction")
         case StoreRequestCode.REDIS_COMMAND:
-            return Words(Text("moment.store.redis", **ends.said, deed=_command_told(request)))
+            return MeaningWords(Text("moment.store.redis", **ends.said, action=_command_reported(request)))
         case StoreRequestCode.SERVICE_CALL:
-            return Words(Text("moment.store.calls", **ends.said, deed=deed_of(request)))
+            return MeaningWords(Text("moment.store.calls", **ends.said, action=action_of(request)))
     return None
 
 
-def _command_told(request: RemotingCommand) -> str:
+def _command_reported(request: RemotingCommand) -> str:
     """Return ``SET order-0 ... NX PX 60000``: without the prefix of keys, and without scripts and values."""
     try:
         words = [str(word) for word in decode_body(request.body)]
     except (RequestRefused, TypeError):
         return ""
     short = [word.rpartition(":")[2] if word.startswith("glassmq:") else word for word in words]
-    told = [word for word in short if len(word) <= _WORD_MAX and not word.startswith("{")]
-    return " ".join(told[:_WORDS_TOLD])
+    reported = [word for word in short if len(word) <= _WORD_MAX and not word.startswith("{")]
+    return " ".join(reported[:_WORDS_TOLD])

@@ -46,7 +46,7 @@ def acknowledged_up_to(answered: BatchAnswer, index: int) -> BatchAnswer:
 
 
 def answer(way: BatchAck, results: Sequence[ListenerResult]) -> BatchAnswer:
-    """Return the answer. ``results``: the result of each message of the batch, at least one, if it is worked on."""
+    """Return the answer for a batch. ``results``: the result of each message if it is processed; at least one."""
     worst = next((result for result in _WORST_FIRST if result in results), ListenerResult.SUCCESS)
     count = len(results)
     if way is BatchAck.WHOLE or worst not in _FAILURES:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from engine.lab.nodes.history import BalanceLookup
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.scenario import CashMachineSpec
 
 #: Owner of the lock during a look-up.
@@ -20,7 +20,7 @@ LOOKUPS_KEPT = 24
 
 
 class CashMachine:
-    """A cash machine.
+    """A customer at a cash machine who looks up a balance repeatedly.
 
     :param look_up: waits for the lock and reads the balance; None: the lock was not free in time.
     :param holder: returns who has the lock now; empty if it is free.
@@ -30,7 +30,7 @@ class CashMachine:
 
     def __init__(
         self,
-        role: LabNodeRole,
+        role: ScenarioNode,
         spec: CashMachineSpec,
         look_up: Callable[[], Awaitable[int | None]],
         holder: Callable[[], str],
@@ -60,5 +60,5 @@ class CashMachine:
             self._next = max(self._next, gone_ms // spec.every_ms) + 1
 
     def forget(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         self.waits = None

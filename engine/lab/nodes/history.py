@@ -127,7 +127,7 @@ class LocalTransactionEnded(NamedTuple):
 
 
 class BankEntry(NamedTuple):
-    """A bank has done something, or could not, as in :class:`~engine.bank.bank_deed.BankDeed`.
+    """A bank has done something, or could not, as in :class:`~engine.bank.bank_action.BankAction`.
 
     ``doing``: ``debit``, ``credit`` or ``check``. ``outcome``: ``committed`` (this is the moment of the commit);
     ``duplicate``: a credit that had been made before; else why nothing was done, or what a check was answered.
@@ -226,7 +226,7 @@ class DeliveryJudged(NamedTuple):
     """An idempotent listener has finished a delivery.
 
     ``order``: what the message is about; ``business_key``: the key under which its work is done once. ``verdict``: see
-    :class:`~engine.idempotence.strategies.strategy.Verdict`, or ``failed``: it comes again, or ``handed-over``: it is
+    :class:`~engine.idempotence.strategies.strategy.DeliveryVerdict`; ``failed``: redelivered; ``handed-over``: it is
     acknowledged, and will be worked on later.
     """
 

@@ -16,7 +16,7 @@ from engine.bank.paying_bank import PayingBank
 from engine.client.callbacks.transaction_listener import LocalTransactionState
 from engine.lab.nodes.history import LocalTransactionEnded
 from engine.lab.nodes.node_banks import NodePayingBank
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.scenario import BankAnswer, TransactionSpec, TransactionWord
 from engine.protocol.message.message import Message, MessageExt
 
@@ -58,7 +58,7 @@ class LocalTransactions:
 
     def __init__(
         self,
-        role: LabNodeRole,
+        role: ScenarioNode,
         spec: TransactionSpec,
         members: Callable[[], Sequence[LocalTransactions]],
         half_message_stored: Callable[[str], None],
@@ -131,7 +131,7 @@ class LocalTransactions:
         return TransactionWord.UNKNOWN if works_on_it else TransactionWord.ROLLBACK
 
     def forget_running(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         self.running.clear()
 
 

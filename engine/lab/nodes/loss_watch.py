@@ -1,7 +1,8 @@
 """Loss detection of a lab consumer: when messages reach its listener, and when the work is done.
 
-The two differ if a listener acknowledges first and works later (:mod:`engine.lab.nodes.hand_over`). Both reports are
-kept as by an application that writes them to its disk: they outlive the process.
+The two differ if a listener acknowledges first and works later (:mod:`engine.lab.nodes.in_memory_queue`). Both reports
+are kept
+as by an application that writes them to its disk: they outlive the process.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from engine.client.callbacks.consume_message_hook import ConsumeMessageContext
 from engine.idempotence.loss_detection.judge import TopicVerdict, judge
 from engine.idempotence.loss_detection.loss_detector import LossDetector, NotedWhen
 from engine.idempotence.loss_detection.reader_report import ReaderReport
-from engine.lab.nodes.node_role import Surroundings
+from engine.lab.nodes.scenario_node import WorldContext
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
@@ -28,17 +29,17 @@ class LossWatch:
 
     hook_name = "loss detection"
 
-    def __init__(self, world: Surroundings, node: str) -> None:
+    def __init__(self, world: WorldContext, node: str) -> None:
         self._world = world
         self._node = node
-        self.at_the_door = LossDetector()
+        self.on_arrival = LossDetector()
         self._done = LossDetector(when=NotedWhen.CONSUMED)
         #: (queue, offset, key) -> what was delivered; a broker that lost the end of its log assigns places again.
         self._handed_out: dict[tuple[MessageQueue, int, str], tuple[MessageExt, MessageQueue]] = {}
         self._looked_at = 0
 
     def consume_message_before(self, context: ConsumeMessageContext) -> None:
-        self.at_the_door.consume_message_before(context)
+        self.on_arrival.consume_message_before(context)
         self._done.consume_message_before(context)
         queue = context.message_queue
         for message in context.messages:
@@ -61,8 +62,8 @@ class LossWatch:
         return self._done.report
 
 
-def group_verdict(watches: list[LossWatch], now_us: int, *, at_the_door: bool) -> TopicVerdict | None:
+def group_verdict(watches: list[LossWatch], now_us: int, *, on_arrival: bool) -> TopicVerdict | None:
     """Return the verdict for all members of a group together; None if there are no numbers yet."""
-    reports = [watch.at_the_door.report if at_the_door else watch.done() for watch in watches]
+    reports = [watch.on_arrival.report if on_arrival else watch.done() for watch in watches]
     verdicts = judge(reports, WORLD_BEGIN_MS + now_us // 1_000 - SETTLING_MS)
     return verdicts[0] if verdicts else None

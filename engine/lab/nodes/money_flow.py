@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.bank.bank_deed import COMMITTED, PREPARED, Doing
+from engine.bank.bank_action import COMMITTED, PREPARED, Doing
 
 if TYPE_CHECKING:
     from engine.lab.nodes.history import BankEntry

@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 
 from engine.bank.accounts import Accounts
 from engine.bank.bank import Bank
-from engine.bank.bank_deed import COMMITTED, DUPLICATE, PREPARED, BankDeed, Doing
+from engine.bank.bank_action import COMMITTED, DUPLICATE, PREPARED, BankAction, Doing
 from engine.bank.database import BankDatabase
 from engine.bank.paying_bank import PayingBank
 from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
 from engine.lab.nodes.history import BankEntry
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.listener_spec import ListenerSpec
 from engine.lab.scenario.scenario import BankSpec
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
@@ -37,7 +37,7 @@ class NodeBank(Generic[_Bank]):
     :ivar duplicates_ignored: by all processes of the node.
     """
 
-    def __init__(self, role: LabNodeRole, spec: BankSpec) -> None:
+    def __init__(self, role: ScenarioNode, spec: BankSpec) -> None:
         self._role = role
         self.spec = spec
         self.bank: _Bank | None = None
@@ -55,7 +55,7 @@ class NodeBank(Generic[_Bank]):
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         if self.bank is not None:
             self.bank.close()
             self.bank = None
@@ -65,13 +65,13 @@ class NodeBank(Generic[_Bank]):
         disk = self._role.runtime.disk
         return BankDatabase(disk, DATABASE_PATH) if disk.exists(DATABASE_PATH) else None
 
-    def _ended(self, deed: BankDeed) -> None:
-        done = (deed.account, deed.doing.value, deed.key, deed.amount, deed.outcome, deed.balance)
+    def _ended(self, action: BankAction) -> None:
+        done = (action.account, action.doing.value, action.key, action.amount, action.outcome, action.balance)
         entry = BankEntry(*(*self._role.here_and_now, self.spec.name, *done))
         self._role.world.history.bank_entries.append(entry)
-        if deed.outcome == DUPLICATE:
+        if action.outcome == DUPLICATE:
             self.duplicates_ignored += 1
-        elif deed.outcome not in (COMMITTED, PREPARED) and deed.doing is not Doing.CHECK:
+        elif action.outcome not in (COMMITTED, PREPARED) and action.doing is not Doing.CHECK:
             self.refused.append(entry)
 
 

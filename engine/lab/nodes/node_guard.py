@@ -18,14 +18,14 @@ from engine.idempotence.idempotence_config import IdempotenceConfig, key_of, mak
 from engine.idempotence.idempotent_listener import DeliveryWatcher, IdempotentListener, WhenUnreachable
 from engine.idempotence.stores.redis_record_store import RedisRecordStore
 from engine.idempotence.stores.sql_record_store import SqlRecordStore
-from engine.idempotence.strategies.strategy import Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict
 from engine.lab.nodes.history import DeliveryJudged
-from engine.lab.nodes.hop import Hop, HoppingListener, order_of
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.relay import Relay, RelayingListener, order_of
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
 from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.settings import of_class
-from engine.lab.work.message_work import MessageWork, WorkFailed
+from engine.lab.work.message_work import ScenarioWork, WorkFailed
 from engine.lab.work.store_clients import LabRedis, LabService, LabSqlDatabase, StoreClient
 from engine.lab.work.store_frames import STORE_PORT
 from engine.lab.work.work_spec import WITH_SERVICE, WorkConfig, WorkSpec
@@ -33,7 +33,7 @@ from engine.protocol.message.message import MessageExt
 
 #: :attr:`~engine.lab.nodes.history.DeliveryJudged.verdict` of a delivery whose work, or whose store, has failed.
 FAILED = "failed"
-#: The verdict of a delivery that was acknowledged before its work, see :mod:`engine.lab.nodes.hand_over`.
+#: The verdict of a delivery that was acknowledged before its work, see :mod:`engine.lab.nodes.in_memory_queue`.
 HANDED_OVER = "handed-over"
 
 
@@ -51,10 +51,10 @@ class NodeGuard:
 
     def __init__(
         self,
-        role: LabNodeRole,
+        role: ScenarioNode,
         spec: WorkSpec,
         behaviour: Callable[[], ListenerSpec],
-        hop: Hop | None = None,
+        relay: Relay | None = None,
         watcher: DeliveryWatcher | None = None,
         *,
         counters: IdempotenceCounters,
@@ -68,16 +68,16 @@ class NodeGuard:
         self._spec = spec
         self._client = StoreClient(role.runtime, role.name)
         self.database = LabSqlDatabase(self._client, _address(role, spec.database))
-        self._work = MessageWork(role.name, self.database, self._services(), spec.steps)
-        self._hop = hop
-        if hop is not None:
-            hop.database = self.database
+        self._work = ScenarioWork(role.name, self.database, self._services(), spec.steps)
+        self._relay = relay
+        if relay is not None:
+            relay.database = self.database
         self._config = self._config_now()
         self.listener = self._make_listener()
         #: Deliveries that the scenario lets fail; a message is equal only to itself.
         self._failing: dict[MessageExt, None] = {}
         #: Verdicts on the messages of a call.
-        self._verdicts: dict[MessageExt, Verdict | None] = {}
+        self._verdicts: dict[MessageExt, DeliveryVerdict | None] = {}
 
     def _services(self) -> dict[str, LabService]:
         names = [one.service for one in self._spec.steps if one.kind in WITH_SERVICE]
@@ -93,7 +93,7 @@ class NodeGuard:
 
     def _make_listener(self) -> IdempotentListener:
         role, config = self._role, self._config
-        make = partial(HoppingListener, self._hop) if self._hop is not None else IdempotentListener
+        make = partial(RelayingListener, self._relay) if self._relay is not None else IdempotentListener
         listener = make(
             role.runtime,
             self._do,
@@ -144,7 +144,7 @@ class NodeGuard:
     def hand_over(self, messages: Sequence[MessageExt]) -> None:
         """Acknowledge messages now; :meth:`work_off` comes later, or never."""
         for message in messages:
-            self._tell(message, order_of(message), HANDED_OVER, is_acknowledged=True)
+            self._report(message, order_of(message), HANDED_OVER, is_acknowledged=True)
 
     async def work_off(self, message: MessageExt) -> None:
         """Do the work of a message that was handed over. If it fails, there is no retry."""
@@ -166,17 +166,17 @@ class NodeGuard:
         duration_ms = listener.hand_over_ms if listener.hand_over else listener.duration_ms + listener.each_ms
         undoes_calls = WorkConfig(**of_class(WorkConfig, self._role.settings)).work_undoes_calls
         await self._work.do(order_of(message), strategy, transaction, duration_ms, failure, undoes_calls=undoes_calls)
-        if self._hop is not None:
-            await self._hop.note(message, transaction or self.database)
+        if self._relay is not None:
+            await self._relay.note(message, transaction or self.database)
 
-    def _note(self, message: MessageExt, business_key: str, verdict: Verdict | None) -> None:
+    def _note(self, message: MessageExt, business_key: str, verdict: DeliveryVerdict | None) -> None:
         self._verdicts[message] = verdict
         word, is_acknowledged = (FAILED, False) if verdict is None else (verdict.value, verdict.is_acknowledged)
-        self._tell(message, business_key, word, is_acknowledged=is_acknowledged)
+        self._report(message, business_key, word, is_acknowledged=is_acknowledged)
         if self._watcher is not None:
             self._watcher(message, business_key, verdict)
 
-    def _tell(self, message: MessageExt, business_key: str, word: str, *, is_acknowledged: bool) -> None:
+    def _report(self, message: MessageExt, business_key: str, word: str, *, is_acknowledged: bool) -> None:
         role = self._role
         keys = (_key_of(message), order_of(message), business_key)
         judged = DeliveryJudged(*role.here_and_now, role.spec.group, *keys, word, is_acknowledged)
@@ -192,5 +192,5 @@ def _key_of(message: MessageExt) -> str:
     return message.keys[0] if message.keys else ""
 
 
-def _address(role: LabNodeRole, node: str) -> str:
+def _address(role: ScenarioNode, node: str) -> str:
     return f"{role.world.nodes[node].runtime.identity.host_ip}:{STORE_PORT}"

@@ -18,7 +18,7 @@ from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.lab.nodes.history import RequestReturned, SendInvoked, SendReturned
 from engine.lab.nodes.node_banks import NodePayingBank
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.traffic_spec import IDENTIFIER, SendMode, TrafficSpec
 from engine.lab.work.identifiers import IdentifierMaker
 from engine.protocol.body.message_queue import MessageQueue
@@ -46,7 +46,7 @@ class TrafficSender:
     #: Maker of the running process.
     identifiers: IdentifierMaker
 
-    def __init__(self, role: LabNodeRole, node_bank: NodePayingBank | None) -> None:
+    def __init__(self, role: ScenarioNode, node_bank: NodePayingBank | None) -> None:
         self._role = role
         self._node_bank = node_bank
         self._traffic = role.spec.traffic
@@ -80,7 +80,7 @@ class TrafficSender:
         self.in_flight.pop(key, None)
 
     def forget(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         self.in_flight.clear()
         self._requests_sent.clear()
 

@@ -27,7 +27,7 @@ class ConditionWatch:
             world.watch_parcels(self._parcel_sent)
 
     def begin(self) -> None:
-        """Ignore what happened so far."""
+        """Ignore the events so far."""
         history = self._world.history
         self._frame_seen = False
         self._time_is_past = self._world.now_us >= self.condition.time_us

@@ -69,7 +69,7 @@ class LabRun:
         self._is_stopped = False
         self._has_ended = False
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @property
     def event_number(self) -> int:
@@ -96,7 +96,7 @@ class LabRun:
         """Return a hash that is equal for two runs that did the same."""
         return self.world.journal.hash
 
-    # --- going on ----------------------------------------------------------------------------------------------------
+    # --- continuing --------------------------------------------------------------------------------------------------
 
     def step(self) -> bool:
         """Run one event. Return False if the story is over."""
@@ -243,7 +243,7 @@ class LabRun:
             self.commands.append(timed)
         return EVENTS_MAX
 
-    # --- past and elsewhere ------------------------------------------------------------------------------------------
+    # --- past and other places ---------------------------------------------------------------------------------------
 
     def fork_at(self, event: int) -> LabRun:
         """Return a separate run directly after event ``event``, with the commands up to there applied."""

@@ -3,7 +3,7 @@
     for index, result in spread(function, items): ...
 
 A caller with much to compute (seeds, schedules) takes a :data:`Spread` and knows nothing about processes. Worlds
-computed in this way have no viewers, and call :func:`be_quiet`.
+computed in this way have no viewers, and call :func:`silence_logging`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def in_order(results: Iterator[tuple[int, _Result]]) -> Iterator[_Result]:
             wanted += 1
 
 
-def be_quiet() -> None:
+def silence_logging() -> None:
     """Silence the engine's warnings: faults in a lab are made on purpose, and the checkers report what went wrong."""
     for name in ("glassmq", "asyncio"):
         logger = logging.getLogger(name)

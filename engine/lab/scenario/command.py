@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.broker.delivery.dead_letter import ResendTo
-from engine.faults.fault_rule import Deed, Direction
+from engine.faults.fault_rule import Direction, FaultAction
 from engine.faults.frame_subject import REPLY
 from engine.kafka.wire.api_key import ApiKey
 from engine.lab.scenario.errors import CommandRefused
@@ -41,7 +41,7 @@ FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUES
 
 
 class Target(StrEnum):
-    """What a command acts on."""
+    """The kind of thing that a command acts on."""
 
     NODE = "node"
     BROKER = "broker"
@@ -81,7 +81,7 @@ class CommandField:
 
 @dataclass(frozen=True, slots=True)
 class CommandKind:
-    """One line of the table. ``name`` and ``what`` are for users."""
+    """A kind of command: one line of the table. ``name`` and ``what`` are for users."""
 
     target: Target
     fields: tuple[CommandField, ...]
@@ -103,7 +103,7 @@ _MESSAGE = CommandField("message", "text")
 
 #: Fields of a permanent rule: which frames, what happens to them, how often; see :mod:`engine.faults.fault_rule`.
 RULE_FIELDS = (
-    CommandField("what", "choice", allowed=tuple(deed.value for deed in Deed)),
+    CommandField("what", "choice", allowed=tuple(action.value for action in FaultAction)),
     _FRAME,
     CommandField("direction", "choice", "", allowed=("", *(direction.value for direction in Direction))),
     *(CommandField(name, "pattern", "") for name in ("client", "topic", "group", "key")),

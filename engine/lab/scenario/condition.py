@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class ConditionKind(StrEnum):
-    """What can be waited for."""
+    """The kinds of events that a condition can wait for."""
 
     #: An event whose actor or label contains the text: ``"commits offset"``.
     LABEL = "label"
@@ -30,7 +30,7 @@ class ConditionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Stop after the first event that matches.
+    """A condition that is met by the first matching event.
 
     :ivar node: only events on this node; empty: on any.
     :ivar contains: only where the text occurs, as the kinds describe. Case is ignored.

@@ -116,7 +116,7 @@ def _decode_raft(frame: bytes) -> FrameReading:
 def _decode_kafka(data: bytes, *, is_reply: bool) -> FrameReading:
     least = (_KAFKA_RESPONSE if is_reply else _KAFKA_REQUEST).size
     if len(data) < least:
-        raise ProtocolError(f"{len(data)} bytes are no frame of Kafka: its header alone has {least}")
+        raise ProtocolError(f"{len(data)} bytes are not a frame of Kafka: its header alone has {least}")
     if is_reply:
         (number,) = _KAFKA_RESPONSE.unpack_from(data)
         return FrameReading("", number, -1, None)

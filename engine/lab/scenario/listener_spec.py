@@ -25,7 +25,7 @@ class ListenerResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveAsideSpec:
-    """What a listener sends to another topic under backlog, see :class:`engine.lab.nodes.second_producer.MoveAside`.
+    """What a listener sends to another topic under backlog, see :class:`engine.lab.nodes.helper_producer.MoveAside`.
 
     :ivar topic: the other topic.
     :ivar only_tags: tags of the messages that may be moved.
@@ -69,7 +69,7 @@ class ListenerSpec:
         the dead letters.
     :ivar batch_ack: what it answers when some messages of a call fail.
     :ivar hand_over: the listener only puts its messages into a list and succeeds; a worker consumes them, see
-        :mod:`engine.lab.nodes.hand_over`.
+        :mod:`engine.lab.nodes.in_memory_queue`.
     :ivar hand_over_ms: how long the worker takes for a message.
     :ivar hand_over_max: how many messages the list holds; the listener waits while it is full.
     :ivar move_aside: None: it consumes everything itself.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from engine.bank.paying_bank import Way
+from engine.bank.paying_bank import TransferVariant
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.listener_spec import ListenerSpec
 from engine.lab.scenario.traffic_spec import TrafficSpec
@@ -153,7 +153,7 @@ class BankSpec:
     opening: int
     amount: int = 0
     to: str = ""
-    way: Way = Way.TRANSACTION
+    way: TransferVariant = TransferVariant.TRANSACTION
     duration_ms: int = 20
     check_duration_ms: int = 5
     answers: tuple[BankAnswer, ...] = (BankAnswer.OUTCOME,)
@@ -432,12 +432,12 @@ class Scenario:
 
     @property
     def has_banks(self) -> bool:
-        """Return whether money is sent in it."""
+        """Return whether money is transferred in the scenario."""
         return any(spec.bank is not None for spec in self.nodes)
 
     @property
     def has_work(self) -> bool:
-        """Return whether a listener changes something that must be changed once."""
+        """Return whether a listener does work that must be done exactly once."""
         return any(spec.work is not None for spec in self.nodes)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.bank.paying_bank import Way
+from engine.bank.paying_bank import TransferVariant
 from engine.bank.transfer import AMOUNT_MAX
 from engine.lab.scenario.scenario import (
     BankAnswer,
@@ -32,7 +32,7 @@ def parse_paying_bank(section: Section) -> BankSpec:
     here.
     """
     usual = BankSpec("", "", 0)
-    way = section.word("way", Way.TRANSACTION)
+    way = section.word("way", TransferVariant.TRANSACTION)
     spec = BankSpec(
         name=_name(section, "name"),
         account=_name(section, "account"),
@@ -44,7 +44,7 @@ def parse_paying_bank(section: Section) -> BankSpec:
         check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
         answers=section.words_of("answers", list(BankAnswer), BankAnswer.OUTCOME),
     )
-    if way is not Way.TRANSACTION:
+    if way is not TransferVariant.TRANSACTION:
         for field in ("check_duration_ms", "answers"):
             if section.has(field):
                 raise section.fail(field, f"is not allowed with way {way}: nobody asks the bank")
@@ -70,7 +70,7 @@ def _name(section: Section, field: str, default: str | None = None) -> str:
 
 def transaction_of(bank: BankSpec) -> TransactionSpec | None:
     """Return the producer's transaction settings that follow from the bank's way."""
-    if bank.way is not Way.TRANSACTION:
+    if bank.way is not TransferVariant.TRANSACTION:
         return None
     return TransactionSpec(duration_ms=bank.duration_ms, check_duration_ms=bank.check_duration_ms)
 
@@ -158,6 +158,6 @@ def check_xa(nodes: Section, scenario: Scenario) -> None:
         for field, name in (("from", transfers.source), ("to", transfers.target)):
             if name not in banks:
                 allowed = ", ".join(banks) or "there is none"
-                raise nodes.fail(node.name, f"transfers.{field} {name!r} is no resource manager; allowed: {allowed}")
+                raise nodes.fail(node.name, f"transfers.{field} {name!r} is not a resource manager; allowed: {allowed}")
         if transfers.source == transfers.target:
             raise nodes.fail(node.name, f"transfers go from {transfers.source} to itself")

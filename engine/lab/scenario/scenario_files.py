@@ -25,7 +25,7 @@ _LESSON_FOLDER = re.compile(rf"\d\d-{_PRESET.pattern}")
 
 
 def tutorials_folder() -> Path:
-    """Return the folder. A wheel has the texts inside the package ``app``, a source tree next to it."""
+    """Return the folder of the tutorials. A wheel has it inside the package ``app``, a source tree next to it."""
     bundled = _PROJECT / "app" / "bundled"
     root = bundled if bundled.is_dir() else _PROJECT
     return root / "tutorials"

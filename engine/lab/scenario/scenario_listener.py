@@ -47,7 +47,7 @@ def parse_listener(section: Section, *, orderly: bool) -> ListenerSpec:
             delay_level=section.integer("delay_level", -1, DELAY_LEVEL_MAX, 0),
         )
         if listener.ack_index is not None and listener.batch_ack is not BatchAck.WHOLE:
-            raise section.fail("ack_index", f"is not allowed beside batch_ack: {listener.batch_ack}, which sets it")
+            raise section.fail("ack_index", f"is not allowed with batch_ack: {listener.batch_ack}, which sets it")
     return dataclasses.replace(
         listener,
         hand_over=section.switch("hand_over", default=False),
@@ -104,7 +104,7 @@ def _with_undo(undo: Section, steps: tuple[WorkStep, ...]) -> tuple[WorkStep, ..
     for name in undo.names():
         if name not in known:
             allowed = ", ".join(known) or "there is none"
-            raise undo.fail(name, f"is no operation that the steps call; allowed: {allowed}")
+            raise undo.fail(name, f"is not an operation that the steps call; allowed: {allowed}")
     operations = {name: undo.text(name, max_length=60) for name in undo.names()}
     undo.finish()
     return tuple(
@@ -120,7 +120,7 @@ def check_work(nodes: Section, scenario: Scenario) -> None:
         if work is None:
             continue
         if node.bank is not None:
-            raise nodes.fail(node.name, "work is not allowed beside bank: the listener does the one or the other")
+            raise nodes.fail(node.name, "work is not allowed with bank: the listener does one of the two")
         _check_role(nodes, scenario, node.name, "work.database", work.database, Role.DATABASE)
         _check_role(nodes, scenario, node.name, "work.records", work.records, Role.DATABASE, Role.REDIS)
         for step in work.steps:
@@ -132,4 +132,4 @@ def _check_role(nodes: Section, scenario: Scenario, node: str, field: str, name:
     known = [spec.name for role in roles for spec in scenario.of_role(role)]
     if name not in known:
         allowed = ", ".join(known) or "there is none"
-        raise nodes.fail(node, f"{field} {name!r} is no node with role {' or '.join(roles)}; allowed: {allowed}")
+        raise nodes.fail(node, f"{field} {name!r} is not a node with role {' or '.join(roles)}; allowed: {allowed}")

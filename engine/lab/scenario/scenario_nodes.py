@@ -78,7 +78,7 @@ def parse_disk(section: Section) -> DiskSpec:
     if cache_pages is None:
         for field in _CACHE_FIELDS:
             if section.has(field):
-                raise section.fail(field, "is allowed only beside cache_pages")
+                raise section.fail(field, "is allowed only with cache_pages")
         return DiskSpec(fsync_ms)
     usual = PageCacheLimits(cache_pages)._asdict()
     others = {field: section.integer(field, *bounds, usual[field]) for field, bounds in _CACHE_FIELDS.items()}
@@ -109,7 +109,7 @@ def _producer(name: str, section: Section) -> dict[str, Any]:
     bank = section.part("bank", parse_paying_bank)
     if bank is not None:
         if transaction is not None:
-            raise section.fail("transaction", "is not allowed beside bank: the bank's database says how it ended")
+            raise section.fail("transaction", "is not allowed with bank: the bank's database says how it ended")
         transaction = transaction_of(bank)
     parts = section.sections("traffic", max_count=TRAFFIC_MAX)
     traffic = tuple(parse_traffic(part) for part in parts)
@@ -163,7 +163,9 @@ def _consumer(name: str, section: Section) -> dict[str, Any]:
         raise section.fail("model", "must be clustering: a bank has one database, and its progress is the group's")
     detect_loss = section.switch("detect_loss", default=False)
     if detect_loss and expression != SUBSCRIBE_ALL:
-        raise section.fail("detect_loss", "needs all messages, no expression and no sql: what is kept back seems lost")
+        raise section.fail(
+            "detect_loss", "needs all messages, no expression and no sql: filtered messages would seem lost"
+        )
     return {
         "group": parse_group(section),
         "topic": topic,
@@ -193,7 +195,7 @@ def _expression(section: Section, topic: str) -> tuple[str, ExpressionType]:
             raise section.fail("expression", str(error)) from error
         return expression, ExpressionType.TAG
     if section.has("expression"):
-        raise section.fail("sql", "is not allowed beside expression: a subscription filters by the one or the other")
+        raise section.fail("sql", "is not allowed with expression: a subscription filters by one of the two")
     try:
         compile_expression(sql)
     except FilterSyntaxError as error:
@@ -232,7 +234,7 @@ def check_slaves(nodes: Section, scenario: Scenario) -> None:
     for node in scenario.of_role(Role.BROKER):
         if node.slave_of and node.slave_of not in masters:
             known = ", ".join(masters) or "there is none"
-            raise nodes.fail(node.name, f"slave_of {node.slave_of!r} is no broker that is a master; allowed: {known}")
+            raise nodes.fail(node.name, f"slave_of {node.slave_of!r} is not a master broker; allowed: {known}")
 
 
 def _raft_peer(name: str, section: Section) -> dict[str, Any]:
@@ -265,14 +267,14 @@ def check_kafka(nodes: Section, scenario: Scenario) -> None:
     partitions = {topic.name: topic.queues for topic in scenario.topics}
     for node in (*scenario.of_role(Role.KAFKA_PRODUCER), *scenario.of_role(Role.KAFKA_CONSUMER)):
         if controllers and node.broker:
-            raise nodes.fail(node.name, "broker is not allowed beside a kafka_controller: any broker says who leads")
+            raise nodes.fail(node.name, "broker is not allowed with a kafka_controller: any broker says who leads")
         if not controllers and node.broker not in (brokers if node.broker or len(brokers) != 1 else ("",)):
-            what = f"{node.broker!r} is no node with role kafka_broker" if node.broker else "is missing"
+            what = f"{node.broker!r} is not a node with role kafka_broker" if node.broker else "is missing"
             raise nodes.fail(node.name, f"broker {what}; allowed: {', '.join(brokers) or 'there is none'}")
         for topic in (node.topic, *(traffic.topic for traffic in node.traffic)):
             if topic and topic not in partitions:
                 raise nodes.fail(
-                    node.name, f"topic {topic!r} is not among topics: no broker of Kafka makes it by itself"
+                    node.name, f"topic {topic!r} is not among topics: no Kafka broker creates it by itself"
                 )
         for partition in node.partitions:
             if partition >= partitions[node.topic]:

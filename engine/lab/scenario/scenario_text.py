@@ -152,7 +152,9 @@ def _nodes(root: Section) -> tuple[NodeSpec, ...]:
     nodes: list[NodeSpec] = []
     for name in names:
         if not NODE_NAME.fullmatch(name):
-            raise section.fail(name, "is no name for a node; allowed: a letter, then up to 19 letters, digits, - or _")
+            raise section.fail(
+                name, "is not a valid name for a node; allowed: a letter, then up to 19 letters, digits, - or _"
+            )
         node = section.section(name)
         if node is None:
             raise section.fail(name, "is empty; a node needs at least a role")

@@ -98,7 +98,7 @@ def _key(section: Section) -> str:
 def clash_of(traffic: TrafficSpec) -> tuple[str, str] | None:
     """Return the field that conflicts with ``batch`` or ``count``, and why; None if there is no conflict."""
     if traffic.batch > 1 and traffic.mode is not SendMode.SYNC:
-        return "mode", f"{traffic.mode.value!r} is not allowed with batch: a batch is sent and waited for"
+        return "mode", f"{traffic.mode.value!r} is not allowed with batch: a batch is sent synchronously"
     if traffic.batch > 1 and traffic.queue in SELECTORS:
         return "queue", f"{traffic.queue!r} is not allowed with batch: a batch goes to one queue as a whole"
     total = traffic.count * traffic.body_bytes

@@ -139,7 +139,7 @@ class Section:
         return value
 
     def choice(self, field: str, allowed: Sequence[str], default: str | None = None) -> str:
-        """Return one of the words ``allowed``."""
+        """Return the word in ``field``, which must be one of ``allowed``."""
         node = self._node(field)
         if node is None:
             return self._default(field, default)
@@ -164,7 +164,7 @@ class Section:
         return tuple(next(one for one in allowed if one == word) for word in words)
 
     def switch(self, field: str, *, default: bool) -> bool:
-        """Return ``true`` or ``false``."""
+        """Return the boolean in ``field``."""
         return self.choice(field, ["true", "false"], str(default).lower()) == "true"
 
     def integer(self, field: str, low: int, high: int, default: int | None = None) -> int:
@@ -239,7 +239,7 @@ class Section:
             return list(self.words(field))
         return self.plain(field)
 
-    # --- inside ------------------------------------------------------------------------------------------------------
+    # --- internals ---------------------------------------------------------------------------------------------------
 
     def _node(self, field: str) -> Node | None:
         self._asked[field] = None
@@ -273,7 +273,5 @@ def _scalar(node: Node, name: str) -> str:
 def _integer(node: Node, name: str, low: int, high: int) -> int:
     word = _scalar(node, name)
     if not _INTEGER.fullmatch(word) or not low <= int(word) <= high:
-        raise ScenarioError(
-            line_of(node), name, f"{word!r} is not allowed; allowed: a whole number from {low} to {high}"
-        )
+        raise ScenarioError(line_of(node), name, f"{word!r} is not allowed; allowed: an integer from {low} to {high}")
     return int(word)

@@ -21,7 +21,7 @@ from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
 from engine.kafka.client.consumer_config import ConsumerConfig as KafkaConsumerConfig
 from engine.kafka.client.consumer_config import IsolationLevel, OffsetReset
-from engine.kafka.client.producer_config import ProducerConfig as KafkaProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.records.compression import SPOKEN_CODECS
 from engine.kafka.replication.replication_config import ControllerConfig, ReplicationConfig
@@ -30,7 +30,7 @@ from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role, SettingV
 from engine.lab.work.identifiers import IdentifierConfig
 from engine.lab.work.work_spec import DatabaseConfig, PollLoopConfig, ServiceConfig, WorkConfig
 from engine.name_server.name_server_config import NameServerConfig
-from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
+from engine.replication.ha.ha_config import HaRole, ReplicaAcks
 from engine.replication.raft.raft_commands import RaftClientConfig
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 from engine.store.files.store_config import MessageStoreConfig
@@ -67,7 +67,7 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
 #: Types of fields whose values are chosen by a word -> meaning of each word.
 _CHOICES: Mapping[str, Mapping[str, Any]] = {
     # A broker becomes a slave by its ``slave_of``.
-    "BrokerRole": {role.value: role for role in BrokerRole if role is not BrokerRole.SLAVE},
+    "HaRole": {role.value: role for role in HaRole if role is not HaRole.SLAVE},
     "Codec": {codec.name.lower(): codec for codec in SPOKEN_CODECS},
     "ReplicaAcks": {acks.value: acks for acks in ReplicaAcks},
     "IsolationLevel": {level.value: level for level in IsolationLevel},
@@ -137,7 +137,7 @@ class Setting:
 
     @property
     def is_duration(self) -> bool:
-        """Return whether it is a duration in milliseconds."""
+        """Return whether the setting is a duration in milliseconds."""
         return self.unit == "ms"
 
     def check(self, value: object) -> SettingValue:

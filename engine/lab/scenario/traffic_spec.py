@@ -63,7 +63,7 @@ class TrafficSpec:
 
     @property
     def sends(self) -> int:
-        """Return how many sends it takes."""
+        """Return how many sends the traffic takes."""
         return -(-self.count // self.batch)
 
     def order_of(self, number: int) -> int:

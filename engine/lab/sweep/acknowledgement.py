@@ -18,8 +18,7 @@ from engine.lab.nodes.history import SendReturned
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
-from engine.replication.ha.ha_config import BrokerRole as HaRole
-from engine.replication.ha.ha_config import ReplicaAcks
+from engine.replication.ha.ha_config import HaRole, ReplicaAcks
 
 #: Downtime of the broker, after which it is examined.
 _AWAY_MS = 1_000
@@ -35,7 +34,7 @@ class Acknowledged(StrEnum):
     BY_A_MAJORITY = "by a majority"
 
 
-class Policy(NamedTuple):
+class AcknowledgementPolicy(NamedTuple):
     """Configuration of a scenario's broker.
 
     :ivar slaves: how many follow it.
@@ -47,15 +46,15 @@ class Policy(NamedTuple):
 
 
 POLICIES = {
-    Acknowledged.IN_MEMORY: Policy("async"),
-    Acknowledged.ON_DISK: Policy("sync"),
-    Acknowledged.BY_A_REPLICA: Policy("async", 1),
-    Acknowledged.BY_A_MAJORITY: Policy("async", 4, ReplicaAcks.MAJORITY.value),
+    Acknowledged.IN_MEMORY: AcknowledgementPolicy("async"),
+    Acknowledged.ON_DISK: AcknowledgementPolicy("sync"),
+    Acknowledged.BY_A_REPLICA: AcknowledgementPolicy("async", 1),
+    Acknowledged.BY_A_MAJORITY: AcknowledgementPolicy("async", 4, ReplicaAcks.MAJORITY.value),
 }
 
 
-class Blow(StrEnum):
-    """Failure of the broker."""
+class FailureKind(StrEnum):
+    """A way in which the broker fails."""
 
     KILL = "crash"
     POWER_CUT = "crash-power"
@@ -65,10 +64,10 @@ class Blow(StrEnum):
     GONE = "gone"
 
 
-_COMMANDS = {Blow.GONE: "crash"}
+_COMMANDS = {FailureKind.GONE: "crash"}
 
 
-class Damage(NamedTuple):
+class FailureDamage(NamedTuple):
     """Consequences of one kind of failure.
 
     :ivar runs: number of failures, each in a run of its own.
@@ -91,7 +90,7 @@ class PolicyFigures(NamedTuple):
 
     acknowledged: Acknowledged
     send_us: int
-    damages: dict[Blow, Damage]
+    damages: dict[FailureKind, FailureDamage]
 
 
 def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1) -> PolicyFigures:
@@ -109,12 +108,12 @@ def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1
         if policy.slaves
         else {}
     )
-    told = dataclasses.replace(broker, flush=policy.flush, settings={**broker.settings, **replicas})
+    reported = dataclasses.replace(broker, flush=policy.flush, settings={**broker.settings, **replicas})
     slaves = [
         NodeSpec(f"{broker.name}-slave-{number + 1}", Role.BROKER, slave_of=broker.name, settings=broker.settings)
         for number in range(policy.slaves)
     ]
-    nodes = (*(told if spec is broker else spec for spec in scenario.nodes), *slaves)
+    nodes = (*(reported if spec is broker else spec for spec in scenario.nodes), *slaves)
     scenario = dataclasses.replace(scenario, nodes=nodes, script=(), breakpoints=())
     with LabRun(scenario) as run:
         run.run_to_time(scenario.duration_ms * 1_000)
@@ -122,12 +121,14 @@ def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1
         sends = _acknowledged(run)
     send_us = round(statistics.median(entry.time_us - begun[entry.key] for entry in sends))
     events = [entry.event for entry in sends[::every]]
-    return PolicyFigures(acknowledged, send_us, {blow: _damage(scenario, broker.name, blow, events) for blow in Blow})
+    return PolicyFigures(
+        acknowledged, send_us, {failure: _damage(scenario, broker.name, failure, events) for failure in FailureKind}
+    )
 
 
-def _damage(scenario: Scenario, broker: str, blow: Blow, events: Sequence[int]) -> Damage:
-    ages = [_strike(scenario, broker, blow, event) for event in events]
-    return Damage(
+def _damage(scenario: Scenario, broker: str, failure: FailureKind, events: Sequence[int]) -> FailureDamage:
+    ages = [_fail(scenario, broker, failure, event) for event in events]
+    return FailureDamage(
         len(ages),
         sum(bool(lost) for lost in ages),
         max((len(lost) for lost in ages), default=0),
@@ -135,17 +136,17 @@ def _damage(scenario: Scenario, broker: str, blow: Blow, events: Sequence[int]) 
     )
 
 
-def _strike(scenario: Scenario, broker: str, blow: Blow, event: int) -> list[int]:
+def _fail(scenario: Scenario, broker: str, failure: FailureKind, event: int) -> list[int]:
     """Return for each lost message how long before the failure it was acknowledged, in microseconds."""
     with LabRun(scenario) as run:
         assert run.checkers is not None, "runs are checked unless said otherwise"
         run.run_events(event)
         struck_us, acknowledged = run.now_us, _acknowledged(run)
-        run.apply(parse_command({"kind": _COMMANDS.get(blow, blow.value), "target": broker}))
+        run.apply(parse_command({"kind": _COMMANDS.get(failure, failure.value), "target": broker}))
         run.run_to_time(struck_us + _AWAY_MS * 1_000)
         watch = run.checkers.watch
         there = list(watch.slaves.values())
-        if blow is not Blow.GONE:
+        if failure is not FailureKind.GONE:
             run.apply(parse_command({"kind": "restart", "target": broker}))
             run.run_to_time(struck_us + (_AWAY_MS + _BACK_MS) * 1_000)
             assert run.world.nodes[broker].status == "running"

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import NodeSpec
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
@@ -133,7 +133,7 @@ class ConsumerMeter:
         self._sent.update((broker, message.topic, message.queue_id, message.queue_offset) for message in messages)
 
     def figures(self) -> ConsumerFigures:
-        """Return its activity so far."""
+        """Return the figures of the client's activity so far."""
         history, name = self._world.history, self._spec.name
         began = [entry for entry in history.consumes_began if entry.node == name]
         done: dict[str, int] = {}
@@ -145,7 +145,7 @@ class ConsumerMeter:
         deliveries = Counter(entry.key for entry in began)
         again = sum(deliveries.values()) - len(deliveries)
         role = self._world.nodes[name]
-        assert isinstance(role, ConsumerRole)
+        assert isinstance(role, ConsumerNode)
         willing = [key for key in deliveries if role.spec.listener.result_of(key, 0) is ListenerResult.SUCCESS]
         return ConsumerFigures(
             messages=len(done),
@@ -202,7 +202,7 @@ class ProducerMeter:
                 self._bytes += len(parcel.data)
 
     def figures(self) -> ProducerFigures:
-        """Return its activity so far."""
+        """Return the figures of the client's activity so far."""
         history, name = self._world.history, self._name
         begun = {entry.key: entry.time_us for entry in history.sends_invoked if entry.node == name}
         ended = [entry for entry in history.sends_returned if entry.node == name]

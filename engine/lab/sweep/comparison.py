@@ -46,7 +46,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """Result for one value.
+    """The result of a run with one value of the setting.
 
     :ivar figures: figures of the watched node.
     :ivar link: the run as the node starts, see :meth:`engine.lab.run.run.LabRun.link`; empty for fields of the scenario

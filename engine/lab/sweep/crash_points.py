@@ -16,13 +16,13 @@ from typing import NamedTuple
 from engine.lab.checkers.watch.cluster_watch import WatchListener
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import BranchChanged, GlobalChanged, SendInvoked
-from engine.lab.nodes.hop import ORDER_PROPERTY
 from engine.lab.nodes.money_flow import MoneyFlow
-from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.nodes.producer_role import ProducerRole
-from engine.lab.nodes.xa_roles import ResourceManagerRole
+from engine.lab.nodes.producer_node import ProducerNode
+from engine.lab.nodes.relay import ORDER_PROPERTY
+from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.nodes.xa_nodes import ResourceManagerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario import Role, Scenario
@@ -132,9 +132,9 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
     counts: dict[tuple[str, str, str], int] = {}
     numbered: list[CrashPoint] = []
     for point in known.values():
-        deed = point.node, point.step, point.effect
-        counts[deed] = counts.get(deed, 0) + 1
-        numbered.append(point._replace(nth=counts[deed]))
+        action = point.node, point.step, point.effect
+        counts[action] = counts.get(action, 0) + 1
+        numbered.append(point._replace(nth=counts[action]))
     return numbered
 
 
@@ -272,7 +272,7 @@ class LockClock:
         self._roles = [
             role
             for role in world.nodes.values()
-            if isinstance(role, ResourceManagerRole | ProducerRole | ConsumerRole) and role.node_bank is not None
+            if isinstance(role, ResourceManagerNode | ProducerNode | ConsumerNode) and role.node_bank is not None
         ]
         #: Node -> start of its lock.
         self._since_us: dict[str, int] = {}
@@ -297,9 +297,9 @@ class LockClock:
             elif begun_us is None and known_us is not None:
                 self._total_us[role.name] = self._total_us.get(role.name, 0) + now_us - self._since_us.pop(role.name)
 
-    def _locked_since(self, role: LabNodeRole) -> int | None:
+    def _locked_since(self, role: ScenarioNode) -> int | None:
         """Return the start of the lock of its account for the transfer; None if it is not locked."""
-        if isinstance(role, ResourceManagerRole):
+        if isinstance(role, ResourceManagerNode):
             manager = role.resource_manager
             if manager is None:
                 # The process does not run, so there is no access; but only a promise still holds afterwards.
@@ -309,18 +309,18 @@ class LockClock:
                 if branch.work.transfer.key == self._key and held is not None and held[0] == branch.xid:
                     return held[1]
             return None
-        assert isinstance(role, ProducerRole | ConsumerRole), "others have no bank"
+        assert isinstance(role, ProducerNode | ConsumerNode), "others have no bank"
         bank = role.node_bank.bank if role.node_bank is not None else None
         if bank is None or not bank.accounts.database.in_transaction:
             return None
-        return next((deed.since_us for deed in bank.open.values() if deed.key == self._key), None)
+        return next((action.since_us for action in bank.open.values() if action.key == self._key), None)
 
 
 # --- the crashes -----------------------------------------------------------------------------------------------------
 
 
 def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = RESTART_AFTER_MS) -> CrashOutcome:
-    """Run the story again, with a crash at this point."""
+    """Run the scenario again with a crash at this point."""
     (key,) = (key for key, way in _last_keys(scenario).items() if way == point.way)
     with LabRun(scenario) as run:
         clock = LockClock(run.world, key)

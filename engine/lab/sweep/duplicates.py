@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 from engine.idempotence.idempotence_config import STRATEGIES
 from engine.lab.nodes.history import LabHistory
-from engine.lab.nodes.store_roles import DatabaseRole
+from engine.lab.nodes.store_nodes import DatabaseNode
 from engine.lab.run.run import LabRun
-from engine.lab.run.spread import be_quiet
+from engine.lab.run.spread import silence_logging
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
@@ -43,7 +43,7 @@ from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
 #: Default scenario.
 USUAL_SCENARIO = "order-and-stock"
-#: With :attr:`Way.fails_half_way`, every Nth message of the first traffic fails at its first delivery.
+#: With :attr:`ConsumptionVariant.fails_half_way`, every Nth message of the first traffic fails at its first delivery.
 _FAILS_EVERY = 3
 
 
@@ -52,7 +52,7 @@ class NoWork(LabError):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ConsumptionVariant:
     """A strategy, and other changes to the scenario.
 
     :ivar settings: settings of all consumers with work.
@@ -67,19 +67,19 @@ class Way:
 
 
 #: Ways by the names in tables.
-WAYS: Mapping[str, Way] = {
-    "message-table": Way("message-table"),
-    "message-table, work fails half-way": Way("message-table", fails_half_way=True),
-    "state-table": Way("state-table"),
-    "state-table, records in the database": Way("state-table", in_database=True),
-    "state-table, expiry 5 s": Way("state-table", {"idempotence_expiry_ms": 5_000}),
-    "state-table, work fails half-way": Way("state-table", fails_half_way=True),
-    **{name: Way(name) for name in STRATEGIES if name not in ("message-table", "state-table")},
+WAYS: Mapping[str, ConsumptionVariant] = {
+    "message-table": ConsumptionVariant("message-table"),
+    "message-table, work fails half-way": ConsumptionVariant("message-table", fails_half_way=True),
+    "state-table": ConsumptionVariant("state-table"),
+    "state-table, records in the database": ConsumptionVariant("state-table", in_database=True),
+    "state-table, expiry 5 s": ConsumptionVariant("state-table", {"idempotence_expiry_ms": 5_000}),
+    "state-table, work fails half-way": ConsumptionVariant("state-table", fails_half_way=True),
+    **{name: ConsumptionVariant(name) for name in STRATEGIES if name not in ("message-table", "state-table")},
 }
 
 
 class Share(NamedTuple):
-    """Share of the duplicates that repeated nothing."""
+    """The share of duplicates that caused no repeated work."""
 
     caught: int
     duplicates: int
@@ -148,7 +148,7 @@ def run_portion(portion: tuple[WayTask, SeedRange]) -> DuplicateFigures:
 
 def run_chunk(task: WayTask, seeds: SeedRange) -> DuplicateFigures:
     """Run each seed with its own random faults, the same ones under every way. Raises :class:`NoWork`."""
-    be_quiet()
+    silence_logging()
     original = parse_scenario(task.text, task.scenario)
     scenario = with_way(original, WAYS[task.way])
     figures, usual = DuplicateFigures(), _seen_without_faults(scenario)
@@ -157,7 +157,7 @@ def run_chunk(task: WayTask, seeds: SeedRange) -> DuplicateFigures:
     return figures
 
 
-def with_way(scenario: Scenario, way: Way) -> Scenario:
+def with_way(scenario: Scenario, way: ConsumptionVariant) -> Scenario:
     """Return ``scenario`` with another strategy from the beginning. Raises :class:`NoWork`."""
     if not scenario.has_work:
         raise NoWork("refusal.no_work", scenario=scenario.name)
@@ -166,7 +166,7 @@ def with_way(scenario: Scenario, way: Way) -> Scenario:
     return dataclasses.replace(scenario, nodes=nodes)
 
 
-def _changed(spec: NodeSpec, way: Way, failing: tuple[str, ...]) -> NodeSpec:
+def _changed(spec: NodeSpec, way: ConsumptionVariant, failing: tuple[str, ...]) -> NodeSpec:
     assert spec.work is not None, "it works"
     work, listener = spec.work, spec.listener
     if way.in_database:
@@ -307,7 +307,7 @@ def _not_done(run: LabRun, acknowledged: Iterable[_Order]) -> list[_Order]:
     """Return the orders with a missing step."""
     orders = {entry.key: entry.order for entry in run.world.history.deliveries_judged}
     times = Counter({what: len(by) for what, by in _work_of(run, orders).items()})
-    for role in run.world.roles(DatabaseRole):
+    for role in run.world.roles(DatabaseNode):
         paid = role.paid_orders()
         for order in acknowledged:
             times[order, role.name, StepKind.ORDER] += order[1] in paid

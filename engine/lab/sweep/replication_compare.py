@@ -17,11 +17,11 @@ from typing import Any, Concatenate, ParamSpec
 
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import SendReturned
-from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole, key_of
+from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.raft.raft_peer_node import RaftPeerNode, key_of
 from engine.lab.run.run import LabRun
 from engine.lab.sweep.replication_policy import (
     AFTER_ACKNOWLEDGEMENT_MS,
@@ -31,8 +31,8 @@ from engine.lab.sweep.replication_policy import (
     LAST_MS,
     SETTLED_MS,
     Fault,
-    Place,
-    Policy,
+    ReplicaPlacement,
+    ReplicationPolicy,
     script_of,
     world_of,
 )
@@ -46,8 +46,8 @@ _LEAD_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One policy under one fault.
+class ComparisonCell:
+    """The outcome of one policy under one fault.
 
     :ivar acknowledged: sends that were acknowledged, in the whole story.
     :ivar in_doubt: sends of which the client does not know whether a copy exists, or whether they are stored at all.
@@ -78,7 +78,7 @@ class Cell:
         return asdict(self)
 
 
-def cell_of(policy: Policy, fault: Fault) -> Cell:
+def cell_of(policy: ReplicationPolicy, fault: Fault) -> ComparisonCell:
     """Run a policy under a fault."""
     place = place_of(policy)
     fault_ms = first_acknowledgement_ms(policy, place) + AFTER_ACKNOWLEDGEMENT_MS
@@ -93,7 +93,7 @@ def cell_of(policy: Policy, fault: Fault) -> Cell:
         run.run_to_time(DURATION_MS * 1_000)
         sends = acknowledgements(run, policy)
         gap_us, is_back = _longest_gap([entry.time_us for entry in sends], fault_ms * 1_000)
-        return Cell(
+        return ComparisonCell(
             policy.name,
             fault.value,
             acknowledged=len(sends),
@@ -109,16 +109,16 @@ def cell_of(policy: Policy, fault: Fault) -> Cell:
         )
 
 
-def place_of(policy: Policy) -> Place:
+def place_of(policy: ReplicationPolicy) -> ReplicaPlacement:
     """Return the leader and the followers in the world of ``policy`` before copies are late."""
     with LabRun(world_of(policy), check=False) as run:
         run.run_to_time(BUSY_MS * 1_000)
         leader = acknowledgements(run, policy)[-1].broker
-    return Place(leader, *(name for name in policy.machines if name != leader))
+    return ReplicaPlacement(leader, *(name for name in policy.machines if name != leader))
 
 
-def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
-    """Return when the first one after :data:`~engine.lab.sweep.replication_policy.SETTLED_MS` reaches the client."""
+def first_acknowledgement_ms(policy: ReplicationPolicy, place: ReplicaPlacement) -> int:
+    """Return when the first acknowledgement after ``SETTLED_MS`` reaches the client."""
     with LabRun(world_of(policy, script=script_of(place)), check=False) as run:
         run.run_to_time(SETTLED_MS * 1_000)
         known = len(acknowledgements(run, policy))
@@ -129,13 +129,13 @@ def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
     raise AssertionError("a calm world acknowledges")
 
 
-def acknowledgements(run: LabRun, policy: Policy) -> list[SendReturned]:
-    """Return what clients know to be safe, as the policy promises it."""
+def acknowledgements(run: LabRun, policy: ReplicationPolicy) -> list[SendReturned]:
+    """Return the sends whose messages are safe for clients according to the policy."""
     returned = (entry for entry in run.world.history.sends_returned if entry.status == "ok")
     return [entry for entry in returned if policy.family.elects or entry.detail == "SEND_OK"]
 
 
-def lost_keys(run: LabRun, policy: Policy) -> list[str]:
+def lost_keys(run: LabRun, policy: ReplicationPolicy) -> list[str]:
     """Return what was acknowledged and is missing in the leader's log, or without a leader in every log that is
     left.
     """
@@ -146,7 +146,7 @@ def lost_keys(run: LabRun, policy: Policy) -> list[str]:
     return [entry.key for entry in sends if entry.key not in known]
 
 
-def serving_log(run: LabRun, policy: Policy) -> Sequence[str]:
+def serving_log(run: LabRun, policy: ReplicationPolicy) -> Sequence[str]:
     """Return the keys in the log of the master or the newest leader; without one, in the longest log that is left."""
     leader = _leader(run) if policy.family.elects else run.world.nodes[policy.machines[0]]
     if leader is not None and leader.status == "running":
@@ -154,11 +154,11 @@ def serving_log(run: LabRun, policy: Policy) -> Sequence[str]:
     return max(logs_of(run, policy), key=len)
 
 
-def _leader(run: LabRun) -> RaftPeerRole | KafkaBrokerRole | None:
+def _leader(run: LabRun) -> RaftPeerNode | KafkaBrokerNode | None:
     """Return the elected leader; a leader that does not run no longer leads."""
-    leaders: list[tuple[int, RaftPeerRole | KafkaBrokerRole]] = []
-    leaders += [(role.term, role) for role in run.world.roles(RaftPeerRole) if role.is_leader]
-    for role in run.world.roles(KafkaBrokerRole):
+    leaders: list[tuple[int, RaftPeerNode | KafkaBrokerNode]] = []
+    leaders += [(role.term, role) for role in run.world.roles(RaftPeerNode) if role.is_leader]
+    for role in run.world.roles(KafkaBrokerNode):
         replica = role.replicas.get(_PARTITION)
         if replica is not None and replica.is_leader:
             leaders.append((replica.leader_epoch, role))
@@ -167,31 +167,31 @@ def _leader(run: LabRun) -> RaftPeerRole | KafkaBrokerRole | None:
 
 
 def leader_of(run: LabRun) -> str | None:
-    """Return who leads in the newest term or epoch; None if there is no leader, or no election here."""
+    """Return the node that leads in the newest term or epoch; None if there is no leader, or no election here."""
     leader = _leader(run)
     return leader.name if leader is not None else None
 
 
-def logs_of(run: LabRun, policy: Policy) -> Iterator[Sequence[str]]:
+def logs_of(run: LabRun, policy: ReplicationPolicy) -> Iterator[Sequence[str]]:
     """Yield the keys that each running machine holds, the master's first."""
     roles = (run.world.nodes[name] for name in policy.machines)
     return (_log_of(role) for role in roles if role.status == "running")
 
 
-def _log_of(role: LabNodeRole) -> list[str]:
-    if isinstance(role, RaftPeerRole):
+def _log_of(role: ScenarioNode) -> list[str]:
+    if isinstance(role, RaftPeerNode):
         return [key_of(entry) for entry in role.stored_entries() if entry.kind is EntryKind.DATA]
-    if isinstance(role, KafkaBrokerRole):
+    if isinstance(role, KafkaBrokerNode):
         segments = [segment for segment in role.stored.segments() if segment.topic == _PARTITION.topic]
         batches = [batch for segment in segments for batch in segment.batches]
         return [key for batch in batches for _, key in batch.record_keys()]
-    assert isinstance(role, BrokerRole), "there are three families"
-    held = BrokerWatch(role, _tell_nobody, {})
+    assert isinstance(role, BrokerNode), "there are three families"
+    held = BrokerWatch(role, _report_nobody, {})
     held.look()
     return [message.first_key for message in held.messages]
 
 
-def _tell_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
+def _report_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
     """Report nothing: the log is read once."""
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from engine.lab.scenario.scenario import LANGUAGES, Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
-from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
+from engine.replication.ha.ha_config import HaRole, ReplicaAcks
 from engine.texts import Text
 
 #: Name of all these worlds: the page shows the table next to each of them.
@@ -34,8 +34,8 @@ DURATION_MS = 30_000
 _LATE_MS, _SLOW_MS = 24, 300
 
 
-class Family(StrEnum):
-    """Organisation of the machines."""
+class PolicyFamily(StrEnum):
+    """The way in which the machines replicate."""
 
     MASTER_AND_SLAVES = "master and slaves"
     RAFT = "Raft"
@@ -43,19 +43,19 @@ class Family(StrEnum):
 
     @property
     def elects(self) -> bool:
-        """Return whether another machine leads when the leader is gone."""
-        return self is not Family.MASTER_AND_SLAVES
+        """Return whether another machine takes over when the leader fails."""
+        return self is not PolicyFamily.MASTER_AND_SLAVES
 
 
-_MACHINES: Mapping[Family, tuple[str, str, str]] = {
-    Family.MASTER_AND_SLAVES: ("B1", "S1", "S2"),
-    Family.RAFT: ("R1", "R2", "R3"),
-    Family.KAFKA: ("K1", "K2", "K3"),
+_MACHINES: Mapping[PolicyFamily, tuple[str, str, str]] = {
+    PolicyFamily.MASTER_AND_SLAVES: ("B1", "S1", "S2"),
+    PolicyFamily.RAFT: ("R1", "R2", "R3"),
+    PolicyFamily.KAFKA: ("K1", "K2", "K3"),
 }
 
 
-class Policy(NamedTuple):
-    """When a message is acknowledged.
+class ReplicationPolicy(NamedTuple):
+    """A replication policy: when a message counts as acknowledged.
 
     :ivar name: for links, files and texts.
     :ivar keeps: whether what was acknowledged is to survive the loss of any one machine.
@@ -63,7 +63,7 @@ class Policy(NamedTuple):
     """
 
     name: str
-    family: Family
+    family: PolicyFamily
     keeps: bool
     settings: Mapping[str, str | int] = {}
 
@@ -73,23 +73,25 @@ class Policy(NamedTuple):
         return _MACHINES[self.family]
 
 
-def _sync_master(acks: ReplicaAcks) -> Policy:
-    settings: dict[str, str | int] = {"broker_role": BrokerRole.SYNC_MASTER.value, "replica_acks": acks.value}
-    return Policy(f"sync-master-{acks.value}", Family.MASTER_AND_SLAVES, True, {**settings, "replica_count": 3})
+def _sync_master(acks: ReplicaAcks) -> ReplicationPolicy:
+    settings: dict[str, str | int] = {"broker_role": HaRole.SYNC_MASTER.value, "replica_acks": acks.value}
+    return ReplicationPolicy(
+        f"sync-master-{acks.value}", PolicyFamily.MASTER_AND_SLAVES, True, {**settings, "replica_count": 3}
+    )
 
 
-def _kafka(acks: str, number: int) -> Policy:
+def _kafka(acks: str, number: int) -> ReplicationPolicy:
     keeps = acks == "all"
     settings: dict[str, str | int] = {"acks": number, "enable_idempotence": str(keeps).lower(), "linger_ms": 0}
-    return Policy(f"kafka-acks-{acks}", Family.KAFKA, keeps, settings)
+    return ReplicationPolicy(f"kafka-acks-{acks}", PolicyFamily.KAFKA, keeps, settings)
 
 
-POLICIES: Mapping[str, Policy] = {
+POLICIES: Mapping[str, ReplicationPolicy] = {
     policy.name: policy
     for policy in (
-        Policy("async-master", Family.MASTER_AND_SLAVES, False),
+        ReplicationPolicy("async-master", PolicyFamily.MASTER_AND_SLAVES, False),
         *map(_sync_master, ReplicaAcks),
-        Policy("raft-majority", Family.RAFT, True),
+        ReplicationPolicy("raft-majority", PolicyFamily.RAFT, True),
         _kafka("0", 0),
         _kafka("1", 1),
         _kafka("all", -1),
@@ -98,7 +100,7 @@ POLICIES: Mapping[str, Policy] = {
 
 
 class Fault(StrEnum):
-    """What happens to the leader, or to one of its followers."""
+    """A fault of the leader, or of one of its followers."""
 
     #: The leader's process ends and its machine does not come back.
     LEADER_DIES = "leader-dies"
@@ -110,15 +112,15 @@ class Fault(StrEnum):
     MAJORITY_CUT = "majority-cut"
 
 
-class Place(NamedTuple):
-    """The leader and the two others."""
+class ReplicaPlacement(NamedTuple):
+    """The names of the leader and of the two followers."""
 
     leader: str
     first: str
     second: str
 
 
-def script_of(place: Place, fault: Fault | None = None, at_ms: int = 0) -> list[str]:
+def script_of(place: ReplicaPlacement, fault: Fault | None = None, at_ms: int = 0) -> list[str]:
     """Return the lines of a scenario's script: copies are late, and ``fault`` comes at ``at_ms``."""
     late = _late(place, BUSY_MS)
     leader, first, second = place
@@ -135,21 +137,21 @@ def script_of(place: Place, fault: Fault | None = None, at_ms: int = 0) -> list[
             return [*late, *_cut(f"left: [{leader}], right: [{first}, {second}]", place, at_ms)]
 
 
-def _cut(sides: str, place: Place, at_ms: int) -> list[str]:
+def _cut(sides: str, place: ReplicaPlacement, at_ms: int) -> list[str]:
     healed_ms = at_ms + CUT_MS
     cut = [f"{{at_ms: {at_ms}, kind: partition, {sides}}}", f"{{at_ms: {healed_ms}, kind: heal}}"]
     # What heals the cut heals these links, too.
     return [*cut, *_late(place, healed_ms)]
 
 
-def _late(place: Place, at_ms: int) -> list[str]:
+def _late(place: ReplicaPlacement, at_ms: int) -> list[str]:
     return [
         f'{{at_ms: {at_ms}, kind: link-delay, target: "{place.leader}->{other}", ms: {_LATE_MS}}}'
         for other in place[1:]
     ]
 
 
-def world_of(policy: Policy, fault: Fault | None = None, script: Sequence[str] = ()) -> Scenario:
+def world_of(policy: ReplicationPolicy, fault: Fault | None = None, script: Sequence[str] = ()) -> Scenario:
     """Return the world of ``policy``, in which ``script`` makes ``fault``; None: nothing happens."""
     name, why = (Text(f"replication.{kind}.{policy.name}") for kind in ("policy", "why"))
     what = Text(f"replication.fault.{fault.value if fault is not None else 'none'}")
@@ -176,11 +178,11 @@ def _traffic(what: str) -> str:
     return f'traffic: {{{what}count: {count}, every_ms: {EVERY_MS}, start_ms: {FIRST_MS}, key: "order-{{n}}"}}'
 
 
-def _settings(policy: Policy) -> str:
+def _settings(policy: ReplicationPolicy) -> str:
     return f"{{{', '.join(f'{name}: {value}' for name, value in policy.settings.items())}}}"
 
 
-def _master_and_slaves(policy: Policy) -> list[str]:
+def _master_and_slaves(policy: ReplicationPolicy) -> list[str]:
     master, *slaves = policy.machines
     return [
         "nodes:",
@@ -193,12 +195,12 @@ def _master_and_slaves(policy: Policy) -> list[str]:
     ]
 
 
-def _raft(policy: Policy) -> list[str]:
+def _raft(policy: ReplicationPolicy) -> list[str]:
     peers = [f"  {peer}: {{role: raft_peer, settings: {_settings(policy)}}}" for peer in policy.machines]
     return ["nodes:", *peers, f"  P1: {{role: raft_client, {_traffic('')}}}"]
 
 
-def _kafka_cluster(policy: Policy) -> list[str]:
+def _kafka_cluster(policy: ReplicationPolicy) -> list[str]:
     return [
         "nodes:",
         "  Q1: {role: kafka_controller}",
@@ -209,8 +211,8 @@ def _kafka_cluster(policy: Policy) -> list[str]:
     ]
 
 
-_WORLDS: Mapping[Family, Callable[[Policy], list[str]]] = {
-    Family.MASTER_AND_SLAVES: _master_and_slaves,
-    Family.RAFT: _raft,
-    Family.KAFKA: _kafka_cluster,
+_WORLDS: Mapping[PolicyFamily, Callable[[ReplicationPolicy], list[str]]] = {
+    PolicyFamily.MASTER_AND_SLAVES: _master_and_slaves,
+    PolicyFamily.RAFT: _raft,
+    PolicyFamily.KAFKA: _kafka_cluster,
 }

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from engine.lab.explorer.shrink import ddmin
-from engine.lab.run.spread import be_quiet
+from engine.lab.run.spread import silence_logging
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario import NodeSetting, Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.lab.sweep.fault_plan import PlannedFault, draw_faults
 from engine.lab.sweep.sweep import run_seed, run_with_faults
-from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
+from engine.lab.sweep.sweep_summary import SweepCounterexample, SweepSummary
 
 #: Most runs for shortening one counterexample.
 SHORTEN_TRIES_MAX = 60
@@ -50,7 +50,7 @@ def run_chunk(task: SeedTask, seeds: SeedRange) -> SweepSummary:
     """Return the summary of ``seeds``. A seed that cannot be run to its end is reported, and does not prevent the
     others.
     """
-    be_quiet()
+    silence_logging()
     scenario = _scenario(task.scenario, task.text)
     summary = SweepSummary()
     for seed in range(seeds.first, seeds.end):
@@ -74,9 +74,9 @@ def cut_into_chunks(seeds: SeedRange, done: Sequence[SeedRange], size: int) -> I
         at = max(at, gone.end)
 
 
-def shorten_counterexample(task: SeedTask, invariant: str, example: Counterexample) -> Counterexample:
+def shorten_counterexample(task: SeedTask, invariant: str, example: SweepCounterexample) -> SweepCounterexample:
     """Return the same violation with as few of the seed's faults as possible, see :mod:`engine.lab.explorer.shrink`."""
-    be_quiet()
+    silence_logging()
     scenario = _scenario(task.scenario, task.text)
     shortest, tries = example, 0
 
@@ -91,7 +91,7 @@ def shorten_counterexample(task: SeedTask, invariant: str, example: Counterexamp
         violation = next((one for one in result.violations if one["checker"] == invariant), None)
         if violation is None:
             return False
-        found = Counterexample(example.seed, result.fault_kinds, violation, result.link)
+        found = SweepCounterexample(example.seed, result.fault_kinds, violation, result.link)
         shortest = min(shortest, found, key=lambda one: one.length)
         return True
 

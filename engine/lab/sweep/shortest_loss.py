@@ -16,13 +16,21 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.sweep.replication_compare import leader_of, lost_keys, place_of
-from engine.lab.sweep.replication_policy import SETTLED_MS, Family, Fault, Place, Policy, script_of, world_of
+from engine.lab.sweep.replication_policy import (
+    SETTLED_MS,
+    Fault,
+    PolicyFamily,
+    ReplicaPlacement,
+    ReplicationPolicy,
+    script_of,
+    world_of,
+)
 
 #: Events of one world after which the leader may die, at most; and until the client has received this many answers.
 EVENTS_MAX = 200
 ANSWERS = 2
 #: Time for what is in flight, and for an election: Kafka's controller considers a broker dead after 9 s.
-_AFTER_US = {Family.MASTER_AND_SLAVES: 2_000_000, Family.RAFT: 2_000_000, Family.KAFKA: 12_000_000}
+_AFTER_US = {PolicyFamily.MASTER_AND_SLAVES: 2_000_000, PolicyFamily.RAFT: 2_000_000, PolicyFamily.KAFKA: 12_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,8 @@ class SearchedPolicy:
         return asdict(self)
 
 
-def search_loss(policy: Policy) -> SearchedPolicy:
-    """Run the schedules until one of them loses something."""
+def search_loss(policy: ReplicationPolicy) -> SearchedPolicy:
+    """Run the schedules until one of them loses an acknowledged message."""
     place = place_of(policy)
     schedules = 0
     for before, script in _scripts(place):
@@ -70,11 +78,11 @@ def search_loss(policy: Policy) -> SearchedPolicy:
     return SearchedPolicy(policy.name, schedules)
 
 
-def _scripts(place: Place) -> Iterator[tuple[Fault | None, list[str]]]:
+def _scripts(place: ReplicaPlacement) -> Iterator[tuple[Fault | None, list[str]]]:
     """Yield what may be wrong before the leader dies. It begins when copies are late, and stays."""
     yield None, script_of(place)
     for fault in (Fault.SLOW_FOLLOWER, Fault.MINORITY_CUT):
-        for hit in (place, Place(place.leader, place.second, place.first)):
+        for hit in (place, ReplicaPlacement(place.leader, place.second, place.first)):
             yield fault, script_of(hit, fault, SETTLED_MS)
     yield Fault.MAJORITY_CUT, script_of(place, Fault.MAJORITY_CUT, SETTLED_MS)
 
@@ -89,7 +97,7 @@ def _window(world: Scenario) -> range:
         return range(begin, run.event_number + 1)
 
 
-def _kill_leader(run: LabRun, place: Place) -> str:
+def _kill_leader(run: LabRun, place: ReplicaPlacement) -> str:
     """Kill the present leader; cuts heal, so that the remaining machines can agree. Return the run's link at that
     moment.
     """

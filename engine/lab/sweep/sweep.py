@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.lab.run.one_collection import with_one_collection
+from engine.lab.run.gc_pause import with_gc_paused
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
@@ -51,7 +51,7 @@ def run_seed(
     return run_with_faults(scenario, seed, draw_faults(scenario, seed) if random_faults else (), settings=settings)
 
 
-@with_one_collection
+@with_gc_paused
 def run_with_faults(
     scenario: Scenario,
     seed: int,

@@ -28,7 +28,7 @@ _FINGERPRINT = 1 << 128
 
 
 class KindCount(NamedTuple):
-    """How often one kind of fault was in a run, and how often an invariant was violated then.
+    """The number of runs with one kind of fault, and of those that violated an invariant.
 
     ``alone``: runs with no other kind of fault.
     """
@@ -39,12 +39,12 @@ class KindCount(NamedTuple):
     alone_bad: int = 0
 
     def with_runs_of(self, other: KindCount) -> KindCount:
-        """Return the sum of both."""
+        """Return these counts with those of ``other`` added."""
         return KindCount(*map(operator.add, self, other))
 
 
 @dataclass(frozen=True, slots=True)
-class Counterexample:
+class SweepCounterexample:
     """A run that violates an invariant, the shortest that was found.
 
     :ivar faults: the kinds of the faults that took effect, in the order of time.
@@ -73,10 +73,10 @@ class Broken(NamedTuple):
     """One violated invariant: how many runs violated it, and the shortest of them."""
 
     runs: int
-    shortest: Counterexample
+    shortest: SweepCounterexample
 
     def with_runs_of(self, other: Broken) -> Broken:
-        """Return the sum of both."""
+        """Return these counts with those of ``other`` added."""
         return Broken(self.runs + other.runs, min(self.shortest, other.shortest, key=lambda example: example.length))
 
 
@@ -87,7 +87,7 @@ class SweepSummary:
     :ivar seeds: how many seeds were run.
     :ivar events, commands: how many there were in all of them.
     :ivar bad: how many violated something.
-    :ivar bad_seeds: the lowest of those, at most :data:`KEPT_SEEDS`; ``told``: the first of these runs in full, at most
+    :ivar bad_seeds: the lowest of those, at most :data:`KEPT_SEEDS`; ``reported``: the first of these runs, at most
         :data:`KEPT_IN_FULL`.
     :ivar unfinished: seed -> why it could not be run to its end, at most :data:`KEPT_IN_FULL`; ``unfinished_count`` of
         them in all. They count as seeds, but not as violations.
@@ -101,7 +101,7 @@ class SweepSummary:
     commands: int = 0
     bad: int = 0
     bad_seeds: list[int] = field(default_factory=list)
-    told: list[SeedResult] = field(default_factory=list)
+    reported: list[SeedResult] = field(default_factory=list)
     unfinished: dict[int, str] = field(default_factory=dict)
     unfinished_count: int = 0
     kinds: dict[FaultKind, KindCount] = field(default_factory=dict)
@@ -123,10 +123,10 @@ class SweepSummary:
             commands=result.faults,
             bad=int(is_bad),
             bad_seeds=[result.seed] if is_bad else [],
-            told=[result] if is_bad else [],
+            reported=[result] if is_bad else [],
             kinds=dict.fromkeys(kinds, KindCount(1, int(is_bad), int(is_alone), int(is_alone and is_bad))),
             findings={
-                name: Broken(1, Counterexample(result.seed, result.fault_kinds, violation, result.link))
+                name: Broken(1, SweepCounterexample(result.seed, result.fault_kinds, violation, result.link))
                 for name, violation in firsts.items()
             },
             fingerprint=_fingerprint(result),
@@ -147,7 +147,7 @@ class SweepSummary:
         self.commands += other.commands
         self.bad += other.bad
         self.bad_seeds = sorted(self.bad_seeds + other.bad_seeds)[:KEPT_SEEDS]
-        self.told = sorted(self.told + other.told, key=lambda result: result.seed)[:KEPT_IN_FULL]
+        self.reported = sorted(self.reported + other.reported, key=lambda result: result.seed)[:KEPT_IN_FULL]
         self.unfinished_count += other.unfinished_count
         self.unfinished = dict(sorted({**self.unfinished, **other.unfinished}.items())[:KEPT_IN_FULL])
         for kind, count in other.kinds.items():
@@ -166,7 +166,7 @@ class SweepSummary:
             "commands": self.commands,
             "bad": self.bad,
             "bad_seeds": self.bad_seeds,
-            "told": [asdict(result) for result in self.told],
+            "told": [asdict(result) for result in self.reported],
             "unfinished": [[seed, why] for seed, why in self.unfinished.items()],
             "unfinished_count": self.unfinished_count,
             "kinds": {kind.value: list(count) for kind, count in sorted(self.kinds.items())},
@@ -193,7 +193,7 @@ class SweepSummary:
             fields["unfinished_count"],
             {FaultKind(kind): KindCount(*counts) for kind, counts in fields["kinds"].items()},
             {
-                name: Broken(finding["runs"], Counterexample.from_dict(finding["shortest"]))
+                name: Broken(finding["runs"], SweepCounterexample.from_dict(finding["shortest"]))
                 for name, finding in fields["findings"].items()
             },
             int(fields["fingerprint"], 16),

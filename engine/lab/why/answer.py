@@ -14,7 +14,7 @@ STEPS_MAX = 24
 ANSWERS_MAX = 12
 
 
-class Question(StrEnum):
+class WhyQuestion(StrEnum):
     """Questions about a message, ordered by severity."""
 
     LOST = "lost"
@@ -60,7 +60,7 @@ STEP_KINDS = ("message", "listener", "offset", "lock", "owner", "fault", "wait")
 
 
 #: A cause, the arguments of its sentence, and steps.
-Found = tuple[str, dict[str, object], list[WhyStep]]
+FoundCause = tuple[str, dict[str, object], list[WhyStep]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class WhyAnswer:
     :ivar omitted: how many steps were left out in the middle.
     """
 
-    question: Question
+    question: WhyQuestion
     group: str
     cause: str
     verdict: Mapping[str, str]
@@ -114,7 +114,7 @@ class Why:
 
 
 def answer(
-    question: Question, group: str, cause: str, verdict: Text, steps: list[WhyStep], *, is_in_order: bool = True
+    question: WhyQuestion, group: str, cause: str, verdict: Text, steps: list[WhyStep], *, is_in_order: bool = True
 ) -> WhyAnswer:
     """Return an answer with its steps in the order of time, and the middle left out if there are too many."""
     if is_in_order:

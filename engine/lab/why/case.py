@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from engine.lab.checkers.watch.logged_message import LoggedMessage
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     CommandApplied,
     NodeChanged,
 )
-from engine.lab.why.evidence import Committed, Evidence, Happened, Held, Stored
+from engine.lab.why.evidence import Evidence, Happened, Held, OffsetCommitted, Stored
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
 
@@ -26,7 +26,7 @@ class Subject(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return its name for users."""
+        """Return the name of the subject for users."""
         return f"{self.group}/{self.node}" if self.node else self.group
 
 
@@ -74,7 +74,7 @@ class Case:
         return not any(one.is_done for one in self.deliveries)
 
     def is_gone(self, copy: Stored) -> bool:
-        """Return whether a power cut has taken it."""
+        """Return whether a power cut has destroyed it."""
         lost = [(one.message.broker, one.message.commit_log_offset) for one in self.gone if one.event > copy.event]
         return (copy.message.broker, copy.message.commit_log_offset) in lost
 
@@ -86,7 +86,7 @@ class Case:
 
     # --- around a queue ----------------------------------------------------------------------------------------------
 
-    def commits(self, queue: MessageQueue) -> list[Committed]:
+    def commits(self, queue: MessageQueue) -> list[OffsetCommitted]:
         """Return the group's offsets of a queue over time, as the broker knows them."""
         place = queue.broker_name, self.subject.group, queue.topic, queue.queue_id
         return [one for one in self.evidence.commits if one[2:6] == place and one.event <= self.until]
@@ -119,7 +119,7 @@ class Case:
         )
 
     def crashes(self, node: str, after: int, before: int) -> list[NodeChanged]:
-        """Return how its process ended between two events."""
+        """Return how the node's process ended between two events."""
         return [
             one for one in self.changes if one.node == node and one.status == "crashed" and after <= one.event <= before
         ]
@@ -166,7 +166,7 @@ def subjects(evidence: Evidence, key: str) -> list[Subject]:
     )
 
 
-def _subject(role: ConsumerRole) -> Subject:
+def _subject(role: ConsumerNode) -> Subject:
     return Subject(role.spec.group, role.name if role.spec.model == "broadcasting" else "")
 
 

@@ -10,7 +10,7 @@ from engine.protocol.body.message_queue import MessageQueue
 #: Results of a listener that has finished a message.
 DONE = ("success", "commit")
 #: Topic, broker, queue id and offset.
-Place = tuple[str, str, int, int]
+QueuePlace = tuple[str, str, int, int]
 
 
 class Delivery(NamedTuple):
@@ -21,19 +21,19 @@ class Delivery(NamedTuple):
     died: NodeChanged | None
 
     @property
-    def place(self) -> Place:
-        """Return where it was pulled from."""
+    def place(self) -> QueuePlace:
+        """Return the position from which the message was pulled."""
         began = self.began
         return began.topic, began.broker, began.queue_id, began.queue_offset
 
     @property
     def queue(self) -> MessageQueue:
-        """Return its queue."""
+        """Return the queue from which the message was delivered."""
         return MessageQueue(self.began.topic, self.began.broker, self.began.queue_id)
 
     @property
     def is_done(self) -> bool:
-        """Return whether the listener reported it as consumed."""
+        """Return whether the listener reported the message as consumed."""
         return self.ended is not None and self.ended.result in DONE
 
     @property
@@ -47,7 +47,7 @@ class Delivery(NamedTuple):
 
     @property
     def end_event(self) -> int | None:
-        """Return when it ended, in whatever way."""
+        """Return the event at which the delivery ended, in whatever way."""
         last = self.ended or self.died
         return None if last is None else last.event
 

@@ -15,8 +15,8 @@ from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.why.deliveries import Delivery, all_deliveries
 from engine.protocol.body.message_queue import MessageQueue
@@ -45,7 +45,7 @@ class Gone(NamedTuple):
     message: LoggedMessage
 
 
-class Committed(NamedTuple):
+class OffsetCommitted(NamedTuple):
     """A broker has another offset of a group; ``before`` is -1 if it had none.
 
     ``is_reload``: it started with that, after a crash.
@@ -89,7 +89,7 @@ class Locked(NamedTuple):
     is_forgotten: bool = False
 
 
-class Pulled(NamedTuple):
+class MessagesPulled(NamedTuple):
     """Messages up to ``last_offset`` have come into a consumer's process queue; the first in it is ``first``."""
 
     event: int
@@ -142,7 +142,7 @@ class LockNow(NamedTuple):
 
 
 class Happened(Protocol):
-    """Something that an event has done."""
+    """An effect of one event."""
 
     @property
     def event(self) -> int: ...
@@ -169,10 +169,10 @@ class Evidence(WatchListener):
         self.gone: list[Gone] = []
         #: (Broker, position in its log) -> (event, time): consumers find it from then on.
         self.dispatched: dict[tuple[str, int], tuple[int, int]] = {}
-        self.commits: list[Committed] = []
+        self.commits: list[OffsetCommitted] = []
         self.holds: list[Held] = []
         self.locks: list[Locked] = []
-        self.pulls: list[Pulled] = []
+        self.pulls: list[MessagesPulled] = []
         self.throttles: list[Throttled] = []
         self.decisions: list[Decided] = []
         self.frames: list[Sent] = []
@@ -225,7 +225,7 @@ class Evidence(WatchListener):
             self._deliveries[until] = all_deliveries(self.history, until)
         return self._deliveries[until]
 
-    def wants(self, role: ConsumerRole, message: LoggedMessage) -> bool:
+    def wants(self, role: ConsumerNode, message: LoggedMessage) -> bool:
         """Return whether the subscription of that member lets the message through."""
         if role.name not in self._subscribers:
             self._subscribers[role.name] = GroupWatch(role.spec.group)
@@ -238,7 +238,7 @@ class Evidence(WatchListener):
         here = self._watch.event_number, self._watch.now_us
         if message.topic == TRANSACTION_OP_HALF_TOPIC:
             role = self.world.nodes[message.broker]
-            broker = role.broker if isinstance(role, BrokerRole) else None
+            broker = role.broker if isinstance(role, BrokerNode) else None
             op = broker.store.message_at(message.commit_log_offset) if broker is not None else None
             half_offset = decided_offset(op) if op is not None else None
             if half_offset is not None:
@@ -260,7 +260,7 @@ class Evidence(WatchListener):
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
         here = self._watch.event_number, self._watch.now_us
-        self.commits.append(Committed(*here, broker.name, group, topic, queue_id, before, offset))
+        self.commits.append(OffsetCommitted(*here, broker.name, group, topic, queue_id, before, offset))
         self._offsets[broker.name, group, topic, queue_id] = offset
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
@@ -270,18 +270,20 @@ class Evidence(WatchListener):
             name, group, topic, queue_id = place
             offset = manager.query_offset(group, topic, queue_id) if name == broker.name else before
             if offset != before:
-                self.commits.append(Committed(*here, name, group, topic, queue_id, before, offset, is_reload=True))
+                self.commits.append(
+                    OffsetCommitted(*here, name, group, topic, queue_id, before, offset, is_reload=True)
+                )
                 self._offsets[place] = offset
 
-    # --- what is looked at after each event --------------------------------------------------------------------------
+    # --- checks after each event -------------------------------------------------------------------------------------
 
     def _after_event(self, number: int) -> None:
         self._watch.after_event(number)
         self._look_at_ends()
         role = self.world.nodes.get(self.world.loop.last_actor.node.name)
-        if isinstance(role, ConsumerRole):
+        if isinstance(role, ConsumerNode):
             self._look_at_consumer(role)
-        elif isinstance(role, BrokerRole):
+        elif isinstance(role, BrokerNode):
             self._look_at_locks(role)
 
     def _look_at_ends(self) -> None:
@@ -302,7 +304,7 @@ class Evidence(WatchListener):
                 )
         self._changes = len(changes)
 
-    def _look_at_consumer(self, role: ConsumerRole) -> None:
+    def _look_at_consumer(self, role: ConsumerNode) -> None:
         here = self._watch.event_number, self._watch.now_us
         consumer = role.consumer
         known = self._owned.setdefault(role.name, {})
@@ -323,12 +325,12 @@ class Evidence(WatchListener):
                 continue
             if last > before[1]:
                 first = process_queue.msg_tree_map.first_key()
-                self.pulls.append(Pulled(*here, role.name, queue, last if first is None else first, last))
+                self.pulls.append(MessagesPulled(*here, role.name, queue, last if first is None else first, last))
             if throttle != before[2]:
                 self.throttles.append(Throttled(*here, role.name, queue, throttle))
             known[queue] = process_queue, max(last, before[1]), throttle
 
-    def _look_at_locks(self, role: BrokerRole) -> None:
+    def _look_at_locks(self, role: BrokerNode) -> None:
         known = self._lock_tables.get(role.name, {})
         if role.broker is None or not (known or len(role.broker.rebalance_lock_manager)):
             return

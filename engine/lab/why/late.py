@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from engine.lab.why import telling
-from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text
+from engine.lab.why import why_steps
+from engine.lab.why.answer import WhyAnswer, WhyQuestion, WhyStep, answer, span_text
 from engine.lab.why.case import VISIBLE, Case, queue_of
 from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Stored
@@ -23,7 +23,7 @@ _NAMED_MAX = 3
 
 
 class Moment(NamedTuple):
-    """A point on the way. ``kind``: what it waits for from then on."""
+    """A point in a message's history. ``kind``: what the message waits for from then on."""
 
     event: int
     time_us: int
@@ -32,8 +32,8 @@ class Moment(NamedTuple):
     of: Stored | Delivery | None = None
 
 
-class Span(NamedTuple):
-    """What it waited for, and for how long."""
+class WaitSpan(NamedTuple):
+    """A part of the delay: what the message waited for, and for how long."""
 
     kind: str
     begin: Moment
@@ -42,12 +42,12 @@ class Span(NamedTuple):
 
     @property
     def us(self) -> int:
-        """Return the duration."""
+        """Return the duration in microseconds."""
         return self.end.time_us - self.begin.time_us
 
 
 def why_late(case: Case) -> WhyAnswer | None:
-    """Return the answer; None if the group has not consumed it."""
+    """Explain why a message was late; None if the group has not consumed it."""
     done = next((one for one in case.deliveries if one.is_done), None)
     if done is None or done.ended is None:
         return None
@@ -65,7 +65,7 @@ def why_late(case: Case) -> WhyAnswer | None:
         largest=span_text(largest.us),
         reason=largest.text,
     )
-    told = [span for span in spans if span.us >= _SPAN_LEAST_US and span.us * _SHARE_LEAST >= total_us] or spans[:1]
+    reported = [span for span in spans if span.us >= _SPAN_LEAST_US and span.us * _SHARE_LEAST >= total_us] or spans[:1]
     steps = [
         WhyStep(
             span.begin.event,
@@ -75,16 +75,16 @@ def why_late(case: Case) -> WhyAnswer | None:
             Text("why.late.span", span=span_text(span.us), reason=span.text),
             span.us,
         )
-        for span in told
+        for span in reported
     ]
     cause = largest.text.key.removeprefix("why.late.").replace("_", "-")
-    return answer(Question.LATE, case.subject.name, cause, verdict, steps, is_in_order=False)
+    return answer(WhyQuestion.LATE, case.subject.name, cause, verdict, steps, is_in_order=False)
 
 
-def spans_until(case: Case, done: Delivery) -> list[Span]:
+def spans_until(case: Case, done: Delivery) -> list[WaitSpan]:
     """Return spans without gaps, from the producer to the end of that delivery."""
     moments = _moments(case, done)
-    return [Span(begin.kind, begin, end, _reason(case, begin, end)) for begin, end in pairwise(moments)]
+    return [WaitSpan(begin.kind, begin, end, _reason(case, begin, end)) for begin, end in pairwise(moments)]
 
 
 def _moments(case: Case, done: Delivery) -> list[Moment]:
@@ -134,7 +134,7 @@ def _since(case: Case, delivery: Delivery) -> int:
     return max((*gains[-1:], *stored[-1:]), default=0)
 
 
-# --- what it waited for ----------------------------------------------------------------------------------------------
+# --- waiting ---------------------------------------------------------------------------------------------------------
 
 
 def _reason(case: Case, begin: Moment, end: Moment) -> Text:
@@ -158,8 +158,8 @@ def _reason(case: Case, begin: Moment, end: Moment) -> Text:
 
 
 def pull_reason(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> Text:
-    """Return why it was not pulled: the queue had no owner, or the owner held too much already, or neither."""
-    named = telling.queue_text(queue)
+    """Return why the message was not pulled: its queue had no owner, its owner held too much already, or neither."""
+    named = why_steps.queue_text(queue)
     free_us, holder = _without_owner(case, queue, begin, end)
     if 2 * free_us > end.time_us - begin.time_us:
         if holder:
@@ -225,4 +225,4 @@ def _behind(case: Case, delivery: Delivery, begin: Moment, end: Moment) -> Text:
     named = [key for key in longest if 10 * busy[key] >= busy[longest[0]]][:_NAMED_MAX]
     names: list[Mapping[str, str]] = [plain(key) for key in named]
     key = "behind" if len(busy) <= len(named) else "behind_many"
-    return Text(f"why.late.{key}", node=begin.node, names=telling.words(names), n=len(busy))
+    return Text(f"why.late.{key}", node=begin.node, names=why_steps.words(names), n=len(busy))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine.lab.why import telling, wire
-from engine.lab.why.answer import Found, Question, WhyAnswer, WhyStep, answer
+from engine.lab.why import why_steps, wire
+from engine.lab.why.answer import FoundCause, WhyAnswer, WhyQuestion, WhyStep, answer
 from engine.lab.why.case import VISIBLE, Case, queue_of
-from engine.lab.why.evidence import Committed, Stored
+from engine.lab.why.evidence import OffsetCommitted, Stored
 from engine.protocol.message.message_copies import CopyKind
 from engine.texts import Text
 
@@ -16,7 +16,7 @@ _DETAIL_MAX = 120
 
 
 def why_lost(case: Case) -> WhyAnswer | None:
-    """Return the answer; None if it has been consumed, or may still be."""
+    """Explain why a message was lost; None if it has been consumed, or may still be."""
     deliveries = case.deliveries
     if not case.is_waiting:
         return None
@@ -25,14 +25,14 @@ def why_lost(case: Case) -> WhyAnswer | None:
         return None
     cause, arguments, steps = found
     acknowledged = next((one for one in case.returns if one.status == "ok"), None)
-    steps += [telling.invoked(one) for one in case.sends[:1]]
+    steps += [why_steps.invoked(one) for one in case.sends[:1]]
     if acknowledged is not None:
-        steps.append(telling.returned(acknowledged))
+        steps.append(why_steps.returned(acknowledged))
     elif cause in ("power-cut", "never-stored"):
-        steps += [telling.returned(one) for one in case.returns]
+        steps += [why_steps.returned(one) for one in case.returns]
     for nth, delivery in list(enumerate(deliveries, 1))[-_DELIVERIES_TOLD:]:
-        steps.append(telling.began(case, delivery, nth))
-        if (step := telling.ended(delivery)) is not None:
+        steps.append(why_steps.began(case, delivery, nth))
+        if (step := why_steps.ended(delivery)) is not None:
             steps.append(step)
     verdict = Text(
         f"why.lost.{cause.replace('-', '_')}",
@@ -42,10 +42,10 @@ def why_lost(case: Case) -> WhyAnswer | None:
         acknowledged=Text("why.lost.acknowledged" if acknowledged is not None else "why.lost.not_acknowledged"),
         **arguments,
     )
-    return answer(Question.LOST, case.subject.name, cause, verdict, steps)
+    return answer(WhyQuestion.LOST, case.subject.name, cause, verdict, steps)
 
 
-def _find(case: Case) -> Found | None:
+def _find(case: Case) -> FoundCause | None:
     copies = case.stored
     if not copies:
         return _never_stored(case)
@@ -54,25 +54,25 @@ def _find(case: Case) -> Found | None:
     failed = any(one.ended is not None for one in case.deliveries)
     if not alive or (failed and alive[-1] is not copies[-1] and alive[-1].kind in VISIBLE):
         cuts = [
-            telling.node_changed(case, change)
+            why_steps.node_changed(case, change)
             for change in case.changes
             if change.status == "crashed" and any(one.message.broker == change.node for one in case.gone)
         ]
         return (
             "power-cut",
             {"broker": copies[-1].message.broker},
-            [telling.stored(copies[0]), *cuts, *(telling.gone(one) for one in case.gone[-1:])],
+            [why_steps.stored(copies[0]), *cuts, *(why_steps.gone(one) for one in case.gone[-1:])],
         )
     last = alive[-1]
     match last.kind:
         case CopyKind.DEAD:
             return _dead(case, last, copies)
         case CopyKind.GIVEN_UP:
-            checks = [telling.stored(one) for one in copies if one.kind is CopyKind.HALF]
+            checks = [why_steps.stored(one) for one in copies if one.kind is CopyKind.HALF]
             return (
                 "nobody-decided",
                 {"broker": last.message.broker},
-                [*checks, *map(telling.transaction, case.transactions), telling.stored(last)],
+                [*checks, *map(why_steps.transaction, case.transactions), why_steps.stored(last)],
             )
         case CopyKind.HALF:
             return _rolled_back(case, last)
@@ -81,7 +81,7 @@ def _find(case: Case) -> Found | None:
     return None
 
 
-def _never_stored(case: Case) -> Found | None:
+def _never_stored(case: Case) -> FoundCause | None:
     if not case.sends or wire.not_heard(case) is not None:
         return None
     ended = {one.event for one in case.returns}
@@ -91,7 +91,7 @@ def _never_stored(case: Case) -> Found | None:
         detail = last.detail if len(last.detail) <= _DETAIL_MAX else f"{last.detail[:_DETAIL_MAX]}..."
         return "never-stored", {"producer": last.node, "detail": detail}, _brokers_down(case, last.event)
     if deaths:
-        died = [telling.node_changed(case, deaths[0])]
+        died = [why_steps.node_changed(case, deaths[0])]
         return "never-stored", {"producer": case.sends[-1].node, "detail": Text("why.lost.sender_died")}, died
     return None
 
@@ -100,17 +100,19 @@ def _brokers_down(case: Case, event: int) -> list[WhyStep]:
     """Return how the brokers ended that did not run at that event."""
     last = {one.node: one for one in case.changes if one.event <= event}
     names = [broker.name for broker in case.world.brokers()]
-    return [telling.node_changed(case, last[name]) for name in names if name in last and last[name].status == "crashed"]
+    return [
+        why_steps.node_changed(case, last[name]) for name in names if name in last and last[name].status == "crashed"
+    ]
 
 
-def _dead(case: Case, last: Stored, copies: list[Stored]) -> Found:
+def _dead(case: Case, last: Stored, copies: list[Stored]) -> FoundCause:
     failed = [one for one in case.deliveries if not one.is_done]
     result = Text(f"why.result.{failed[-1].result}") if failed else Text("why.result.running")
-    retries = [telling.stored(one) for one in copies if one.kind is CopyKind.DELAYED]
-    return "dead-letter", {"result": result}, [*retries, telling.stored(last)]
+    retries = [why_steps.stored(one) for one in copies if one.kind is CopyKind.DELAYED]
+    return "dead-letter", {"result": result}, [*retries, why_steps.stored(last)]
 
 
-def _rolled_back(case: Case, half: Stored) -> Found | None:
+def _rolled_back(case: Case, half: Stored) -> FoundCause | None:
     decided = case.half_decided(half)
     if decided is None or any(one.event >= decided for one in case.stored):
         return None
@@ -120,11 +122,11 @@ def _rolled_back(case: Case, half: Stored) -> Found | None:
     return (
         "rolled-back",
         {"broker": entry.broker},
-        [telling.stored(half), *map(telling.transaction, case.transactions), step],
+        [why_steps.stored(half), *map(why_steps.transaction, case.transactions), step],
     )
 
 
-def _passed(case: Case, last: Stored) -> Found | None:
+def _passed(case: Case, last: Stored) -> FoundCause | None:
     """Return the answer if it is in its queue and the group has passed it."""
     dropped = [
         one
@@ -136,13 +138,13 @@ def _passed(case: Case, last: Stored) -> Found | None:
         return "dropped", {}, [WhyStep(dropped[0].event, dropped[0].time_us, dropped[0].node, "fault", text)]
     message = last.message
     if message.commit_log_offset < case.evidence.min_offsets.get(message.broker, 0):
-        return "expired", {"broker": message.broker}, [telling.stored(last)]
+        return "expired", {"broker": message.broker}, [why_steps.stored(last)]
     queue = queue_of(last)
     members = [one for one in case.members if one.name in case.evidence.began]
     wanted = [one for one in members if case.evidence.wants(one, message)]
     deliveries = [one for one in case.deliveries if one.queue == queue]
     if members and not wanted and not deliveries:
-        return "filtered", {}, [telling.stored(last)]
+        return "filtered", {}, [why_steps.stored(last)]
     commits = case.commits(queue)
     # A broker that is down may have lost its latest offset; an offset past the queue's end will be reset.
     if not commits or commits[-1].offset <= message.queue_offset or message.broker not in case.evidence.up:
@@ -150,30 +152,30 @@ def _passed(case: Case, last: Stored) -> Found | None:
     if commits[-1][2:6] in case.evidence.beyond:
         return None
     passing = _passing(commits, message.queue_offset)
-    steps = [telling.stored(last), telling.committed(passing)]
+    steps = [why_steps.stored(last), why_steps.committed(passing)]
     if not deliveries:
         other = next((one for one in members if one not in wanted), None)
         if other is not None:
-            told = {"first": wanted[0].name, "wanted": telling.subscription(wanted[0])}
-            told |= {"second": other.name, "other": telling.subscription(other)}
-            place = {"queue": telling.queue_text(queue), "offset": message.queue_offset}
-            return "members-differ", {**told, **place}, steps
+            reported = {"first": wanted[0].name, "wanted": why_steps.subscription(wanted[0])}
+            reported |= {"second": other.name, "other": why_steps.subscription(other)}
+            place = {"queue": why_steps.queue_text(queue), "offset": message.queue_offset}
+            return "members-differ", {**reported, **place}, steps
         before = [one for one in case.evidence.gone if one.event <= last.event and one.message.broker == message.broker]
         if any(one.message.place == message.place for one in before):
             deaths = case.crashes(message.broker, 0, last.event)[-1:]
-            place = {"broker": message.broker, "queue": telling.queue_text(queue), "offset": message.queue_offset}
-            return "offset-again", {**place}, [*(telling.node_changed(case, one) for one in deaths), *steps]
+            place = {"broker": message.broker, "queue": why_steps.queue_text(queue), "offset": message.queue_offset}
+            return "offset-again", {**place}, [*(why_steps.node_changed(case, one) for one in deaths), *steps]
         key = "began-later" if passing.before < 0 and passing.offset > message.queue_offset else "skipped"
-        return key, {"queue": telling.queue_text(queue), "offset": message.queue_offset}, steps
+        return key, {"queue": why_steps.queue_text(queue), "offset": message.queue_offset}, steps
     end = deliveries[-1]
     if end.result == "running":
         return None
     if end.died is not None and end.result == "died":
-        steps.append(telling.node_changed(case, end.died))
+        steps.append(why_steps.node_changed(case, end.died))
         return "early-ack", {"node": end.began.node, "offset": message.queue_offset}, steps
     return "not-given-back", {"node": end.began.node, "result": Text(f"why.result.{end.result}")}, steps
 
 
-def _passing(commits: list[Committed], offset: int) -> Committed:
+def _passing(commits: list[OffsetCommitted], offset: int) -> OffsetCommitted:
     """Return the last commit that went past it."""
     return next((one for one in reversed(commits) if one.before <= offset < one.offset), commits[-1])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.why import telling, wire
-from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text, time_text
+from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.why import why_steps, wire
+from engine.lab.why.answer import WhyAnswer, WhyQuestion, WhyStep, answer, span_text, time_text
 from engine.lab.why.case import VISIBLE, Case, queue_of
 from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import LockNow, Stored
@@ -27,7 +27,7 @@ def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
     # A copy may wait elsewhere while a call with another copy still runs, which may finish it.
     is_at_work = cause in ("in-listener", "acknowledged") or any(one.result == "running" for one in case.deliveries)
     if is_at_work:
-        done = [telling.ended(one, is_ahead=True) for one in ahead.deliveries if one.is_done]
+        done = [why_steps.ended(one, is_ahead=True) for one in ahead.deliveries if one.is_done]
         begins = next(iter(done), None)
     if begins is None:
         span_us = ahead.evidence.run.now_us - case.evidence.now_us
@@ -38,11 +38,11 @@ def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
         key = "ends" if is_at_work else "comes"
         comes = Text(f"why.not_yet.{key}", time=time_text(begins.time_us), left=left, node=begins.node)
     verdict = Text("why.not_yet.verdict", key=case.key, state=state, comes=comes)
-    return answer(Question.NOT_YET, case.subject.name, cause, verdict, [*steps, *coming])
+    return answer(WhyQuestion.NOT_YET, case.subject.name, cause, verdict, [*steps, *coming])
 
 
 def _find(case: Case, ahead: Case) -> _Found:
-    sent = [telling.invoked(one) for one in case.sends[:1]]
+    sent = [why_steps.invoked(one) for one in case.sends[:1]]
     alive = [one for one in case.stored if not case.is_gone(one)]
     if not alive:
         unheard = wire.not_heard(case) if len(case.returns) >= len(case.sends) else None
@@ -51,7 +51,7 @@ def _find(case: Case, ahead: Case) -> _Found:
             return "under-way", text, sent
         return "sending", Text("why.not_yet.sending", node=case.sends[0].node if case.sends else "?"), sent
     last = alive[-1]
-    steps = [*sent, telling.stored(last)]
+    steps = [*sent, why_steps.stored(last)]
     if last.kind is CopyKind.HALF:
         return _undecided(case, last, steps)
     if last.kind is CopyKind.DELAYED:
@@ -71,40 +71,40 @@ def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     message = half.message
     group = message.properties.get(PROPERTY_PRODUCER_GROUP, "")
     deaths = [
-        telling.node_changed(case, change)
+        why_steps.node_changed(case, change)
         for change in case.changes
         if case.world.nodes[change.node].spec.group == group and change.event >= half.event - 1
     ]
-    told = [*map(telling.transaction, case.transactions)]
+    reported = [*map(why_steps.transaction, case.transactions)]
     lost = [
-        telling.frame_lost(frame, wire.name_of(frame))
+        why_steps.frame_lost(frame, wire.name_of(frame))
         for frame in wire.of_message(case, wire.ENDS, case.until)
         if not frame.copies
     ]
-    first = [telling.stored(one) for one in case.stored if one.kind is CopyKind.HALF][:1]
+    first = [why_steps.stored(one) for one in case.stored if one.kind is CopyKind.HALF][:1]
     asked = checks_asked(message)
     key = "undecided" if asked else "undecided_unasked"
     text = Text(f"why.not_yet.{key}", broker=message.broker, group=group, n=asked)
-    return "undecided", text, [*first, *told, *lost, *steps, *deaths]
+    return "undecided", text, [*first, *reported, *lost, *steps, *deaths]
 
 
 def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
     message, queue = copy.message, queue_of(copy)
-    named = telling.queue_text(queue)
+    named = why_steps.queue_text(queue)
     here = [one for one in case.deliveries if one.queue == queue and one.began.queue_offset == message.queue_offset]
     for nth, delivery in list(enumerate(case.deliveries, 1))[-2:]:
-        steps.append(telling.began(case, delivery, nth))
-        if (step := telling.ended(delivery)) is not None:
+        steps.append(why_steps.began(case, delivery, nth))
+        if (step := why_steps.ended(delivery)) is not None:
             steps.append(step)
     if here and here[-1].result == "running":
         passing = [one for one in case.commits(queue) if one.offset > message.queue_offset]
         if passing:
             text = Text("why.not_yet.acknowledged", node=here[-1].began.node, broker=message.broker)
-            return "acknowledged", text, [*steps, telling.committed(passing[0])]
+            return "acknowledged", text, [*steps, why_steps.committed(passing[0])]
         return "in-listener", Text("why.not_yet.in_listener", node=here[-1].began.node), steps
     if message.broker not in case.evidence.up:
         deaths = case.crashes(message.broker, 0, case.until)
-        steps += [telling.node_changed(case, one) for one in deaths[-1:]]
+        steps += [why_steps.node_changed(case, one) for one in deaths[-1:]]
         return "broker-down", Text("why.not_yet.broker_down", broker=message.broker), steps
     owner = case.owner(queue)
     if not owner:
@@ -117,12 +117,12 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
     gains = [one for one in case.holds(queue) if one.is_gain and one.node == owner]
     pulled = case.pulled(owner, queue, message.queue_offset, max(gains[-1].event, copy.event))
     if pulled is None:
-        steps.append(telling.held(gains[-1]))
+        steps.append(why_steps.held(gains[-1]))
         blocker = _blocker(case, owner, queue)
         if blocker is not None:
             return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, blocker)]
         return "pulling", Text("why.not_yet.pulling", node=owner, queue=named), steps
-    steps.append(telling.pulled(owner, pulled))
+    steps.append(why_steps.pulled(owner, pulled))
     blocker = _blocker(case, owner, queue)
     if blocker is not None:
         return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, blocker)]
@@ -130,14 +130,14 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
 
 
 def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
-    named = telling.queue_text(queue)
+    named = why_steps.queue_text(queue)
     lets_go = [one for one in case.holds(queue) if not one.is_gain]
-    steps += [telling.held(one) for one in lets_go[-1:]]
+    steps += [why_steps.held(one) for one in lets_go[-1:]]
     lock = _lock_now(case, queue)
     if lock is not None:
         grants = [one for one in case.evidence.known(case.evidence.locks) if one.queue == queue and one.after]
-        steps += [telling.locked(one) for one in grants[-1:]]
-        steps += [telling.node_changed(case, one) for one in case.crashes(lock.node, 0, case.until)[-1:]]
+        steps += [why_steps.locked(one) for one in grants[-1:]]
+        steps += [why_steps.node_changed(case, one) for one in case.crashes(lock.node, 0, case.until)[-1:]]
         text = Text(
             "why.not_yet.lock",
             broker=lock.broker,
@@ -150,14 +150,18 @@ def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]
     running = [role for role in case.members if role.name in case.evidence.up]
     if not running:
         for role in case.members:
-            steps += [telling.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]
+            steps += [why_steps.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]
         return "no-member", Text("why.not_yet.no_member", group=case.subject.name), steps
     if any(one.is_gain and one.event > case.until for one in ahead.holds(queue)):
         return "rebalance", Text("why.not_yet.rebalance", queue=named, group=case.subject.name), steps
     other = next((role for role in running if role.spec.topic != queue.topic), None)
     if other is not None and queue.topic in {role.spec.topic for role in case.members}:
-        told = {"other": other.name, "wanted": telling.subscription(other), "topic": queue.topic}
-        return "members-differ", Text("why.not_yet.members_differ", queue=named, group=case.subject.name, **told), steps
+        reported = {"other": other.name, "wanted": why_steps.subscription(other), "topic": queue.topic}
+        return (
+            "members-differ",
+            Text("why.not_yet.members_differ", queue=named, group=case.subject.name, **reported),
+            steps,
+        )
     key = "nobody" if ahead.evidence.run.is_over else "no_owner"
     return "no-owner", Text(f"why.not_yet.{key}", queue=named, group=case.subject.name), steps
 
@@ -176,7 +180,7 @@ def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:
 def _blocker(case: Case, node: str, queue: MessageQueue) -> Delivery | None:
     """Return another message that the listener has now, or that failed and blocks this one."""
     role = case.world.nodes[node]
-    is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
+    is_orderly = isinstance(role, ConsumerNode) and role.spec.orderly
     others = [
         one
         for one in case.evidence.deliveries(case.until)
@@ -206,7 +210,7 @@ def _now_with(case: Case, blocker: Delivery) -> WhyStep:
     return WhyStep(began.event, began.time_us, began.node, "listener", text)
 
 
-# --- ahead -----------------------------------------------------------------------------------------------------------
+# --- looking ahead ---------------------------------------------------------------------------------------------------
 
 
 def _coming(case: Case, ahead: Case) -> list[WhyStep]:
@@ -214,21 +218,21 @@ def _coming(case: Case, ahead: Case) -> list[WhyStep]:
     now = case.until
     before = len(case.deliveries)
     deliveries = [one for one in ahead.deliveries if (one.end_event or now + 1) > now]
-    steps = [telling.stored(one, is_ahead=True) for one in ahead.stored if one.event > now]
+    steps = [why_steps.stored(one, is_ahead=True) for one in ahead.stored if one.event > now]
     queues = {queue_of(one): None for one in ahead.stored if one.kind in VISIBLE}
     last = next((one.end_event for one in deliveries if one.is_done and one.end_event is not None), ahead.until)
     steps += [
-        telling.locked(one, is_ahead=True)
+        why_steps.locked(one, is_ahead=True)
         for one in ahead.evidence.locks
         if now < one.event <= last and one.queue in queues and one.group == case.subject.group
     ]
     for queue in queues:
-        steps += [telling.held(one, is_ahead=True) for one in ahead.holds(queue) if now < one.event <= last]
+        steps += [why_steps.held(one, is_ahead=True) for one in ahead.holds(queue) if now < one.event <= last]
     for delivery in deliveries:
         nth = ahead.deliveries.index(delivery) + 1
         if nth > before:
-            steps.append(telling.began(ahead, delivery, nth, is_ahead=True))
-        if (end := telling.ended(delivery, is_ahead=True)) is not None:
+            steps.append(why_steps.began(ahead, delivery, nth, is_ahead=True))
+        if (end := why_steps.ended(delivery, is_ahead=True)) is not None:
             steps.append(end)
         if delivery.is_done:
             break

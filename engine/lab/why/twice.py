@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import CommandApplied
 from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK
-from engine.lab.why import telling, wire
+from engine.lab.why import why_steps, wire
 from engine.lab.why.another_copy import another_copy, copy_at, given_back
-from engine.lab.why.answer import Found, Question, WhyAnswer, WhyStep, answer
+from engine.lab.why.answer import FoundCause, WhyAnswer, WhyQuestion, WhyStep, answer
 from engine.lab.why.case import Case
 from engine.lab.why.deliveries import Delivery
-from engine.lab.why.evidence import Held, Pulled
-from engine.lab.why.telling import names
+from engine.lab.why.evidence import Held, MessagesPulled
+from engine.lab.why.why_steps import names
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.texts import Text
 
@@ -22,7 +22,7 @@ _EXPECTED = ("retry", "tried-again", "resent")
 
 
 def why_twice(case: Case) -> WhyAnswer | None:
-    """Return the answer; None if it did not."""
+    """Explain why a message was delivered twice; None if it was not."""
     deliveries = case.deliveries
     if len(deliveries) < 2:
         return None
@@ -36,10 +36,10 @@ def why_twice(case: Case) -> WhyAnswer | None:
         before = next(same, nth - 1)
         first = deliveries[before]
         cause, arguments, between = _explain(case, first, second)
-        named = {"first": first.began.node, "second": second.began.node, "queue": telling.queue_text(second.queue)}
+        named = {"first": first.began.node, "second": second.began.node, "queue": why_steps.queue_text(second.queue)}
         causes.append((cause, {**named, **arguments}))
-        steps += [telling.began(case, first, before + 1), *between, telling.began(case, second, nth + 1)]
-        steps += [step for one in (first, second) if (step := telling.ended(one)) is not None]
+        steps += [why_steps.began(case, first, before + 1), *between, why_steps.began(case, second, nth + 1)]
+        steps += [step for one in (first, second) if (step := why_steps.ended(one)) is not None]
     cause, arguments = next((one for one in causes if one[0] not in _EXPECTED), causes[0])
     verdict = Text(
         f"why.twice.{cause.replace('-', '_')}",
@@ -48,7 +48,7 @@ def why_twice(case: Case) -> WhyAnswer | None:
         n=len(deliveries),
         **arguments,
     )
-    return answer(Question.TWICE, case.subject.name, cause, verdict, steps)
+    return answer(WhyQuestion.TWICE, case.subject.name, cause, verdict, steps)
 
 
 def _is_same_copy(case: Case, first: Delivery, second: Delivery) -> bool:
@@ -56,7 +56,7 @@ def _is_same_copy(case: Case, first: Delivery, second: Delivery) -> bool:
     return first.place == second.place and copy_at(case, first) == copy_at(case, second)
 
 
-def _explain(case: Case, first: Delivery, second: Delivery) -> Found:
+def _explain(case: Case, first: Delivery, second: Delivery) -> FoundCause:
     """Return (cause, arguments of its sentence, steps between the two)."""
     if not _is_same_copy(case, first, second):
         return another_copy(case, first, second)
@@ -64,7 +64,7 @@ def _explain(case: Case, first: Delivery, second: Delivery) -> Found:
     if end is None or end > second.began.event:
         return _at_once(case, first, second)
     if first.died is not None and first.ended is None:
-        return f"{first.result}-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, second)]
+        return f"{first.result}-in-listener", {}, [why_steps.node_changed(case, first.died), *_new_owner(case, second)]
     if first.is_done:
         return _not_committed(case, first, second)
     waits = [
@@ -75,7 +75,7 @@ def _explain(case: Case, first: Delivery, second: Delivery) -> Found:
     gain = _gain(case, second)
     if waits and gain is not None and gain.event > first.began.event:
         cause, arguments, steps = _not_committed(case, first, second)
-        return cause, arguments, [*map(telling.stored, waits), *steps]
+        return cause, arguments, [*map(why_steps.stored, waits), *steps]
     result: dict[str, object] = {"result": Text(f"why.result.{first.result}")}
     if first.began.node != second.began.node:
         return "failed-and-moved", result, _new_owner(case, second)
@@ -90,18 +90,22 @@ def _explain(case: Case, first: Delivery, second: Delivery) -> Found:
         source=first.began.node,
         fields={"group": case.subject.group, "offset": offset},
     )
-    return "not-given-back", result, [telling.frame_lost(one, wire.name_of(one)) for one, _ in asked if not one.copies]
+    return (
+        "not-given-back",
+        result,
+        [why_steps.frame_lost(one, wire.name_of(one)) for one, _ in asked if not one.copies],
+    )
 
 
 def _is_orderly(case: Case, node: str) -> bool:
     role = case.world.nodes[node]
-    return isinstance(role, ConsumerRole) and role.spec.orderly
+    return isinstance(role, ConsumerNode) and role.spec.orderly
 
 
-# --- the same copy, at once ------------------------------------------------------------------------------------------
+# --- the same copy, simultaneously -----------------------------------------------------------------------------------
 
 
-def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:
+def _at_once(case: Case, first: Delivery, second: Delivery) -> FoundCause:
     """Explain that the second listener got it while the first one still had it."""
     here, node, broker = second.began.event, second.began.node, first.began.broker
     unheard = wire.requests(
@@ -112,7 +116,7 @@ def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:
         fields={"consumerGroup": case.subject.group},
     )
     steps = [
-        telling.frame_lost(one, wire.name_of(one))
+        why_steps.frame_lost(one, wire.name_of(one))
         for one, _ in unheard
         if one.target == first.began.node and not one.copies
     ]
@@ -140,7 +144,7 @@ def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:
         for one in case.evidence.locks
         if one.queue == second.queue and one.group == case.subject.group and first.began.event <= one.event <= here
     ]
-    steps += [telling.locked(one) for one in passes]
+    steps += [why_steps.locked(one) for one in passes]
     unlocked = [one for one in passes if one.before == first.began.node and not one.after]
     if unlocked and unlocked[-1].is_forgotten:
         return "locks-forgotten", {"broker": broker}, [*_deaths(case, broker, first.began.event, here), *steps]
@@ -161,14 +165,14 @@ def _switch_steps(case: Case, switch: str, node: str, event: int) -> list[WhySte
     name = Text(f"switch.{switch}.name")
     switched = case.switch_command(switch, node, event)
     if switched is None:
-        return [telling.always(0, node, "lock_off_always", lock=name)]
-    return [telling.command(switched, node, "lock_off", lock=name)]
+        return [why_steps.always(0, node, "lock_off_always", lock=name)]
+    return [why_steps.command(switched, node, "lock_off", lock=name)]
 
 
 def _forced(case: Case, first: Delivery, before: int) -> list[WhyStep]:
     """Return the commands that made its consumer give the queue up."""
     return [
-        telling.command(one, one.command.target, "forced_unlock", queue=telling.queue_text(first.queue))
+        why_steps.command(one, one.command.target, "forced_unlock", queue=why_steps.queue_text(first.queue))
         for one in _commands_to(case, first.began.node, ("forced-unlock",), first.began.event, before)
         if one.command.value.get("queue_id") == first.queue.queue_id
     ]
@@ -179,7 +183,7 @@ _STANDSTILLS = {"pause-node": "paused", "resume-node": "resumed"}
 
 def _standstills(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
     found = _commands_to(case, node, tuple(_STANDSTILLS), after, before)
-    return [telling.command(one, node, _STANDSTILLS[one.command.kind]) for one in found]
+    return [why_steps.command(one, node, _STANDSTILLS[one.command.kind]) for one in found]
 
 
 def _commands_to(case: Case, node: str, kinds: tuple[str, ...], after: int, before: int) -> list[CommandApplied]:
@@ -199,7 +203,7 @@ def _stood_still(case: Case, node: str, after: int, before: int) -> bool:
 # --- the same copy, one after the other ------------------------------------------------------------------------------
 
 
-def _not_committed(case: Case, first: Delivery, second: Delivery) -> Found:
+def _not_committed(case: Case, first: Delivery, second: Delivery) -> FoundCause:
     """Explain that the first listener was done, and the broker's offset did not include it when the next owner
     started.
     """
@@ -227,14 +231,14 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> Found:
     back = next((one for one in reversed(commits) if one.before > offset >= one.offset), None)
     if back is not None and back.event >= first.began.event:
         cause = "offset-lost" if back.is_reload else "offset-went-back"
-        told = [*map(telling.committed, heard[:1]), telling.committed(back), *steps]
+        reported = [*map(why_steps.committed, heard[:1]), why_steps.committed(back), *steps]
         named = {"broker": first.began.broker, "offset": back.offset, "before": back.before}
-        return cause, dict(named), [*_deaths(case, first.began.broker, first.began.event, back.event), *told]
+        return cause, dict(named), [*_deaths(case, first.began.broker, first.began.event, back.event), *reported]
     if commits and commits[-1].offset > offset:
         cause = "lost-queue" if second.began.node == first.began.node else "moved-before-commit"
-        return cause, {}, [telling.committed(commits[-1]), *steps]
+        return cause, {}, [why_steps.committed(commits[-1]), *steps]
     lost = [
-        telling.frame_lost(frame, wire.name_of(frame))
+        why_steps.frame_lost(frame, wire.name_of(frame))
         for frame, command in wire.requests(
             case.evidence,
             wire.OFFSETS,
@@ -249,49 +253,49 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> Found:
         if frame.target == first.began.broker and not frame.copies and _is_past(command, offset)
     ]
     deaths = _deaths(case, first.began.node, done, start)
-    told = [*deaths, *lost, *steps, *map(telling.committed, commits[-1:])]
+    reported = [*deaths, *lost, *steps, *map(why_steps.committed, commits[-1:])]
     if deaths:
-        return ("commit-lost-and-died" if lost else "died-before-commit"), {}, told
+        return ("commit-lost-and-died" if lost else "died-before-commit"), {}, reported
     broker_deaths = _deaths(case, first.began.broker, done, start)
     if _stood_still(case, first.began.node, done, start):
-        return "stood-still", {}, [*broker_deaths, *told]
+        return "stood-still", {}, [*broker_deaths, *reported]
     if broker_deaths:
-        return "broker-died", {"broker": first.began.broker}, [*broker_deaths, *told]
+        return "broker-died", {"broker": first.began.broker}, [*broker_deaths, *reported]
     if lost:
-        return "commit-lost", {}, told
-    return ("lost-queue" if second.began.node == first.began.node else "moved-before-commit"), {}, told
+        return "commit-lost", {}, reported
+    return ("lost-queue" if second.began.node == first.began.node else "moved-before-commit"), {}, reported
 
 
-def _kept(case: Case, first: Delivery, second: Delivery) -> Found | None:
+def _kept(case: Case, first: Delivery, second: Delivery) -> FoundCause | None:
     """Explain that the second consumer had the queue before the other took it over, and did not know that it was
     lost.
     """
     gain, taken = _gain(case, second), _gain(case, first)
     if gain is None or taken is None or gain.event >= taken.event or gain.node == taken.node:
         return None
-    steps = [telling.held(gain), telling.held(taken), *_around(case, gain.node, second, gain.event)]
+    steps = [why_steps.held(gain), why_steps.held(taken), *_around(case, gain.node, second, gain.event)]
     pulled = case.pulled(gain.node, second.queue, second.began.queue_offset, gain.event)
     if pulled is not None and pulled[0] <= second.began.event:
-        steps.append(telling.pulled(gain.node, pulled))
+        steps.append(why_steps.pulled(gain.node, pulled))
     return "kept-queue", {}, steps
 
 
 def _is_past(command: RemotingCommand, offset: int) -> bool:
-    told = command.ext_fields.get("commitOffset", "")
-    return told.isdigit() and int(told) > offset
+    reported = command.ext_fields.get("commitOffset", "")
+    return reported.isdigit() and int(reported) > offset
 
 
 def _deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
-    return [telling.node_changed(case, one) for one in case.crashes(node, after, before)]
+    return [why_steps.node_changed(case, one) for one in case.crashes(node, after, before)]
 
 
-def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> Found:
+def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> FoundCause:
     """Explain that the queue got another owner while the first listener had the message, so its result no longer
     counted.
     """
     node = first.began.node
     steps = [
-        telling.held(lets_go),
+        why_steps.held(lets_go),
         *_new_owner(case, second),
         *_around(case, first.began.node, second, first.began.event),
     ]
@@ -308,21 +312,21 @@ def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep
     """Return what kept a consumer from reporting its progress or from receiving frames, and where its lock went."""
     queue, until = second.queue, second.began.event
     cuts = [
-        telling.cut(one)
+        why_steps.cut(one)
         for one in case.commands
         if one.command.kind == "partition"
         and node in (*names(one, "left"), *names(one, "right"))
         and since <= one.event <= until
     ]
     passes = [
-        telling.locked(one)
+        why_steps.locked(one)
         for one in case.evidence.locks
         if one.queue == queue and one.group == case.subject.group and since <= one.event <= until
     ]
     return [*_standstills(case, node, since, until), *cuts, *passes]
 
 
-def _same_owner(case: Case, first: Delivery) -> Found:
+def _same_owner(case: Case, first: Delivery) -> FoundCause:
     """Explain a repeat without another owner: an orderly consumer repeats a batch of which one message failed."""
     batch = [
         one
@@ -337,7 +341,7 @@ def _same_owner(case: Case, first: Delivery) -> Found:
     return "batch-again", {"other": failed.began.key}, [step]
 
 
-def _is_of(pull: Pulled, gain: Held) -> bool:
+def _is_of(pull: MessagesPulled, gain: Held) -> bool:
     return pull.node == gain.node and pull.queue == gain.queue and pull.event >= gain.event
 
 
@@ -359,11 +363,11 @@ def _new_owner(case: Case, second: Delivery) -> list[WhyStep]:
     if gain is None:
         return []
     lets_go = [one for one in case.holds(second.queue) if not one.is_gain and one.event <= second.began.event]
-    steps = [telling.held(one) for one in lets_go[-1:]]
+    steps = [why_steps.held(one) for one in lets_go[-1:]]
     commits = [one for one in case.commits(second.queue) if one.event <= gain.event]
     first = next((one.first for one in case.evidence.pulls if _is_of(one, gain)), None)
-    steps.append(telling.begins_at(gain, first) if commits and first is not None else telling.held(gain))
+    steps.append(why_steps.begins_at(gain, first) if commits and first is not None else why_steps.held(gain))
     pulled = case.pulled(gain.node, second.queue, second.began.queue_offset, gain.event)
     if pulled is not None and pulled[0] <= second.began.event:
-        steps.append(telling.pulled(gain.node, pulled))
+        steps.append(why_steps.pulled(gain.node, pulled))
     return steps

@@ -8,7 +8,7 @@ from typing import Self
 
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
-from engine.lab.why.answer import ANSWERS_MAX, Question, Why, WhyAnswer
+from engine.lab.why.answer import ANSWERS_MAX, Why, WhyAnswer, WhyQuestion
 from engine.lab.why.case import Case, Subject, subjects
 from engine.lab.why.evidence import Evidence
 from engine.lab.why.late import why_late
@@ -94,7 +94,7 @@ class WhyRun:
             if lost is None and case.is_waiting:
                 answers.append(why_not_yet(case, Case(evidence, key, subject, self._run.event_number)))
             answers += [one for one in (lost, why_twice(case), why_late(case)) if one is not None]
-        order = list(Question)
+        order = list(WhyQuestion)
         answers.sort(key=lambda one: order.index(one.question))
         return Why(key, evidence.now_event, evidence.now_us, tuple(answers[:ANSWERS_MAX]))
 
@@ -112,7 +112,7 @@ class WhyRun:
 
 
 def why(recording: Recording, key: str) -> Why:
-    """Answer in one call."""
+    """Answer the questions about a key in one call."""
     with WhyRun(recording, [key]) as run:
         answers = run.advance(lambda: False)
     assert answers is not None, "nothing said until"

@@ -28,13 +28,13 @@ def decoded(frame: Sent) -> RemotingCommand | None:
 
 
 def name_of(frame: Sent) -> str:
-    """Return ``SEND_MESSAGE``."""
+    """Return the name of a request, such as ``SEND_MESSAGE``."""
     command = decoded(frame)
     return "?" if command is None else request_name(command.code)
 
 
 def fields_of(frame: Sent) -> Mapping[str, str]:
-    """Return the fields of its header."""
+    """Return the fields of the frame's header."""
     command = decoded(frame)
     return {} if command is None else command.ext_fields
 

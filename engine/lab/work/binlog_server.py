@@ -32,7 +32,7 @@ from engine.remoting.channel import Channel
 from engine.remoting.errors import RequestRefused
 from engine.remoting.processor import answers
 from engine.runtime.port import Disk, DiskFault
-from engine.xa.coordinator_log import CoordinatorLog, Record
+from engine.xa.coordinator_log import CoordinatorLog, CoordinatorRecord
 from engine.xa.errors import LogFull
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class BinlogSqlServer(SqlServer):
             self._committing = None
             self._is_over.set()
 
-    def _append(self, log: CoordinatorLog, record: Record) -> None:
+    def _append(self, log: CoordinatorLog, record: CoordinatorRecord) -> None:
         if not log.has_room_for(record):
             log.rewrite(())
         log.append(record)

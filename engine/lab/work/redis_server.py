@@ -29,14 +29,14 @@ _WRITES_KEPT = 10_000
 
 
 class RedisValue(NamedTuple):
-    """``expires_us``: on the monotonic clock; None: never."""
+    """A value in Redis. ``expires_us``: on the monotonic clock; None: never."""
 
     value: str
     expires_us: int | None
 
 
 class RedisModel:
-    """The memory of one process.
+    """The memory of one Redis process.
 
     :ivar writes: (monotonic time, key, what it was set to; None: deleted), oldest first.
     """

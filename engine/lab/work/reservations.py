@@ -34,7 +34,7 @@ Done = dict[tuple[str, str], int]
 
 
 class ReservationEvent(StrEnum):
-    """Request to a service."""
+    """A request to a reservation service."""
 
     TRY = "try"
     CONFIRM = "confirm"
@@ -42,7 +42,7 @@ class ReservationEvent(StrEnum):
 
 
 class ReservationState(StrEnum):
-    """Answer of a service; ``REFUSED``: there is nothing left to reserve."""
+    """The answer of a reservation service; ``REFUSED``: there is nothing left to reserve."""
 
     NOTHING = "nothing"
     TRIED = "tried"
@@ -76,7 +76,7 @@ def state_of(done: Done, key: str) -> ReservationState:
 
 
 class Reserved(NamedTuple):
-    """Result of a request.
+    """The result of a reservation request.
 
     :ivar is_done: whether anything was done; ``ends_try``: it released a reservation.
     """
@@ -104,11 +104,11 @@ def reserve(done: Done, event: ReservationEvent, key: str, *, keeps_states: bool
     return Reserved(_STATE_AFTER[event], is_done=True, ends_try=ends_try)
 
 
-# --- who reserves ----------------------------------------------------------------------------------------------------
+# --- participants ----------------------------------------------------------------------------------------------------
 
 
 class Reserves(Protocol):
-    """A remote service."""
+    """A client of a remote service that takes reservations."""
 
     async def reserve(self, event: ReservationEvent, key: str) -> ReservationState:
         """Send a request; return the state of the reservation. Raises ``StoreUnreachable``: it is unknown whether it

@@ -18,7 +18,7 @@ STORE_PORT = 9890
 
 
 class StoreRequestCode(IntEnum):
-    """Request to a store."""
+    """The code of a request to a store."""
 
     #: ``{"sql": ..., "parameters": {...}}`` -> ``{"rows": [...], "changed": n}``
     SQL_EXECUTE = 9101
@@ -31,7 +31,7 @@ class StoreRequestCode(IntEnum):
 
 
 class StoreRefusalCode(IntEnum):
-    """Reason of a refusal."""
+    """The reason why a store refuses a request."""
 
     UNIQUE_VIOLATION = 9181
     TRANSACTION_LOST = 9182
@@ -39,8 +39,8 @@ class StoreRefusalCode(IntEnum):
 
 
 class TransactionHeader(CommandHeader):
-    """Header of a request. ``transaction``: a number chosen by the client; 0: the statement is a transaction of its
-    own.
+    """The header of a request to a store. ``transaction``: a number chosen by the client; 0: the statement is a
+    transaction of its own.
     """
 
     transaction: Int64

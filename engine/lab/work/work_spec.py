@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class StepKind(StrEnum):
-    """One step of the work of a message, see :mod:`engine.lab.work.message_work`."""
+    """A kind of step in the work of a message, see :mod:`engine.lab.work.message_work`."""
 
     #: Write the order into the database, as paid.
     ORDER = "order"
@@ -54,7 +54,7 @@ class WorkSpec:
     :ivar database: the node whose tables it changes.
     :ivar records: the node with the records of idempotence: the same, or a Redis.
     :ivar steps: in this order; the listener's time is spread between them.
-    :ivar then: topic of the next message, sent in one transaction with the work, see :mod:`engine.lab.nodes.hop`;
+    :ivar then: topic of the next message, sent in one transaction with the work, see :mod:`engine.lab.nodes.relay`;
         empty: no next message.
     """
 
@@ -79,14 +79,14 @@ class WorkSpec:
 
 @dataclass(frozen=True, slots=True)
 class WorkConfig:
-    """Settings of a listener: ``work_undoes_calls``: work that fails takes back its calls that have an undo."""
+    """Settings of a listener's work. With ``work_undoes_calls``, failed work undoes its calls that have an undo."""
 
     work_undoes_calls: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseConfig:
-    """Settings of a database: ``binlog``: it has one, and commits in two phases (MySQL: ``log_bin``)."""
+    """Settings of a database. With ``binlog``, it has a binlog and commits in two phases (MySQL: ``log_bin``)."""
 
     binlog: bool = False
 

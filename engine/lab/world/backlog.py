@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from engine.broker.broker import Broker
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.nodes.node_role import Surroundings
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.nodes.scenario_node import WorldContext
 from engine.protocol.names import retry_topic
 
 FIRST_PERIOD_US = 100_000
@@ -93,7 +93,7 @@ class BacklogWatch:
     :ivar groups: by name, in the order of the scenario.
     """
 
-    def __init__(self, world: Surroundings) -> None:
+    def __init__(self, world: WorldContext) -> None:
         self._world = world
         self.groups: dict[str, GroupBacklog] = {}
         #: Group -> its topics.
@@ -108,7 +108,7 @@ class BacklogWatch:
             return
         self._next_us = now_us - now_us % self._period_us + self._period_us
         self._look_for_groups()
-        for role in self._world.roles(BrokerRole):
+        for role in self._world.roles(BrokerNode):
             # Without an address it is still reading its files.
             if role.broker is not None and role.broker.address:
                 self._read(role, role.broker)
@@ -122,21 +122,21 @@ class BacklogWatch:
 
     def _look_for_groups(self) -> None:
         """Find new groups: members may join while the world runs."""
-        for role in self._world.roles(ConsumerRole):
+        for role in self._world.roles(ConsumerNode):
             group, topic = role.spec.group, role.spec.topic
             if role.spec.model == "clustering" and topic not in self._topics.get(group, {}):
                 self.groups.setdefault(group, GroupBacklog(group))
                 self._topics.setdefault(group, {})[topic] = None
 
-    def _members(self, group: str) -> list[ConsumerRole]:
-        roles = self._world.roles(ConsumerRole)
+    def _members(self, group: str) -> list[ConsumerNode]:
+        roles = self._world.roles(ConsumerNode)
         return [role for role in roles if role.spec.group == group and role.status in ("running", "paused")]
 
-    def _owns_a_queue(self, role: ConsumerRole) -> bool:
+    def _owns_a_queue(self, role: ConsumerNode) -> bool:
         consumer, topic = role.consumer, role.spec.topic
         return consumer is not None and any(queue.topic == topic for queue in consumer.process_queues)
 
-    def _read(self, role: BrokerRole, broker: Broker) -> None:
+    def _read(self, role: BrokerNode, broker: Broker) -> None:
         offset_of = broker.consumer_offset_manager.query_offset
         for name, group in self.groups.items():
             for topic in (*self._topics[name], retry_topic(name)):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from engine.broker.broker import Broker
 from engine.faults.errors import FaultRefused
-from engine.faults.fault_rule import Deed, FaultRule
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.faults.fault_rule import FaultAction, FaultRule
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import Command
 from engine.lab.world.world import ScenarioWorld
@@ -21,7 +21,7 @@ def rule_of(command: Command) -> FaultRule:
 
 
 def switch_group_lock(broker: Broker, command: Command) -> None:
-    """Let all members of a group consume whatever they request, or end that."""
+    """Switch off the broker lock for a group, so that all members get the queues they request; or switch it on."""
     groups_off, group = broker.rebalance_lock_manager.groups_off, str(command.value["group"])
     groups_off.pop(group, None)
     if not command.value["on"]:
@@ -43,34 +43,34 @@ def give_lock(broker: Broker, command: Command, client_id: str) -> str:
 # --- in the lab ------------------------------------------------------------------------------------------------------
 
 
-def _add_rule(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+def _add_rule(world: ScenarioWorld, role: BrokerNode, command: Command) -> None:
     try:
         rule = rule_of(command)
-        if rule.what is Deed.HOLD:
+        if rule.what is FaultAction.HOLD:
             raise FaultRefused("refusal.no_hold_in_the_lab")
-        role.gate.add(rule)
+        role.injector.add(rule)
     except FaultRefused as refusal:
         raise CommandRefused(refusal.text) from refusal
 
 
-def _clear(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
-    role.gate.clear()
+def _clear(world: ScenarioWorld, role: BrokerNode, command: Command) -> None:
+    role.injector.clear()
 
 
-def _running(role: BrokerRole) -> Broker:
+def _running(role: BrokerNode) -> Broker:
     if role.broker is None:
         raise CommandRefused("refusal.broker_is_off", name=role.name)
     return role.broker
 
 
-def _group_lock(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+def _group_lock(world: ScenarioWorld, role: BrokerNode, command: Command) -> None:
     switch_group_lock(_running(role), command)
 
 
-def _give_lock(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+def _give_lock(world: ScenarioWorld, role: BrokerNode, command: Command) -> None:
     name, known = command.value["to"], ", ".join(consumer.name for consumer in world.consumers())
     to = world.nodes.get(str(name))
-    if not isinstance(to, ConsumerRole) or to.consumer is None:
+    if not isinstance(to, ConsumerNode) or to.consumer is None:
         raise CommandRefused("refusal.needs_consumer", kind=command.kind, name=name, role="-", known=known)
     try:
         give_lock(_running(role), command, to.consumer.instance.client_id)
@@ -78,11 +78,11 @@ def _give_lock(world: ScenarioWorld, role: BrokerRole, command: Command) -> None
         raise CommandRefused(refusal.text) from refusal
 
 
-def _fail_fsync(world: ScenarioWorld, role: BrokerRole, command: Command) -> None:
+def _fail_fsync(world: ScenarioWorld, role: BrokerNode, command: Command) -> None:
     role.storage.flush_error = None if command.value["on"] else "the device reports an error"
 
 
-BROKER_ACTIONS: Mapping[str, Callable[[ScenarioWorld, BrokerRole, Command], None]] = {
+BROKER_ACTIONS: Mapping[str, Callable[[ScenarioWorld, BrokerNode, Command], None]] = {
     "clear-faults": _clear,
     "fail-fsync": _fail_fsync,
     "fault": _add_rule,

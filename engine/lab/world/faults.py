@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import CommandApplied
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.command import COMMANDS, Target
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
 from engine.lab.scenario.listener_spec import ListenerResult
@@ -23,7 +23,7 @@ from engine.lab.scenario.scenario import Command, Role, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
-from engine.lab.world.administrator_deeds import (
+from engine.lab.world.administrator_actions import (
     act_on_half_message,
     change_membership,
     free_record,
@@ -93,7 +93,7 @@ def _follow(world: ScenarioWorld, line: ScriptLine) -> None:
 # --- targets ---------------------------------------------------------------------------------------------------------
 
 
-def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
+def find_node(world: ScenarioWorld, name: str) -> ScenarioNode:
     """Return the node with this name. Raises :class:`NoSuchTarget`."""
     role = world.nodes.get(name)
     if role is None:
@@ -101,17 +101,17 @@ def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
     return role
 
 
-def _broker(world: ScenarioWorld, command: Command) -> BrokerRole:
+def _broker(world: ScenarioWorld, command: Command) -> BrokerNode:
     role = find_node(world, command.target)
-    if not isinstance(role, BrokerRole):
+    if not isinstance(role, BrokerNode):
         names = ", ".join(broker.name for broker in world.brokers())
         raise NoSuchTarget("refusal.needs_broker", kind=command.kind, name=role.name, role=role.role, known=names)
     return role
 
 
-def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerRole:
+def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerNode:
     role = find_node(world, name)
-    if not isinstance(role, ConsumerRole):
+    if not isinstance(role, ConsumerNode):
         names = ", ".join(consumer.name for consumer in world.consumers())
         raise NoSuchTarget("refusal.needs_consumer", kind=kind, name=role.name, role=role.role, known=names)
     return role
@@ -136,11 +136,11 @@ def find_actor(world: ScenarioWorld, name: str) -> LabActor:
     raise NoSuchTarget("refusal.no_actor", name=name)
 
 
-def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: Text) -> None:
+def _need(role: ScenarioNode, allowed: tuple[str, ...], action: Text) -> None:
     if role.status not in allowed:
         status, *states = (Text(f"status.{one}") for one in (role.status, *allowed))
-        allowed_states = joined("words.or", states)
-        raise WrongNodeState("refusal.wrong_state", name=role.name, status=status, allowed=allowed_states, deed=deed)
+        listed = joined("words.or", states)
+        raise WrongNodeState("refusal.wrong_state", name=role.name, status=status, allowed=listed, action=action)
 
 
 # --- processes -------------------------------------------------------------------------------------------------------
@@ -148,14 +148,14 @@ def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: Text) -> None:
 
 def _crash(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running", "paused"), Text("deed.crash"))
+    _need(role, ("running", "paused"), Text("action.crash"))
     world.lab.crash(role.name)
     role.crashed()
 
 
 def _crash_power(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running", "paused"), Text("deed.lose_power"))
+    _need(role, ("running", "paused"), Text("action.lose_power"))
     torn = command.kind == "torn-write" or bool(command.value.get("torn"))
     world.lab.crash(role.name, keep_page_cache=False, silent=True, torn=torn)
     role.crashed()
@@ -163,19 +163,19 @@ def _crash_power(world: ScenarioWorld, command: Command) -> None:
 
 def _restart(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("crashed", "off"), Text("deed.be_started"))
+    _need(role, ("crashed", "off"), Text("action.be_started"))
     role.restart()
 
 
 def _pause(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("running",), Text("deed.be_paused"))
+    _need(role, ("running",), Text("action.be_paused"))
     world.lab.pause(role.name)
 
 
 def _resume(world: ScenarioWorld, command: Command) -> None:
     role = find_node(world, command.target)
-    _need(role, ("paused",), Text("deed.go_on"))
+    _need(role, ("paused",), Text("action.go_on"))
     world.lab.resume(role.name)
 
 
@@ -185,13 +185,13 @@ def _clock_skew(world: ScenarioWorld, command: Command) -> None:
 
 def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    _need(role, ("running",), Text("deed.be_stopped"))
+    _need(role, ("running",), Text("action.be_stopped"))
     role.stop()
 
 
 def _resume_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    _need(role, ("running",), Text("deed.be_resumed"))
+    _need(role, ("running",), Text("action.be_resumed"))
     role.resume_consumer()
 
 
@@ -218,7 +218,7 @@ def _listener(world: ScenarioWorld, command: Command) -> None:
 def _lock_switch(world: ScenarioWorld, command: Command) -> None:
     name, is_on = str(command.value["lock"]), bool(command.value["on"])
     is_of_broker = SWITCHES[name].role is Role.BROKER
-    roles: list[LabNodeRole]
+    roles: list[ScenarioNode]
     if command.target:
         roles = [_broker(world, command) if is_of_broker else _consumer(world, command.target, command.kind)]
     else:
@@ -230,9 +230,9 @@ def _lock_switch(world: ScenarioWorld, command: Command) -> None:
         raise NoSuchTarget("refusal.no_bank", name=command.target)
     for role in roles:
         _flip(role.switched_off, name, is_on)
-        if isinstance(role, BrokerRole) and role.broker is not None:
+        if isinstance(role, BrokerNode) and role.broker is not None:
             apply_to_broker(role.broker, role.switched_off)
-        elif isinstance(role, ConsumerRole) and role.consumer is not None:
+        elif isinstance(role, ConsumerNode) and role.consumer is not None:
             apply_to_consumer(role.consumer, role.switched_off)
 
 
@@ -244,7 +244,7 @@ def _flip(switched_off: dict[str, None], name: str, is_on: bool) -> None:
 
 def _forced_unlock(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
-    _need(role, ("running", "paused"), Text("deed.give_up_a_queue"))
+    _need(role, ("running", "paused"), Text("action.give_up_a_queue"))
     consumer, queue_id = role.consumer, _integer(command, "queue_id")
     queues = [
         queue for queue in (consumer.process_queues if consumer is not None else ()) if queue.queue_id == queue_id
@@ -282,13 +282,13 @@ def _queue_count(world: ScenarioWorld, command: Command) -> None:
 
 def _half_message(world: ScenarioWorld, command: Command) -> None:
     role = _broker(world, command)
-    _need(role, ("running",), Text("deed.decide_half_messages"))
+    _need(role, ("running",), Text("action.decide_half_messages"))
     act_on_half_message(role, command)
 
 
 def _resend_dead_letter(world: ScenarioWorld, command: Command) -> None:
     role = _broker(world, command)
-    _need(role, ("running",), Text("deed.resend_dead_letters"))
+    _need(role, ("running",), Text("action.resend_dead_letters"))
     resend_dead_letter(role, command)
 
 
@@ -371,7 +371,7 @@ def _at_disk(act: Callable[[LabStorage, Command], None], world: ScenarioWorld, c
 
 
 def _at_broker(
-    act: Callable[[ScenarioWorld, BrokerRole, Command], None], world: ScenarioWorld, command: Command
+    act: Callable[[ScenarioWorld, BrokerNode, Command], None], world: ScenarioWorld, command: Command
 ) -> None:
     act(world, _broker(world, command), command)
 

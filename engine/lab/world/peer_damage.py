@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import Command
 from engine.lab.world.world import ScenarioWorld
@@ -20,10 +20,10 @@ from engine.runtime.lab.lab_storage import LabStorage
 _SECOND_US = 1_000_000
 
 
-def damage(world: ScenarioWorld, role: LabNodeRole, command: Command) -> None:
+def damage(world: ScenarioWorld, role: ScenarioNode, command: Command) -> None:
     """Carry out one of :data:`PEER_DAMAGES`. Raises ``CommandRefused``, in which case nothing has happened."""
-    if not isinstance(role, RaftPeerRole):
-        names = ", ".join(peer.name for peer in world.roles(RaftPeerRole))
+    if not isinstance(role, RaftPeerNode):
+        names = ", ".join(peer.name for peer in world.roles(RaftPeerNode))
         raise CommandRefused("refusal.needs_peer", kind=command.kind, name=role.name, role=role.role, known=names)
     PEER_DAMAGES[command.kind](role.storage, command, world.now_us)
     if role.status in ("running", "paused"):

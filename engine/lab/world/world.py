@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
-from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
-from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.nodes.name_server_role import NameServerRole
-from engine.lab.nodes.node_role import LabNodeRole, Surroundings
-from engine.lab.nodes.producer_role import ProducerRole
-from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
-from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
-from engine.lab.raft.raft_client_role import RaftClientRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
+from engine.lab.kafka.kafka_controller_node import KafkaControllerNode
+from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.nodes.name_server_node import NameServerNode
+from engine.lab.nodes.producer_node import ProducerNode
+from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
+from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
+from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode
+from engine.lab.raft.raft_client_node import RaftClientNode
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.frame_names import FrameReader
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
@@ -37,27 +37,27 @@ from engine.runtime.lab.lab_runtime import LabMachines
 #: Entries of the journal that a world keeps. The page shows older ones by running the world again.
 JOURNAL_KEPT = 200_000
 
-_ROLES: dict[Role, type[LabNodeRole]] = {
-    Role.NAME_SERVER: NameServerRole,
-    Role.BROKER: BrokerRole,
-    Role.PRODUCER: ProducerRole,
-    Role.CONSUMER: ConsumerRole,
-    Role.TRANSACTION_COORDINATOR: CoordinatorRole,
-    Role.TRANSACTION_MANAGER: ManagerRole,
-    Role.RESOURCE_MANAGER: ResourceManagerRole,
-    Role.DATABASE: DatabaseRole,
-    Role.REDIS: RedisRole,
-    Role.SERVICE: ServiceRole,
-    Role.KAFKA_BROKER: KafkaBrokerRole,
-    Role.KAFKA_PRODUCER: KafkaProducerRole,
-    Role.KAFKA_CONSUMER: KafkaConsumerRole,
-    Role.KAFKA_CONTROLLER: KafkaControllerRole,
-    Role.RAFT_PEER: RaftPeerRole,
-    Role.RAFT_CLIENT: RaftClientRole,
+_ROLES: dict[Role, type[ScenarioNode]] = {
+    Role.NAME_SERVER: NameServerNode,
+    Role.BROKER: BrokerNode,
+    Role.PRODUCER: ProducerNode,
+    Role.CONSUMER: ConsumerNode,
+    Role.TRANSACTION_COORDINATOR: CoordinatorNode,
+    Role.TRANSACTION_MANAGER: ManagerNode,
+    Role.RESOURCE_MANAGER: ResourceManagerNode,
+    Role.DATABASE: DatabaseNode,
+    Role.REDIS: RedisNode,
+    Role.SERVICE: ServiceNode,
+    Role.KAFKA_BROKER: KafkaBrokerNode,
+    Role.KAFKA_PRODUCER: KafkaProducerNode,
+    Role.KAFKA_CONSUMER: KafkaConsumerNode,
+    Role.KAFKA_CONTROLLER: KafkaControllerNode,
+    Role.RAFT_PEER: RaftPeerNode,
+    Role.RAFT_CLIENT: RaftClientNode,
 }
 
 
-class ScenarioWorld(Surroundings):
+class ScenarioWorld(WorldContext):
     """A scenario's world. ``seed``: default: the scenario's own.
 
     :ivar frame_reader: decodes its frames.
@@ -80,16 +80,16 @@ class ScenarioWorld(Surroundings):
         for spec in scenario.nodes:
             self._add(spec)
         # The parser allows at most one; with only Kafka nodes there is no name server.
-        for name_server in self.roles(NameServerRole):
+        for name_server in self.roles(NameServerNode):
             self.name_server_address = name_server.address
         for role in self.nodes.values():
             role.boot()
 
-    def _add(self, spec: NodeSpec) -> LabNodeRole:
+    def _add(self, spec: NodeSpec) -> ScenarioNode:
         role = self.nodes[spec.name] = _ROLES[spec.role](self, spec)
         return role
 
-    def add_node(self, spec: NodeSpec) -> LabNodeRole:
+    def add_node(self, spec: NodeSpec) -> ScenarioNode:
         """Add a machine and start its process. Raises :class:`CommandRefused` for a name in use."""
         if spec.name in self.nodes:
             raise CommandRefused("refusal.node_exists", name=spec.name)
@@ -97,7 +97,7 @@ class ScenarioWorld(Surroundings):
         role.boot()
         return role
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @property
     def journal(self) -> LabJournal:
@@ -150,17 +150,17 @@ class ScenarioWorld(Surroundings):
         following = self.loop.schedule.peek()
         return following is None or following.due_us > self.end_us
 
-    def brokers(self) -> list[BrokerRole]:
+    def brokers(self) -> list[BrokerNode]:
         """Return all brokers, in the order of the scenario."""
-        return self.roles(BrokerRole)
+        return self.roles(BrokerNode)
 
-    def producers(self) -> list[ProducerRole]:
+    def producers(self) -> list[ProducerNode]:
         """Return all producers, in the order of the scenario."""
-        return self.roles(ProducerRole)
+        return self.roles(ProducerNode)
 
-    def consumers(self) -> list[ConsumerRole]:
+    def consumers(self) -> list[ConsumerNode]:
         """Return all consumers, in the order of the scenario, then those that joined."""
-        return self.roles(ConsumerRole)
+        return self.roles(ConsumerNode)
 
     # --- end ---------------------------------------------------------------------------------------------------------
 

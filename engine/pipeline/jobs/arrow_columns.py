@@ -46,7 +46,7 @@ def numbers(values: Any, nothing: int) -> Numbers:
 
 
 def milliseconds(timestamps: Any, nothing: int = 0) -> Numbers:
-    """Milliseconds since 1970."""
+    """Return timestamps as milliseconds since 1970."""
     return numbers(timestamps, nothing * 1_000) // 1_000
 
 

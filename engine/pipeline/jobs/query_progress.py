@@ -151,7 +151,7 @@ def _rate(value: object) -> float | None:
 
 
 @contextmanager
-def told_tasks(context: SparkContext, report: JobReport, queries: QueryProgress) -> Iterator[None]:
+def reported_tasks(context: SparkContext, report: JobReport, queries: QueryProgress) -> Iterator[None]:
     """Count the tasks that Spark is running and report them, in a separate thread, until the block ends.
 
     Nothing is reported while streams run: their batches say more than their tasks, which start and end many times a

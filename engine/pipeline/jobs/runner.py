@@ -123,7 +123,7 @@ class _Run:
             raise failed(self.failure) from self.failure
 
     def _run(self, start_spark: Callable[[], SparkSession]) -> None:
-        from engine.pipeline.jobs.query_progress import QueryProgress, told_tasks
+        from engine.pipeline.jobs.query_progress import QueryProgress, reported_tasks
 
         run: JobRun | None = None
         try:
@@ -134,7 +134,7 @@ class _Run:
             queries = QueryProgress(self.report)
             spark.streams.addListener(queries)
             try:
-                with told_tasks(spark.sparkContext, self.report, queries):
+                with reported_tasks(spark.sparkContext, self.report, queries):
                     run = JobRun(
                         spark, self.arguments, self.cluster, self.report, self._watcher(queries), stop=self.stop
                     )

@@ -54,7 +54,7 @@ class QueueOfTopic(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[_T]):
+class AdminQuestion(Generic[_T]):
     """One request with the code, the header and how its reply is read.
 
     :ivar what: what the node is asked to do; it completes the sentence "cannot ...".
@@ -90,57 +90,59 @@ def _body(reply: RemotingCommand) -> bytes:
 # --- name servers ----------------------------------------------------------------------------------------------------
 
 
-def topic_route(topic: str) -> Question[TopicRouteData]:
+def topic_route(topic: str) -> AdminQuestion[TopicRouteData]:
     """Ask which brokers have the topic (code 105). TOPIC_NOT_EXIST: no broker with it is known."""
     header = GetRouteInfoRequestHeader(topic, accept_standard_json_only=True)
-    what = f"tell the route of topic {topic!r}"
-    return Question(
+    what = f"report the route of topic {topic!r}"
+    return AdminQuestion(
         RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what, lambda reply: TopicRouteData.from_json(reply.body)
     )
 
 
-def cluster_info() -> Question[ClusterInfo]:
+def cluster_info() -> AdminQuestion[ClusterInfo]:
     """Ask for all brokers, and the brokers of each cluster (code 106)."""
     code = RequestCode.GET_BROKER_CLUSTER_INFO
-    return Question(code, None, "list the brokers", lambda reply: ClusterInfo.from_json(reply.body))
+    return AdminQuestion(code, None, "list the brokers", lambda reply: ClusterInfo.from_json(reply.body))
 
 
-def topic_names() -> Question[tuple[str, ...]]:
+def topic_names() -> AdminQuestion[tuple[str, ...]]:
     """Ask for the names of all topics (code 206)."""
     code = RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
-    return Question(code, None, "list the topics", lambda reply: TopicList.from_json(reply.body).topic_list)
+    return AdminQuestion(code, None, "list the topics", lambda reply: TopicList.from_json(reply.body).topic_list)
 
 
 # --- queues ----------------------------------------------------------------------------------------------------------
 
 
-def max_offset(queue: QueueOfTopic) -> Question[int]:
+def max_offset(queue: QueueOfTopic) -> AdminQuestion[int]:
     """Ask for the offset that the queue's next message will get (code 30)."""
     return _queue_question(RequestCode.GET_MAX_OFFSET, queue)
 
 
-def min_offset(queue: QueueOfTopic) -> Question[int]:
+def min_offset(queue: QueueOfTopic) -> AdminQuestion[int]:
     """Ask for the offset of the queue's oldest message (code 31)."""
     return _queue_question(RequestCode.GET_MIN_OFFSET, queue)
 
 
-def _queue_question(code: RequestCode, queue: QueueOfTopic) -> Question[int]:
-    return Question(code, QueueRequestHeader(queue.topic, queue.queue_id), f"answer {code.name} of {queue}", _offset)
+def _queue_question(code: RequestCode, queue: QueueOfTopic) -> AdminQuestion[int]:
+    return AdminQuestion(
+        code, QueueRequestHeader(queue.topic, queue.queue_id), f"answer {code.name} of {queue}", _offset
+    )
 
 
-def offset_at(queue: QueueOfTopic, timestamp_ms: int) -> Question[int]:
+def offset_at(queue: QueueOfTopic, timestamp_ms: int) -> AdminQuestion[int]:
     """Ask for the offset of the message stored at a time, or of the nearest one, earlier or later (code 29)."""
     header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
     what = f"find the offset of {queue} at {timestamp_ms} ms"
-    return Question(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what, _offset)
+    return AdminQuestion(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what, _offset)
 
 
-def earliest_store_time(queue: QueueOfTopic) -> Question[int]:
+def earliest_store_time(queue: QueueOfTopic) -> AdminQuestion[int]:
     """Ask when the queue's oldest message was stored, ms; -1 if the queue is empty (code 32)."""
-    return Question(
+    return AdminQuestion(
         RequestCode.GET_EARLIEST_MSG_STORETIME,
         QueueRequestHeader(queue.topic, queue.queue_id),
-        f"tell the store time of the oldest message of {queue}",
+        f"report the store time of the oldest message of {queue}",
         lambda reply: GetEarliestMsgStoretimeResponseHeader.decode(reply.ext_fields).timestamp,
     )
 
@@ -148,9 +150,9 @@ def earliest_store_time(queue: QueueOfTopic) -> Question[int]:
 # --- groups ----------------------------------------------------------------------------------------------------------
 
 
-def group_members(group: str) -> Question[tuple[str, ...]]:
+def group_members(group: str) -> AdminQuestion[tuple[str, ...]]:
     """Ask for the client ids of the group's connected members (code 38)."""
-    return Question(
+    return AdminQuestion(
         RequestCode.GET_CONSUMER_LIST_BY_GROUP,
         GetConsumerListByGroupRequestHeader(group),
         f"list the members of group {group!r}",
@@ -158,19 +160,19 @@ def group_members(group: str) -> Question[tuple[str, ...]]:
     )
 
 
-def group_offset(group: str, queue: QueueOfTopic) -> Question[int]:
+def group_offset(group: str, queue: QueueOfTopic) -> AdminQuestion[int]:
     """Ask for the group's committed offset (code 14); QUERY_NOT_FOUND if it has none. The group need not exist."""
     header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
-    return Question(
-        RequestCode.QUERY_CONSUMER_OFFSET, header, f"tell the offset of group {group!r} in {queue}", _offset
+    return AdminQuestion(
+        RequestCode.QUERY_CONSUMER_OFFSET, header, f"report the offset of group {group!r} in {queue}", _offset
     )
 
 
-def store_group_offset(group: str, queue: QueueOfTopic, offset: int) -> Question[None]:
+def store_group_offset(group: str, queue: QueueOfTopic, offset: int) -> AdminQuestion[None]:
     """Commit an offset (code 15)."""
     header = UpdateConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id, offset)
     what = f"store offset {offset} of group {group!r} in {queue}"
-    return Question(RequestCode.UPDATE_CONSUMER_OFFSET, header, what, _nothing)
+    return AdminQuestion(RequestCode.UPDATE_CONSUMER_OFFSET, header, what, _nothing)
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ def look(
     group: str = TOOLS_CONSUMER_GROUP,
     tags: tuple[str, ...] = (),
     max_bytes: int | None = None,
-) -> Question[bytes]:
+) -> AdminQuestion[bytes]:
     """Ask for messages of a queue from ``offset`` on, as they are stored (code 11), without side effects on the broker.
 
     The pull commits no offset, does not wait, and carries its subscription: no member joins a group, and no group's
@@ -205,16 +207,16 @@ def look(
         expression_type=ExpressionType.TAG,
         max_msg_bytes=max_bytes,
     )
-    return Question(RequestCode.PULL_MESSAGE, header, f"read {queue.topic}", _body)
+    return AdminQuestion(RequestCode.PULL_MESSAGE, header, f"read {queue.topic}", _body)
 
 
-def place_of(queue: QueueOfTopic, offset: int) -> Question[int | None]:
+def place_of(queue: QueueOfTopic, offset: int) -> AdminQuestion[int | None]:
     """Ask for the commit-log offset of a message, for :func:`message_at` (code 321); None if it has none.
 
     Unlike a pull this is not a delivery: no statistics count it.
     """
     header = QueryConsumeQueueRequestHeader(queue.topic, queue.queue_id, offset, 1)
-    return Question(RequestCode.QUERY_CONSUME_QUEUE, header, f"look into {queue}", _first_place)
+    return AdminQuestion(RequestCode.QUERY_CONSUME_QUEUE, header, f"read the entries of {queue}", _first_place)
 
 
 def _first_place(reply: RemotingCommand) -> int | None:
@@ -224,16 +226,16 @@ def _first_place(reply: RemotingCommand) -> int | None:
     return get_integer(entries[0], "physicOffset") if entries else None
 
 
-def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> Question[bytes]:
+def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> AdminQuestion[bytes]:
     """Ask for messages with this key, or with this unique id, as they are stored (code 12)."""
     header = QueryMessageRequestHeader(
         topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
     )
     flags = {UNIQUE_KEY_QUERY_FLAG: "true"} if is_unique_id else {}
-    return Question(RequestCode.QUERY_MESSAGE, header, f"search {topic}", _body, flags)
+    return AdminQuestion(RequestCode.QUERY_MESSAGE, header, f"search {topic}", _body, flags)
 
 
-def message_at(commit_log_offset: int) -> Question[bytes]:
+def message_at(commit_log_offset: int) -> AdminQuestion[bytes]:
     """Ask for the message at a commit-log offset, as it is stored (code 33)."""
     header = ViewMessageRequestHeader(offset=commit_log_offset)
-    return Question(RequestCode.VIEW_MESSAGE_BY_ID, header, "view a message", _body)
+    return AdminQuestion(RequestCode.VIEW_MESSAGE_BY_ID, header, "view a message", _body)

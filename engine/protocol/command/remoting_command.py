@@ -329,12 +329,12 @@ def _decode_binary(frame: bytes, header_end: int) -> RemotingCommand:
     at += 4
     remark_end = at + remark_length
     if remark_length < 0 or remark_end + 4 > header_end:
-        raise ValueError(f"remark length {remark_length} leads beyond the header")
+        raise ValueError(f"remark length {remark_length} extends beyond the header")
     remark = java_text(frame[at:remark_end]) if remark_length else None
     (fields_length,) = _INT32.unpack_from(frame, remark_end)
     at = remark_end + 4
     if fields_length < 0 or at + fields_length > header_end:
-        raise ValueError(f"fields length {fields_length} leads beyond the header")
+        raise ValueError(f"fields length {fields_length} extends beyond the header")
     return RemotingCommand(
         code,
         opaque,
@@ -357,7 +357,7 @@ def _decode_binary_fields(frame: bytes, at: int, end: int) -> dict[str, str]:
         value_start = key_end + 4
         value_end = value_start + value_length
         if value_length < 0 or value_end > end:
-            raise ValueError("a field leads beyond the header")
+            raise ValueError("a field extends beyond the header")
         try:
             ext_fields[frame[at + 2 : key_end].decode()] = frame[value_start:value_end].decode()
         except UnicodeDecodeError:

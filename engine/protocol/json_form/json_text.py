@@ -200,7 +200,7 @@ class _TolerantParser:
         try:
             return int(word) if _INTEGER.fullmatch(word) else json_library.loads(word)
         except ValueError as error:
-            raise self._error(f"{word[:20]!r} is no value") from error
+            raise self._error(f"{word[:20]!r} is not a value") from error
 
     def _array(self) -> list[Any]:
         self._at += 1

@@ -30,7 +30,7 @@ def parse_properties(body: bytes) -> dict[str, str]:
     settings: dict[str, str] = {}
     for line, name, value in numbered_properties(body):
         if not name:
-            raise MalformedBody(f"line {line}: {value[:80]!r} is no setting; write name=value")
+            raise MalformedBody(f"line {line}: {value[:80]!r} is not a setting; write name=value")
         settings[name] = value
     return settings
 
@@ -42,7 +42,7 @@ def numbered_properties(body: bytes) -> Iterator[tuple[int, str, str]]:
     text.
     """
     if len(body) > PROPERTIES_MAX_BYTES:
-        raise MalformedBody(f"more than {PROPERTIES_MAX_BYTES} bytes of settings, which is what is allowed")
+        raise MalformedBody(f"more than {PROPERTIES_MAX_BYTES} bytes of settings")
     for first, text in _logical_lines(java_text(body)):
         entry = text.strip()
         match = _ENTRY.fullmatch(entry)

@@ -93,12 +93,12 @@ def _ranges(pairs: Iterable[Iterable[int]]) -> tuple[NumberRange, ...]:
     ranges: list[NumberRange] = []
     for first, last in pairs:
         if not (_is_number(first) and _is_number(last) and first <= last):
-            raise ValueError(f"[{first!r}, {last!r}] is no range of numbers")
+            raise ValueError(f"[{first!r}, {last!r}] is not a range of numbers")
         if ranges and first <= ranges[-1][1]:
             raise ValueError(f"[{first}, {last}] does not come after {list(ranges[-1])}")
         ranges.append((first, last))
     if len(ranges) > LEDGER_RANGES_MAX:
-        raise ValueError(f"{len(ranges)} ranges, {LEDGER_RANGES_MAX} are allowed")
+        raise ValueError(f"{len(ranges)} ranges; allowed: {LEDGER_RANGES_MAX}")
     return tuple(ranges)
 
 

@@ -184,5 +184,5 @@ class HaClient:
             self._report()
 
     def _go(self, state: FollowerState) -> None:
-        assert state in _NEXT[self.state], f"a slave goes not from {self.state} to {state}"
+        assert state in _NEXT[self.state], f"a slave cannot go from {self.state} to {state}"
         self.state = state

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class BrokerRole(Enum):
+class HaRole(Enum):
     """Role of a broker among the brokers that share its name (RocketMQ: ``brokerRole``)."""
 
     #: Acknowledges a message when it has stored the message itself.

@@ -171,7 +171,7 @@ class HaConnection:
         ):
             self._send(b"")
 
-    # --- how it is ---------------------------------------------------------------------------------------------------
+    # --- state -------------------------------------------------------------------------------------------------------
 
     @property
     def confirmed_offset(self) -> int:
@@ -197,5 +197,5 @@ class HaConnection:
             self.caught_up_ms = self._clock.now_ms()
 
     def _go(self, state: SlaveState) -> None:
-        assert state in _NEXT[self.state], f"a slave's connection goes not from {self.state} to {state}"
+        assert state in _NEXT[self.state], f"a slave's connection cannot go from {self.state} to {state}"
         self.state = state

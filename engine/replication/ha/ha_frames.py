@@ -37,7 +37,7 @@ def encode_piece(offset: int, data: bytes) -> bytes:
 
 
 def decode_piece(frame: bytes) -> tuple[int, bytes]:
-    """Return ``(offset, data)`` of a piece."""
+    """Decode a piece as ``(offset, data)``."""
     offset, _ = _PIECE_HEAD.unpack_from(frame)
     return offset, frame[PIECE_HEAD_BYTES:]
 
@@ -84,7 +84,7 @@ class PieceSplitter(_Splitter):
             return None
         _, size = _PIECE_HEAD.unpack_from(pending, position)
         if not 0 <= size <= PIECE_MAX_BYTES:
-            self.error = f"a piece of {size} bytes is not allowed: 0 to {PIECE_MAX_BYTES} are"
+            self.error = f"a piece of {size} bytes is not allowed; allowed: 0 to {PIECE_MAX_BYTES}"
             return None
         return PIECE_HEAD_BYTES + int(size)
 

@@ -45,7 +45,7 @@ def parse_peers(peers: str) -> dict[str, str]:
     for text in peers.split(";"):
         found = _PEER.fullmatch(text.strip())
         if found is None or not 0 < int(found[2].rpartition(":")[2]) < 65_536:
-            raise GroupUnclear(f"{text!r} is no member; they are written n0-127.0.0.1:40911;n1-127.0.0.1:40912")
+            raise GroupUnclear(f"{text!r} is not a member; write members as n0-127.0.0.1:40911;n1-127.0.0.1:40912")
         if found[1] in addresses or found[2] in addresses.values():
             raise GroupUnclear(f"{text!r}: each member has a name and an address of its own")
         addresses[found[1]] = found[2]

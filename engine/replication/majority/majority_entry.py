@@ -100,8 +100,8 @@ def decode_entry(data: bytes) -> GroupEntry:
                 return SharedLine(path, content)
             return SharedFile(path, _decompressed(content) if kind == _COMPRESSED_FILE else content)
     raise EntryRefused(
-        f"an entry of {len(data)} bytes that begins with {kind!r} is no piece of the commit log, no table's file, no "
-        "line of a table's journal and no deletion that this version knows"
+        f"an entry of {len(data)} bytes that begins with {kind!r} is not a piece of the commit log, a table's file, a "
+        "line of a table's journal or a deletion that this version knows"
     )
 
 

@@ -26,7 +26,7 @@ from engine.replication.raft.raft_messages import (
     VoteAnswer,
     VoteVerdict,
 )
-from engine.replication.raft.raft_output import Progress, RaftOutput
+from engine.replication.raft.raft_output import FollowerProgress, RaftOutput
 from engine.replication.raft.raft_role import RaftRole, RoleEvent, next_role
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 
@@ -61,7 +61,7 @@ class RaftCore:
         self.role = RaftRole.JOINING if self.hard_state.joining else RaftRole.FOLLOWER
         self.leader = ""
         self.answers: dict[str, VoteVerdict] = {}
-        self.followers: dict[str, Progress] = {}
+        self.followers: dict[str, FollowerProgress] = {}
         self._first_voters = tuple(voters)
         #: Voters that were asked while this peer joins and answered that they are new, too.
         self._new_peers: dict[str, None] = {}
@@ -79,7 +79,7 @@ class RaftCore:
         if self.role is RaftRole.JOINING:
             self.due_ms = now_ms
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @property
     def term(self) -> int:
@@ -287,8 +287,8 @@ class RaftCore:
     def _silence(self, now_ms: int) -> str:
         ago = ", ".join(f"{name} {now_ms - progress.heard_ms} ms ago" for name, progress in self.followers.items())
         return (
-            f"it hears from no majority: it heard {ago}, and stood still itself for {self._stood_still_ms} ms of that; "
-            f"{self.config.election_timeout_max_ms} ms are allowed"
+            f"it has lost contact with a majority: it last heard {ago}, and was itself paused for "
+            f"{self._stood_still_ms} ms of that; allowed: {self.config.election_timeout_max_ms} ms"
         )
 
     # --- replication -------------------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ class RaftCore:
         self._write([entry])
         known = self.followers
         self.followers = {
-            name: known.get(name) or Progress(entry.index, 0, self._elected_ms)
+            name: known.get(name) or FollowerProgress(entry.index, 0, self._elected_ms)
             for name in self.voters
             if name != self.name
         }
@@ -396,7 +396,7 @@ class RaftCore:
             self._commit(index)
             if self.name not in self.voters and self._membership_index <= index:
                 # It has committed its own removal, and is done (paper, section 6).
-                self._step_down(self.term, self._elected_ms, why="it is no voter any more")
+                self._step_down(self.term, self._elected_ms, why="it is no longer a voter")
 
     def _commit(self, index: int) -> None:
         self._output.committed += self.log.commit(index)
@@ -407,7 +407,7 @@ class RaftCore:
     # leader began after learning of the loss, and that a majority *without* the member has: none of these had a newer
     # term then, so no forgotten vote can elect anyone, and this leader has all that was committed before.
 
-    def _admit(self, name: str, progress: Progress) -> None:
+    def _admit(self, name: str, progress: FollowerProgress) -> None:
         if not progress.admission_index:
             progress.admission_index = self._append_own(EntryKind.NO_OP, b"").index
         elif min(progress.match_index, self.log.commit_index) >= progress.admission_index:

@@ -195,7 +195,7 @@ def decode_message(frame: bytes) -> RaftMessage:
         raise RaftFrameRefused(f"a frame of {len(frame)} bytes begins with {frame[:4]!r}, not with {RAFT_MAGIC!r}")
     kind = _KINDS.get(frame[4]) if len(frame) > 4 else None
     if kind is None:
-        raise RaftFrameRefused(f"kind {frame[4:5].hex() or 'missing'} is none of {', '.join(map(str, _KINDS))}")
+        raise RaftFrameRefused(f"kind {frame[4:5].hex() or 'missing'} is not one of {', '.join(map(str, _KINDS))}")
     names = _number_names(kind)
     layout = struct.Struct(f">{len(names)}QB")
     try:
@@ -210,7 +210,7 @@ def decode_message(frame: bytes) -> RaftMessage:
     values = dict(zip(names, numbers, strict=True))
     if kind is not AppendEntries:
         if entries or (kind is VoteAnswer and values["verdict"] not in list(VoteVerdict)):
-            raise RaftFrameRefused(f"a {kind.__name__} holds what none may hold")
+            raise RaftFrameRefused(f"a {kind.__name__} holds an invalid value")
         return kind(sender, **values)
     first = values["previous_index"] + 1
     if any(entry.index != first + number or entry.term > values["term"] for number, entry in enumerate(entries)):

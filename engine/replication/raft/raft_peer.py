@@ -144,7 +144,7 @@ class RaftPeer:
         try:
             message = decode_message(frame)
             if message.sender not in self._links:
-                raise RaftFrameRefused(f"{message.sender!r} is no peer of {self.name}")
+                raise RaftFrameRefused(f"{message.sender!r} is not a peer of {self.name}")
         except RaftFrameRefused as refusal:
             _log.warning("connection from %s closed: %s", connection.remote_address, refusal)
             connection.close()
@@ -194,7 +194,7 @@ class RaftPeer:
         core, before = self.core, self._role
         self._role = core.role
         if before is RaftRole.LEADER and (core.role is not RaftRole.LEADER or core.term != self._led_term):
-            _log.warning("%s leads no longer (term %d): %s", self.name, self._led_term, core.why_not_leading)
+            _log.warning("%s no longer leads (term %d): %s", self.name, self._led_term, core.why_not_leading)
         elif before is RaftRole.FOLLOWER and core.role in (RaftRole.PRE_CANDIDATE, RaftRole.CANDIDATE):
             _log.info("%s hears no leader in term %d, and asks for votes", self.name, core.term)
         if core.role is RaftRole.LEADER:

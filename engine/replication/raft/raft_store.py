@@ -101,7 +101,7 @@ class ChainedFile:
             self._ends.append((end, checksum))
         end = self._ends[-1][0]
         if end < size:
-            _log.warning("%s: %d bytes behind the last whole record are cut off", self.file.path, size - end)
+            _log.warning("%s: %d bytes after the last whole record are cut off", self.file.path, size - end)
             self.file.truncate(end)
 
 

@@ -39,7 +39,7 @@ class LabEvent:
         return self.is_cancelled
 
     def when(self) -> float:
-        """Return when it is due, in seconds of the loop's time."""
+        """Return when the event is due, in seconds of the loop's time."""
         return self.due_us / 1_000_000
 
     def get_context(self) -> Context:

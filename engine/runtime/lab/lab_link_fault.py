@@ -63,7 +63,7 @@ class Partition:
         self.mended: dict[tuple[str, str], None] = {}
 
     def links(self) -> list[tuple[str, str]]:
-        """Return the directions that it cuts."""
+        """Return the directions of links that the fault cuts."""
         cut = [(source, target) for source in self.left for target in self.right]
         if not self.one_way:
             cut += [(source, target) for source in self.right for target in self.left]

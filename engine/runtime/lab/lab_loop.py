@@ -381,7 +381,7 @@ class LabLoop(asyncio.AbstractEventLoop):
             self.failures.report(context, self.event_number, self.current.actor.name if self.current else None)
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """Do the same as ``call_exception_handler``."""
+        """Handle an exception as ``call_exception_handler`` does."""
         self.call_exception_handler(context)
 
     def get_exception_handler(self) -> _ExceptionHandler | None:

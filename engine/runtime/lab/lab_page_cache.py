@@ -140,7 +140,7 @@ class LabPageCache:
         """Return how many pages of the disk belong to a file."""
         return len(self._extents) * EXTENT_PAGES
 
-    # ------------------------------------------------------------------------------ what files do
+    # ------------------------------------------------------------------------------ files
 
     def read(self, path: str, position: int, length: int) -> int:
         """Read bytes of a file. Bytes that were never written are zeros without any page."""

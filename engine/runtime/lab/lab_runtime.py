@@ -216,7 +216,7 @@ class LabMachines:
         self.network.parcel_watchers.remove(self._hash_parcel)
 
     def close(self) -> None:
-        """Free the world: its unfinished coroutines are closed."""
+        """Free the world, and close its unfinished coroutines."""
         self.loop.close()
         self.network.parcel_watchers.clear()
         self.network.cut_watchers.clear()

@@ -20,7 +20,7 @@ class HeldLock(Protocol):
 
     @property
     def is_held(self) -> bool:
-        """Return False if its process ended without releasing the lock."""
+        """Return False if the owner's process ended without releasing the lock."""
         ...
 
 

@@ -111,7 +111,7 @@ def split_address(address: str) -> tuple[str, int]:
     """Split ``"host:port"``; an IPv6 address is in brackets. Raises ``ConnectFailed``."""
     host, separator, port = address.rpartition(":")
     if not separator or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= 65_535:
-        raise ConnectFailed(f"{address!r} is no address; write host:port, such as 127.0.0.1:9876")
+        raise ConnectFailed(f"{address!r} is not an address; write host:port, such as 127.0.0.1:9876")
     return host.strip("[]"), int(port)
 
 

@@ -234,7 +234,7 @@ class LiveConnection(asyncio.Protocol):
         else:
             self._end()
 
-    # ------------------------------------------------------------------------------ inside
+    # --------------------------------------------------------------------------- internals
 
     def _end(self) -> None:
         """End this connection for the other connections and the handler."""

@@ -48,7 +48,7 @@ class DiskCondition:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def take_time(self) -> None:
-        """Wait, until the fault is removed. Runs in its own thread (:meth:`LiveDiskFile.flush_now`)."""
+        """Wait until the fault is removed. Runs in its own thread (:meth:`LiveDiskFile.flush_now`)."""
         began_s = time.monotonic()
         while (left_s := began_s + self.flush_ms / 1_000 - time.monotonic()) > 0:
             time.sleep(min(left_s, _SLOW_SLICE_S))
@@ -142,13 +142,13 @@ class LiveFlushedFile:
 
 
 @contextmanager
-def disk_faults(deed: str) -> Iterator[None]:
-    """Convert the system's errors during ``deed`` to the port's."""
+def disk_faults(action: str) -> Iterator[None]:
+    """Convert the system's errors during ``action`` to the port's."""
     try:
         yield
     except OSError as failure:
         kind = DiskFull if failure.errno in _FULL else DiskFault
-        raise kind(f"cannot {deed}: {failure.strerror}") from failure
+        raise kind(f"cannot {action}: {failure.strerror}") from failure
 
 
 def sync_folder(folder: Path) -> None:

@@ -60,7 +60,7 @@ class OpenConnections:
     def opened(self, connection: OpenConnection) -> str | None:
         """Add a new connection; return an error text if there are too many."""
         if len(self._connections) >= self._limit:
-            return f"{self._limit} connections are open, no more are allowed"
+            return f"{self._limit} connections are open, which is the maximum"
         self._connections[connection] = None
         if self._sweep_timer is None:
             self._schedule_sweep()

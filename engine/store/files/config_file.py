@@ -148,11 +148,11 @@ class ConfigFile:
         try:
             content = loads_json(data, values_max=None)
         except (ProtocolError, ValueError) as error:
-            return None, None, f"is no JSON ({error})"
+            return None, None, f"is not JSON ({error})"
         if not isinstance(content, dict):
             return None, None, "holds no JSON object"
         why = why_not_table(self._name, content)
-        return content, data, "" if why is None else f"is no such table ({why})"
+        return content, data, "" if why is None else f"is not such a table ({why})"
 
     @property
     def _name(self) -> str:

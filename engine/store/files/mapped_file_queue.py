@@ -43,7 +43,7 @@ class MappedFileQueue:
         for name in self._disk.list_folder(self.folder):
             start = start_offset_of(name)
             if start is None:
-                remarks.append(f"{self.folder}/{name} is no file of the store; it is ignored")
+                remarks.append(f"{self.folder}/{name} is not a file of the store; it is ignored")
             else:
                 starts.append(start)
         starts.sort()

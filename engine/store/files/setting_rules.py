@@ -59,5 +59,5 @@ def read_number(kind: type[int] | type[float], text: str) -> int | float:
     scripts.
     """
     if _NUMBER.fullmatch(text) is None:
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     return kind(text)

@@ -195,7 +195,7 @@ class MessageStoreConfig:
 
     @property
     def delete_hours(self) -> tuple[int, ...]:
-        """Return ``delete_when`` as numbers."""
+        """Return the hours in ``delete_when`` as numbers."""
         return _hours(self.delete_when)
 
     @property

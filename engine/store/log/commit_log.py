@@ -34,7 +34,7 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.block_sums import BlockSums
 from engine.store.log.damaged_records import DamagedRecord, DamagedRecords
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
-from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.record_check import RecordDamage, damage_of
 from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
 from engine.store.log.stored_record import deliver_timestamp
@@ -314,11 +314,11 @@ class CommitLog:
         damage = damage_of(data, 0, size, offset)
         if damage is None:
             return data
-        if is_vouched and damage is not Damage.NO_MESSAGE:  # else there may never have been one
+        if is_vouched and damage is not RecordDamage.NO_MESSAGE:  # else there may never have been one
             self.note_damaged(offset, damage, data)
         return None
 
-    def note_damaged(self, offset: int, damage: Damage, data: bytes) -> None:
+    def note_damaged(self, offset: int, damage: RecordDamage, data: bytes) -> None:
         """Record the message at ``offset`` as damaged, with its queue if ``data``, its bytes, can still be read."""
         try:
             message = decode_stored_message(data, check_crc=False)

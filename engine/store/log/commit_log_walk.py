@@ -16,7 +16,7 @@ from engine.protocol.message.record_layout import (
     SIZE_AND_MAGIC,
 )
 from engine.store.files.mapped_file import MappedFile
-from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.record_check import RecordDamage, damage_of
 
 _CHUNK_BYTES = 256 * 1024
 
@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
     offset: int
     size_bytes: int
     data: bytes
-    damage: Damage | None
+    damage: RecordDamage | None
 
 
 class CommitLogWalk:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final, NamedTuple
 
-from engine.store.log.record_check import Damage
+from engine.store.log.record_check import RecordDamage
 
 _log = logging.getLogger("glassmq.store")
 
@@ -22,7 +22,7 @@ class DamagedRecord(NamedTuple):
     """A damaged message; topic and queue are unknown if the damage was not found through a queue."""
 
     commit_log_offset: int
-    damage: Damage
+    damage: RecordDamage
     topic: str = ""
     queue_id: int = -1
     queue_offset: int = -1
@@ -46,7 +46,7 @@ class DamagedRecords:
 
     @property
     def is_full(self) -> bool:
-        """Return True if there may be more than are counted."""
+        """Return True if there may be more damaged records than are counted."""
         return len(self._by_place) >= PLACES_MAX
 
     def newest(self, count: int) -> list[DamagedRecord]:

@@ -23,17 +23,15 @@ _FRAME: Final = _FRAMES[0]
 _SECTOR_BYTES: Final = 512
 
 
-class Damage(Enum):
+class RecordDamage(Enum):
     """The reasons for which a message is not sent. The first two may also be caused by a damaged consume-queue
     entry.
     """
 
-    NO_MESSAGE = "no message of that size lies there"
-    ANOTHER_MESSAGE = (
-        "it says that it is another message: its topic, queue id or queue offset are not those of the queue"
-    )
+    NO_MESSAGE = "there is no message of that size"
+    ANOTHER_MESSAGE = "it is another message: its topic, queue id or queue offset are not those of the queue"
     LENGTHS = "its lengths do not add up to its size"
-    BODY = "its body does not have its CRC"
+    BODY = "its body does not match its CRC"
     TOPIC = "its topic cannot be read"
 
 
@@ -46,7 +44,7 @@ def damage_of(
     queue_offset: int = 0,
     *,
     check_crc: bool = True,
-) -> Damage | None:
+) -> RecordDamage | None:
     """Return what is wrong with the message of ``size`` bytes at ``position`` of ``view``; None if it may be sent.
 
     The message must have the offset ``commit_log_offset`` and, if ``queue`` is given, be its message ``queue_offset``.
@@ -54,33 +52,33 @@ def damage_of(
     end = position + size
     body_at = position + _FRAME.size
     if position < 0 or body_at > len(view) or end > len(view):
-        return Damage.NO_MESSAGE
+        return RecordDamage.NO_MESSAGE
     found_size, magic, crc, queue_id, found_offset, place, sys_flag, body_size = _FRAME.unpack_from(view, position)
     if found_size != size or magic != MESSAGE_MAGIC or place != commit_log_offset:
-        return Damage.NO_MESSAGE
+        return RecordDamage.NO_MESSAGE
     if queue is not None and (found_offset != queue_offset or queue_id != queue.queue_id):
-        return Damage.ANOTHER_MESSAGE
+        return RecordDamage.ANOTHER_MESSAGE
     if sys_flag & HOST_FLAGS:
         frame = _FRAMES[sys_flag & HOST_FLAGS]
         body_at = position + frame.size
         body_size = frame.unpack_from(view, position)[-1] if body_at <= len(view) else -1
     topic_at = body_at + body_size
     if body_size < 0 or topic_at >= end:
-        return Damage.LENGTHS
+        return RecordDamage.LENGTHS
     if check_crc and zlib.crc32(view[body_at:topic_at]) & 0x7FFFFFFF != crc:
-        return Damage.BODY
+        return RecordDamage.BODY
     return _damage_behind_body(bytes(view[topic_at:end]), queue.topic_block if queue is not None else None)
 
 
-def _damage_behind_body(rest: bytes, topic_block: bytes | None) -> Damage | None:
+def _damage_behind_body(rest: bytes, topic_block: bytes | None) -> RecordDamage | None:
     """Return what is wrong with the topic or the length of the properties; None if nothing is."""
     topic_size = 1 + rest[0]
     properties_at = topic_size + PROPERTIES_LENGTH.size
     if len(rest) < properties_at or int.from_bytes(rest[topic_size:properties_at], "big") != len(rest) - properties_at:
-        return Damage.LENGTHS
+        return RecordDamage.LENGTHS
     if topic_block is None:
-        return None if rest[1:topic_size].isascii() else Damage.TOPIC
-    return None if rest.startswith(topic_block) else Damage.ANOTHER_MESSAGE
+        return None if rest[1:topic_size].isascii() else RecordDamage.TOPIC
+    return None if rest.startswith(topic_block) else RecordDamage.ANOTHER_MESSAGE
 
 
 def may_lack_sector(record: bytes, position: int, following: bytes = b"") -> bool:

@@ -156,7 +156,7 @@ class ConsumeQueue:
         remarks = self.files.load()
         for file in self.files.files:
             if file.start_offset % ENTRY_SIZE_BYTES or file.size_bytes % ENTRY_SIZE_BYTES:
-                remarks.append(f"{file.path} is no file of a consume queue; all files of the queue are deleted")
+                remarks.append(f"{file.path} is not a file of a consume queue; all files of the queue are deleted")
                 self.files.remove_all()
                 break
         self.max_offset = 0

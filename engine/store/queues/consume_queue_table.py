@@ -81,7 +81,7 @@ class ConsumeQueueTable:
                     if look is not None:
                         look(queue)
                 else:
-                    remarks.append(f"{FOLDER}/{topic}/{name} is ignored: its name is no queue id")
+                    remarks.append(f"{FOLDER}/{topic}/{name} is ignored: its name is not a queue id")
         return remarks
 
     def remove_topic(self, topic: str) -> int:

@@ -21,7 +21,7 @@ from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.commit_log import ENVELOPE_MAX_BYTES, CommitLog
 from engine.store.log.commit_log_scanner import CommitLogScanner
-from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.record_check import RecordDamage, damage_of
 from engine.store.queues.consume_queue import ConsumeQueue, Entry, is_valid
 from engine.store.queues.dispatch_request import DispatchRequest
 
@@ -161,7 +161,7 @@ class ConsumeQueueRepair:
             return False
         record = self._commit_log.read_bytes(commit_log_offset, size)
         damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
-        return damage in (None, Damage.BODY)
+        return damage in (None, RecordDamage.BODY)
 
     def _advance(self, queue: ConsumeQueue, search: _Search) -> bool:
         """Read one slice; return whether the search is over."""
@@ -189,7 +189,7 @@ class ConsumeQueueRepair:
             self._commit_log.put_place_right(stray.commit_log_offset, stray.queue_id, search.wanted)
             self._say(
                 f"commit log: the message at {stray.commit_log_offset} said {stray.topic}/{stray.queue_id} offset "
-                f"{stray.queue_offset}, but it belongs to offset {search.wanted}; put right"
+                f"{stray.queue_offset}, but it belongs to offset {search.wanted}; corrected"
             )
             search.found[search.wanted] = stray.placed_at(stray.queue_id, search.wanted)
 
@@ -208,7 +208,7 @@ class ConsumeQueueRepair:
                 try:
                     queue.put_entries(queue_offset, data)
                 except DiskFault as fault:
-                    self._say(f"an entry of consume queue {queue.topic}/{queue.queue_id} cannot be made again: {fault}")
+                    self._say(f"an entry of consume queue {queue.topic}/{queue.queue_id} cannot be rebuilt: {fault}")
                     are_all_written = False
                     break
         if wrong:
@@ -216,7 +216,7 @@ class ConsumeQueueRepair:
             self.entries_rebuilt += len(wrong)
             self._say(
                 f"consume queue {queue.topic}/{queue.queue_id}: {len(wrong)} of its entries, from offset {wrong[0]} to "
-                f"{wrong[-1]}, did not fit the commit log; made again from it"
+                f"{wrong[-1]}, did not fit the commit log; rebuilt from it"
             )
         return are_all_written
 

@@ -9,7 +9,7 @@ from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.damaged_records import DamagedRecord
-from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.record_check import RecordDamage, damage_of
 from engine.store.log.stored_record import parse_record
 from engine.store.queues.consume_queue import ConsumeQueue, Entry
 from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit, is_ext_address
@@ -37,7 +37,7 @@ class EntryReader:
         return record if damage is None else self.damaged_record(queue, queue_offset, entry, damage, is_patient)
 
     def damaged_record(
-        self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: Damage, is_patient: bool
+        self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: RecordDamage, is_patient: bool
     ) -> bytes | None:
         """Return the message that ``entry`` should lead to, if it can be found; otherwise record the damage and return
         None.
@@ -48,7 +48,7 @@ class EntryReader:
             return None  # it has expired
         damaged = self.commit_log.damaged_records
         note = DamagedRecord(entry[0], damage, queue.topic, queue.queue_id, queue_offset)
-        if damage in (Damage.NO_MESSAGE, Damage.ANOTHER_MESSAGE) and note not in damaged:
+        if damage in (RecordDamage.NO_MESSAGE, RecordDamage.ANOTHER_MESSAGE) and note not in damaged:
             record = self.repair.record_of(queue, queue_offset, is_patient=is_patient)
             if record is not None:
                 return record

@@ -20,7 +20,7 @@ from engine.protocol.message.record_layout import (
 )
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.files.mapped_file import MappedFile
-from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.record_check import RecordDamage, damage_of
 from engine.store.queues.consume_queue import ConsumeQueue, Entry
 from engine.store.queues.consume_queue_ext import is_ext_address
 from engine.store.reading.consume_queue_repair import SearchNotFinished
@@ -64,7 +64,7 @@ class MessageCollector:
         self._parts: list[bytes | memoryview] = []
         self._viewed: MappedFile | None = None
         #: (index in the parts, entry, its logical offset, what is wrong) of messages left out.
-        self._damaged: list[tuple[int, Entry, int, Damage]] = []
+        self._damaged: list[tuple[int, Entry, int, RecordDamage]] = []
         self._count = 0
         self._last_size = 0
         self._kept_back = 0
@@ -218,7 +218,7 @@ class MessageCollector:
             self._read(wanted[:middle], offsets[:middle])
             self._read(wanted[middle:], offsets[middle:])
         else:
-            self._leave_out(wanted[0], offsets[0], Damage.NO_MESSAGE)
+            self._leave_out(wanted[0], offsets[0], RecordDamage.NO_MESSAGE)
 
     def _takes_all(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> bool:
         """Take all of ``wanted`` if their blocks are unchanged since the messages were found good and all entries
@@ -282,7 +282,7 @@ class MessageCollector:
         if count:
             self._add(view[run_start:run_end], count, last_size)
 
-    def _leave_out(self, entry: Entry, queue_offset: int, damage: Damage) -> None:
+    def _leave_out(self, entry: Entry, queue_offset: int, damage: RecordDamage) -> None:
         """Leave out ``entry``, which leads to no deliverable message. The right message is searched for at the end."""
         self._damaged.append((len(self._parts), entry, queue_offset, damage))
         self._parts.append(b"")

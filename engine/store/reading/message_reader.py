@@ -151,7 +151,7 @@ class MessageReader:
             offset -= 1
         return None
 
-    # --- by place and by key -----------------------------------------------------------------------------------------
+    # --- by position and by key --------------------------------------------------------------------------------------
 
     def message_at(self, commit_log_offset: int) -> MessageExt | None:
         """Return the message that begins at ``commit_log_offset``, or None. Its body is as stored."""
@@ -193,7 +193,7 @@ class MessageReader:
                 result.buffers.append(record)
         return result
 
-    # --- looking in --------------------------------------------------------------------------------------------------
+    # --- inspection --------------------------------------------------------------------------------------------------
 
     def consume_queues(self) -> Iterator[tuple[str, int, ConsumeQueue]]:
         """Yield ``(topic, queue id, queue)`` of all queues, sorted."""

@@ -7,7 +7,7 @@ data that an earlier use of the file left after the end of the log, would hide a
 * **Neighbours.** The messages of a queue have consecutive offsets in the order of the log. So the decision about a
   message that does not follow its predecessor waits for its successor::
 
-      7 8 3 10          3 is damaged, it is 9                    put right in the log
+      7 8 3 10          3 is damaged, it is 9                    corrected in the log
       7 8 3 9           3 belongs to another queue               left out
       7 8 3 4           entries already in use do not change     3 and 4 left out
       7 8 [damage] 11   9 and 10 were in the damage              fillers
@@ -42,7 +42,7 @@ _OLD_ENTRIES_MAX_BYTES = 64 * 1024 * 1024
 
 _POSITION_AND_SIZE = struct.Struct(">qi")
 
-QueueKey = tuple[str, int]
+RecoveredQueueKey = tuple[str, int]
 
 
 @dataclass(slots=True)
@@ -70,19 +70,19 @@ class RecoveredPlaces:
 
     parts: StoreParts
     report: RecoveryReport
-    is_begun_at_zero: Callable[[QueueKey], bool]
+    is_begun_at_zero: Callable[[RecoveredQueueKey], bool]
     damaged_bytes: int = 0
-    made_again: dict[QueueKey, None] = field(default_factory=dict)
+    made_again: dict[RecoveredQueueKey, None] = field(default_factory=dict)
     first_change: int | None = None
     stale_from: int | None = None
-    _runs: dict[QueueKey, _Run] = field(default_factory=dict)
+    _runs: dict[RecoveredQueueKey, _Run] = field(default_factory=dict)
     _ready: list[DispatchRequest] = field(default_factory=list)
     _remarks: list[str] = field(default_factory=list)
     #: The last message of the log with a known offset, and those after it without one, each with a remark.
     _last: DispatchRequest | None = None
     _strays: list[tuple[DispatchRequest, str]] = field(default_factory=list)
     #: Pieces of the old queues: (queue, its first offset, entries).
-    _old_entries: list[tuple[QueueKey, int, bytes]] = field(default_factory=list)
+    _old_entries: list[tuple[RecoveredQueueKey, int, bytes]] = field(default_factory=list)
     _old_bytes: int = 0
 
     def remember(self, queue: ConsumeQueue, start: int) -> None:
@@ -120,7 +120,7 @@ class RecoveredPlaces:
             self._put_at(request, *place)
 
     def finish(self) -> None:
-        """Finish after the last message."""
+        """Judge what is still open after the last message."""
         waiting = [run for run in self._runs.values() if run.pending is not None]
         missing = self.report.messages_left_out + len(waiting) - 1
         for run in waiting:
@@ -160,15 +160,15 @@ class RecoveredPlaces:
             self.report.messages_left_out -= sum(bool(remark) for _, remark in strays)
             self._remarks.append(
                 f"commit log: {counted(len(strays), 'message', 'messages')} from {self.stale_from} on say places that "
-                "are taken, and older times than the message before: an earlier life of the file left them, and the "
-                "log ends there"
+                "are taken, and older times than the message before: they are left from an earlier use of the file, "
+                "and the log ends there"
             )
         else:
             self._remarks += [remark for _, remark in strays if remark]
 
-    # --- judging -----------------------------------------------------------------------------------------------------
+    # --- checks ------------------------------------------------------------------------------------------------------
 
-    def _run_of(self, key: QueueKey) -> _Run:
+    def _run_of(self, key: RecoveredQueueKey) -> _Run:
         run = self._runs.get(key)
         if run is None:
             queue = self.parts.consume_queues.get(*key)
@@ -195,10 +195,10 @@ class RecoveredPlaces:
         else:
             self._leave_out(run, request)
 
-    def _old_place_of(self, request: DispatchRequest) -> tuple[QueueKey, int] | None:
+    def _old_place_of(self, request: DispatchRequest) -> tuple[RecoveredQueueKey, int] | None:
         """Return the queue and offset whose old entry points to ``request``; None if no entry or more than one does."""
         wanted = _POSITION_AND_SIZE.pack(request.commit_log_offset, request.size_bytes)
-        found: dict[tuple[QueueKey, int], None] = {}
+        found: dict[tuple[RecoveredQueueKey, int], None] = {}
         for key, first, entries in self._old_entries:
             at = entries.find(wanted)
             while at >= 0:
@@ -235,7 +235,7 @@ class RecoveredPlaces:
         if len(self._ready) >= _BATCH_SIZE:
             self._write()
 
-    def _put_at(self, request: DispatchRequest, key: QueueKey, queue_offset: int) -> None:
+    def _put_at(self, request: DispatchRequest, key: RecoveredQueueKey, queue_offset: int) -> None:
         """Put ``request`` at the offset of its old entry."""
         if key[0] != request.topic:
             self._leave_out(self._run_of((request.topic, request.queue_id)), request, f"{key[0]}/{key[1]}")
@@ -261,7 +261,7 @@ class RecoveredPlaces:
         if entry is not None and entry[1] != FILLER_SIZE and entry[0] != request.commit_log_offset:
             self.report.messages_left_out += 1
             self._remarks.append(
-                f"commit log: the message at {entry[0]} says the same place as the one at "
+                f"commit log: the message at {entry[0]} claims the same place as the one at "
                 f"{request.commit_log_offset}, {name_of(request)} offset {request.queue_offset}; it is left out"
             )
 
@@ -286,7 +286,7 @@ class RecoveredPlaces:
         start = request.commit_log_offset
         self._remarks.append(
             f"commit log: the message at {start} said {name_of(request)} offset {request.queue_offset}, but it belongs "
-            f"to {request.topic}/{queue_id} offset {queue_offset}; put right"
+            f"to {request.topic}/{queue_id} offset {queue_offset}; corrected"
         )
         self.report.messages_put_right += 1
         self.parts.commit_log.put_place_right(start, queue_id, queue_offset)

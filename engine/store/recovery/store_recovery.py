@@ -320,12 +320,12 @@ class StoreRecovery:
         report = self._report
         if report.messages_dispatched and not report.rebuilt_queues:
             report.say(
-                f"{counted(report.messages_dispatched, 'entry', 'entries')} of consume queues, behind the last "
+                f"{counted(report.messages_dispatched, 'entry', 'entries')} of consume queues, after the last "
                 "recovery point, were written again from the commit log"
             )
         if self._parts.index is not None and indexed_before < end_offset:
             report.say(
-                f"index: the keys of the messages after position {indexed_before} of the commit log were put again"
+                f"index: the keys of the messages after position {indexed_before} of the commit log were added again"
             )
 
     def _first_file(self, point: RecoveryPoint | None) -> int:
@@ -438,7 +438,7 @@ class StoreRecovery:
         newest = max(self._checkpoint.commit_log_timestamp, self._checkpoint.consume_queue_timestamp)
         if newest > self._parts.clock.now_ms():
             self._report.say(
-                "the times in file checkpoint lie in the future: the clock was set back. They are not used"
+                "the times in file checkpoint are in the future: the clock was set back. They are not used"
             )
         self._checkpoint.commit_log_timestamp = self._parts.commit_log.last_store_timestamp
         self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.store.files.running_flags import Refusal
+from engine.store.files.running_flags import WriteRefusal
 from engine.store.services.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
@@ -63,13 +63,13 @@ class CleanService:
         used = self._parts.disk.used_ratio()
         limit = self._parts.config.disk_space_warning_level_ratio
         if used > limit:
-            if flags.refuse(Refusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
+            if flags.refuse(WriteRefusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):
                 _log.error(
                     "the disk is %.1f %% full: messages are refused until it is below %.0f %%", used * 100, limit * 100
                 )
-        elif flags.clear(Refusal.DISK_SPACE):
+        elif flags.clear(WriteRefusal.DISK_SPACE):
             _log.warning("the disk has room again (%.1f %% used): messages are accepted", used * 100)
-        if self._parts.dispatcher.pending_count == 0 and flags.clear(Refusal.DISK_FULL) and not flags.refusal:
+        if self._parts.dispatcher.pending_count == 0 and flags.clear(WriteRefusal.DISK_FULL) and not flags.refusal:
             # Only the next message can show whether there is room now.
             _log.warning("the disk was full and is %.1f %% used now: messages are accepted", used * 100)
         return used

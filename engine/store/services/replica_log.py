@@ -77,11 +77,11 @@ class ReplicaLog:
             rest = file.end_offset - self._read_to
             if magic == BLANK_MAGIC and size != rest:
                 raise WrongPiece(
-                    f"the master's file ends {size} bytes behind {self._read_to}, this one's {rest}: give both the "
+                    f"the master's file ends {size} bytes after {self._read_to}, this one's {rest}: give both the "
                     "same mappedFileSizeCommitLog, and begin with an empty folder"
                 )
             if magic not in (BLANK_MAGIC, MESSAGE_MAGIC) or not 0 < size <= rest:
-                raise WrongPiece(f"what the master sent for byte {self._read_to} is no message")
+                raise WrongPiece(f"what the master sent for byte {self._read_to} is not a message")
             if self._read_to + size > log.max_offset:
                 return None
             if magic == MESSAGE_MAGIC:

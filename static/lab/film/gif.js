@@ -1,5 +1,5 @@
-// Writes an animated GIF, picture by picture. Each picture has 255 colours of its own and holds only what is other than
-// in the picture before: everything else is transparent, so nothing that stands still flickers.
+// Writes an animated GIF, picture by picture. Each picture has 255 colours of its own and holds only what differs
+// from the picture before: everything else is transparent, so still parts do not flicker.
 
 const TRANSPARENT = 255;
 const COLOURS = 255;
@@ -50,7 +50,7 @@ export class GifWriter {
     return new Blob([...this.#parts.map((part) => Uint8Array.from(part)), Uint8Array.of(0x3b)]);
   }
 
-  /** The smallest box with all that is other than before; one point when nothing is. */
+  /** The smallest box with all differences; one point when there are none. */
   #changed(now) {
     const { width, height } = this;
     if (!this.#before) return { left: 0, top: 0, width, height };
@@ -72,7 +72,7 @@ export class GifWriter {
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
 const word = (number) => [number & 255, number >> 8];
 
-/** Six bits of each colour: as fine as one sees on a flat page. */
+/** Six bits of each colour: as fine as is visible on a flat page. */
 const binOf = (pixel) => ((pixel & 0xfc) >> 2) | ((pixel & 0xfc00) >> 4) | ((pixel & 0xfc0000) >> 6);
 const colourOf = (bin) => [bin & 63, (bin >> 6) & 63, bin >> 12].map((part) => (part << 2) | (part >> 4));
 

@@ -13,7 +13,7 @@ const pages = new Map();
 /** Changes when entries came in or went. */
 export const pagesVersion = signal(0);
 
-let wish = null;
+let request = null;
 let isFetching = false;
 
 journalCut.subscribe(({ number }) => {
@@ -26,20 +26,20 @@ export function knownEntry(number) {
   return entryAt(number) ?? pages.get(pageOf(number))?.[(number - 1) % PAGE];
 }
 
-/** Asks for what is not known of the entries from `first` to `last`. Only the last wish counts. */
+/** Requests the unknown entries from `first` to `last`. Only the last request counts. */
 export function wantEntries(first, last) {
-  wish = [first, last];
-  if (!isFetching) fetchWished();
+  request = [first, last];
+  if (!isFetching) fetchRequested();
 }
 
-async function fetchWished() {
+async function fetchRequested() {
   isFetching = true;
-  let served = wish;
+  let served = request;
   const tried = new Set();
   try {
     for (;;) {
-      if (served !== wish) tried.clear();
-      served = wish;
+      if (served !== request) tried.clear();
+      served = request;
       const page = missingPage(served, tried);
       if (page === undefined) break;
       tried.add(page);

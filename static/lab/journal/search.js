@@ -1,4 +1,4 @@
-// A filter over the whole journal. The server looks through it in pieces: the newest events first, then what lies
+// A filter over the whole journal. The server looks through it in pieces: the newest events first, then those
 // before them, and meanwhile what has happened since.
 
 import { signal } from "@preact/signals";
@@ -7,7 +7,7 @@ import { entryOf, journalCut, view } from "../view.js";
 
 /** Entries that a search keeps; the newest ones. */
 const KEPT = 5000;
-/** A playing world is looked at so often. */
+/** How often a playing world is polled. */
 const AGAIN_MS = 400;
 
 export class JournalSearch {

@@ -4,12 +4,12 @@
 import { signal } from "@preact/signals";
 import { FrameStore } from "../panels/stage/frame_store.js";
 import { fetchWindow } from "../session.js";
-import { firstAtOrAfter } from "./halving.js";
+import { firstAtOrAfter } from "./binary_search.js";
 import { entryOf, indexAfter, journal, journalCut, view } from "../view.js";
 
-/** Two questions are at least so far apart. */
+/** The minimum interval between two requests. */
 const AGAIN_MS = 500;
-/** Farther to both sides than is seen, as a share: whoever moves on finds something there. */
+/** Farther to both sides than is seen, as a share: moving on finds something there. */
 const BESIDE = 0.5;
 
 /** Frames that this page has seen, also those that the view does not show any more. */
@@ -33,7 +33,7 @@ export const windowVersion = signal(0);
 let fetched = null;
 let timer = 0;
 let askedAt = -AGAIN_MS;
-let wish = null;
+let request = null;
 
 journalCut.subscribe(({ number }) => {
   fetched = null;
@@ -80,12 +80,12 @@ function isWhole(left, right, event) {
 }
 
 function want(left, right) {
-  wish = [left, right];
+  request = [left, right];
   timer ||= setTimeout(ask, Math.max(0, askedAt + AGAIN_MS - performance.now()));
 }
 
 async function ask() {
-  const [left, right] = wish;
+  const [left, right] = request;
   const beside = (right - left) * BESIDE;
   const range = { left: Math.max(0, Math.floor(left - beside)), right: Math.ceil(right + beside) };
   const cut = journalCut.peek();

@@ -1,4 +1,4 @@
-// The list of scenarios: its search, what it is narrowed to, the rail that says where one is, and the form that takes
+// The list of scenarios: its search, what it is narrowed to, the rail that shows the position, and the form that takes
 // an exported run.
 
 import "../../common/chrome.js";
@@ -43,7 +43,7 @@ for (const choice of choices) {
   });
 }
 
-// The first section in the upper part of the window is where one is.
+// The first section in the upper part of the window is the current one.
 const inSight = new Set();
 const sections = [begin, ...shelves];
 const eyes = new IntersectionObserver(

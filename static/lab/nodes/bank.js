@@ -1,12 +1,12 @@
-// The bank on a client's node: the account, the local transaction that is open and what of it nobody else sees yet, and
-// the newest rows of its table. While no process runs: what lies on the disk.
+// The bank on a client's node: the account, the local transaction that is open and what of it is not visible to others
+// yet, and the newest rows of its table. While no process runs: what is on the disk.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { isFocus, togglePart } from "../panels/stage/folding.js";
 import { Icon } from "../panels/controls/icons.js";
 import { accused, pointing, view } from "../view.js";
@@ -77,7 +77,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
       isOpen &&
       part.open.length > 0 &&
       html`<ul class="bank-rows" aria-label=${t("lab.bank.open")}>
-        ${part.open.map((deed) => html`<${Open} key=${`${deed.doing} ${deed.key}`} deed=${deed} />`)}
+        ${part.open.map((action) => html`<${Open} key=${`${action.doing} ${action.key}`} action=${action} />`)}
       </ul>`
     }
     ${
@@ -124,15 +124,15 @@ function Idempotence({ isOn, node, off }) {
 
 const signed = (amount) => `${amount < 0 ? "−" : "+"}${count(Math.abs(amount))}`;
 
-function Open({ deed }) {
-  const spent = span(view.value.time_us - deed.since_us);
+function Open({ action }) {
+  const spent = span(view.value.time_us - action.since_us);
   return html`<li
     class="bank-row is-running"
-    ...${pointing(deed.key)}
-    title=${t(`lab.bank.doing_${deed.doing}`, { key: deed.key })}
+    ...${pointing(action.key)}
+    title=${t(`lab.bank.doing_${action.doing}`, { key: action.key })}
   >
     <span class="call-sign" aria-hidden="true"></span>
-    <span class="ellipsis">${t(`lab.bank.doing_${deed.doing}`, { key: deed.key })}</span>
+    <span class="ellipsis">${t(`lab.bank.doing_${action.doing}`, { key: action.key })}</span>
     <span class="number">${spent}</span>
   </li>`;
 }

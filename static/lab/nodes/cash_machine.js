@@ -1,4 +1,4 @@
-// Somebody at the cash machine of a bank: what they were told last, or how long they have been waiting.
+// A customer at the cash machine of a bank: the last answer, or how long the wait has lasted.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";

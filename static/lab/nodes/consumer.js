@@ -7,7 +7,7 @@ import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { acting, offer } from "../deeds/thing.js";
+import { acting, offer } from "../actions/thing.js";
 import { density, isFocus, togglePart } from "../panels/stage/folding.js";
 import { accused, compare, pointing, view } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
@@ -21,10 +21,10 @@ import { Replies, Trace } from "./sending.js";
 import { Held, Tree } from "./tree.js";
 import { Guard } from "./work/guard.js";
 
-/** Room for a tree at 14 px text, by the density of the stage; and where queues stand in two columns. */
+/** Room for a tree at 14 px text, by the density of the stage; and where queues are in two columns. */
 const WIDE_TREE = [250, 250, 230, 186];
 const NARROW_TREE = 152;
-/** From so many queues on they stand in two columns. */
+/** From this number of queues on they are in two columns. */
 const MANY_QUEUES = 3;
 
 export const Consumer = memo(({ name, node }) => {
@@ -97,12 +97,12 @@ export const Consumer = memo(({ name, node }) => {
 });
 
 const EMPTY = [];
-/** A topic of RocketMQ's own, as the group's retry topic, stands behind those of applications. */
+/** A topic of RocketMQ's own, as the group's retry topic, comes after those of applications. */
 const isOwn = (queue) => queue.startsWith("%");
 /** Keys of the list of a listener that hands over. */
 const HANDED_SHOWN = 6;
 
-/** Messages that were acknowledged and lie in a list of the process: the list is all there is of them. */
+/** Messages that were acknowledged and exist only in a list of the process. */
 const HandedOver = memo(
   ({ part }) => html`<ul
     class="chips listener-calls"
@@ -155,7 +155,7 @@ const GivenUp = memo(
   </ul>`,
 );
 
-/** What it subscribes to, and what became of the messages of its topic. */
+/** What it subscribes to, and what filters did with the messages of its topic. */
 const Filter = memo(
   ({ filter, group }) => html`<p
     class="node-line filter-line"

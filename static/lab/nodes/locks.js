@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { GroupMark } from "../../live/panels/stage/marks.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
 import { isFocus } from "../panels/stage/folding.js";
@@ -12,7 +12,7 @@ import { compare, view } from "../view.js";
 import { Bar } from "./node_card.js";
 import { Part, Rule } from "./part.js";
 
-/** A lock by its name, its letter and how it stands. `thing`: for the popover. `state`: held, free, off or expired. */
+/** A lock by its name, its letter and its state. `thing`: for the popover. `state`: held, free, off or expired. */
 function Pill({ letter, name, title, state, thing, children }) {
   return html`<button
     class=${`pill is-${state}`}
@@ -66,7 +66,7 @@ export const BrokerLocks = memo(({ broker, locks, isOff }) => {
 
 const queueOf = (lock) => `${lock.topic}@${lock.queue_id}`;
 
-/** While the lock is off its entries stay where they are: nobody asks them, and nobody renews them. */
+/** While the lock is off its entries stay where they are: they are neither checked nor renewed. */
 const LockRow = memo(({ broker, lock, isOff }) => {
   const left = shortMs(Math.max(0, lock.lease_ms - lock.age_ms));
   const owner = ownerOf(lock.client_id);
@@ -108,7 +108,7 @@ function ownerOf(clientId = "") {
 
 // ---------------------------------------------------------------------------------------------- at the consumer
 
-/** `queue` is the view's, of an orderly consumer. Reads the time, so it is drawn anew whenever that goes on. */
+/** `queue` is the view's, of an orderly consumer. Reads the time, so it is drawn again whenever time passes. */
 export function OrderLocks({ queue, holder }) {
   const nowUs = view.value.time_us;
   const isLarge = isFocus("order_locks");

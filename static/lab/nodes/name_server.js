@@ -1,4 +1,4 @@
-// The name server: which brokers it knows. As long as nothing is the matter with it, it is a line.
+// The name server: which brokers it knows. It is drawn as a line while it has no problem.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
 import { stateText } from "../labels.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
 import { PageCache } from "./page_cache.js";
@@ -98,7 +98,7 @@ export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting,
   </article>`;
 }
 
-/** The parts that it plays in a transaction over several nodes; the nodes of a two-phase commit have theirs as sign. */
+/** The roles that it has in a transaction over several nodes; the nodes of a two-phase commit have theirs as sign. */
 function Parts({ node: { role, xa_roles: parts } }) {
   if (!parts || ROLE_LETTERS[role] === parts[0]) return null;
   return html`<span

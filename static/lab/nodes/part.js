@@ -1,16 +1,16 @@
-// A part of a card: its name, a sentence of what it holds, and, where the scenario is about it or a person opened it,
+// A part of a card: its name, a sentence of what it holds, and, where the scenario is about it or a user opened it,
 // all of it. Its name is the button that folds and unfolds it.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { shortMs } from "../format.js";
 import { settingFacts, settingOfPart, settingValue } from "../settings.js";
 import { isFocus, togglePart } from "../panels/stage/folding.js";
 import { Icon } from "../panels/controls/icons.js";
 import { forgetRoom, keepsRoom } from "./room.js";
 
-/** `part`: its name for folding.js; `keepsOpen`: something is the matter with it. The rest goes to the section. */
+/** `part`: its name for folding.js; `keepsOpen`: it has a problem. The rest goes to the section. */
 export function Part({ part, name, summary, tools, keepsOpen = false, class: kind = "", children, ...rest }) {
   const isOpen = isFocus(part);
   const shows = isOpen || keepsOpen;
@@ -39,7 +39,7 @@ export function Part({ part, name, summary, tools, keepsOpen = false, class: kin
   </section>`;
 }
 
-/** The setting that rules a part of a node, beside it: "rebalance every ⏱ 2s". */
+/** The setting that rules a part of a node, next to it: "rebalance every ⏱ 2s". */
 export function Rule({ node, part, label }) {
   const name = settingOfPart(node, part);
   const facts = name && settingFacts(node, name);

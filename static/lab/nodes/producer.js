@@ -1,4 +1,4 @@
-// A producer: what it has sent and what became of it, and what is under way.
+// A producer: what it has sent and the outcomes, and what is in progress.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
@@ -15,7 +15,7 @@ import { LocalTransactions } from "./transactions.js";
 
 const MOST = 8;
 
-/** Every message that it began to send is acknowledged, certainly not stored, or nobody knows (yet). */
+/** Every message that it began to send is acknowledged, certainly not stored, or of unknown outcome (so far). */
 export function Figures({ node }) {
   const { sent = 0, acknowledged = 0, failed = 0, unknown = 0 } = node;
   const open = Math.max(0, sent - acknowledged - failed);

@@ -93,7 +93,7 @@ const Topic = memo(({ broker, name, topic, records }) => {
   </section>`;
 });
 
-/** The newest entries. Above them each group has a track of its own for its flag, so that no two lie on each other; a
+/** The newest entries. Above them each group has a track of its own for its flag, so that no two cover each other; a
     flag that belongs before all that is drawn says its offset at the left edge. */
 const Queue = memo(({ broker, topic, id, queue, records }) => {
   const { min = 0, max = 0, committed = {} } = queue;
@@ -148,7 +148,7 @@ const Queue = memo(({ broker, topic, id, queue, records }) => {
   </div>`;
 });
 
-/** Stands before the first entry that the group has not committed. */
+/** Marks the first entry that the group has not committed. */
 const Flag = memo(({ group, track, at, first, max }) => {
   const isBefore = at < first;
   const place = isBefore ? 0 : Math.min(at, max) - first;

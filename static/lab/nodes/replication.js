@@ -1,4 +1,4 @@
-// A broker's copies: a master's slaves, each with how much of the log it has confirmed; a slave's word on its master.
+// A broker's copies: a master's slaves, each with how much of the log it has confirmed; a slave's view of its master.
 
 import { html } from "htm/preact";
 import { bytes, count } from "../../common/format.js";

@@ -1,5 +1,5 @@
-// Nothing jumps while one steps: a part of a card that once needed some height keeps it, so that what stands below
-// stays where it is. What is folded gives its room back (the styles say what keeps it, by --room).
+// Nothing jumps during stepping: a part of a card that once needed some height keeps it, so that what is below
+// stays in place. What is folded frees its space (the styles say what keeps it, by --room).
 
 import { remPx } from "../../live/lane_axis.js";
 
@@ -19,7 +19,7 @@ const sizes = new ResizeObserver((entries) => {
 /** For `ref`. */
 export const keepsRoom = (element) => element && sizes.observe(element);
 
-/** A person folded something: all is measured anew. */
+/** A user folded something: everything is measured again. */
 export function forgetRoom() {
   for (const element of document.querySelectorAll("[style*='--room']")) {
     most.delete(element);

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { TopicMark } from "../../live/panels/stage/marks.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { shortMs, span } from "../format.js";
 import { memo } from "../memo.js";
 import { Icon } from "../panels/controls/icons.js";
@@ -61,7 +61,7 @@ export const Transactions = memo(({ broker, part }) => {
   </${Part}>`;
 });
 
-/** Opens the dialog in which a person decides; nothing can be decided in a recording. */
+/** Opens the dialog in which a user decides; nothing can be decided in a recording. */
 function Decide({ broker, message }) {
   if (isRecording()) return null;
   const label = t("lab.half.by_hand_of", { name: message.key || message.id });
@@ -135,7 +135,7 @@ function Place({ message: { topic, queue_id: queueId } }) {
   </span>`;
 }
 
-/** Reads the time, so it is drawn anew whenever that goes on. */
+/** Reads the time, so it is drawn again whenever time passes. */
 function Half({ broker, message, part }) {
   const { queue_offset: queueOffset, key, check_times: checks, decided_by: op } = message;
   return html`<li

@@ -1,4 +1,5 @@
-// A real client or broker of a recording: nobody looked into it, so its name and how much it said is all there is.
+// A real client or broker of a recording: its internals are unknown, so only its name and the number of its frames are
+// shown.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";

@@ -1,5 +1,5 @@
 // The nodes of a two-phase commit: the coordinator with its log, the manager, the banks with what they promised; and
-// the parts (TC, TM, RM) that other nodes play in a transaction over several nodes.
+// the roles (TC, TM, RM) that other nodes have in a transaction over several nodes.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
@@ -145,7 +145,7 @@ export const ResourceManager = memo(({ name, node }) => {
   </${NodeCard}>`;
 });
 
-/** Reads the time, so it is drawn anew whenever that goes on. */
+/** Reads the time, so it is drawn again whenever time passes. */
 function Lock({ part, account }) {
   if (part.holder === null) return html`<p class="node-line quiet">${t("lab.xa.lock_free", { account })}</p>`;
   return html`<p class="node-line xa-lock">

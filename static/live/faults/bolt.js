@@ -3,16 +3,16 @@
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
-import { acting, openThing } from "../../common/deeds/thing.js";
-import { DeedsPopover } from "../../common/deeds/popover.js";
+import { acting, openThing } from "../../common/actions/thing.js";
+import { ActionsPopover } from "../../common/actions/popover.js";
 import { activeRules } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
 import { Icon } from "../../lab/panels/controls/icons.js";
-import { DeedForm } from "./deed_form.js";
+import { ActionForm } from "./action_form.js";
 import { offersFor } from "./offers.js";
 import { isAllowed } from "./table.js";
 
-/** `kind` and `facts`: see offers.js; `name`: what it is, for people. */
+/** `kind` and `facts`: see offers.js; `name`: what it is, for users. */
 export const Bolt = (properties) => isAllowed && html`<${BoltButton} ...${properties} />`;
 
 function BoltButton({ kind, facts, name }) {
@@ -33,15 +33,15 @@ function BoltButton({ kind, facts, name }) {
 export function BoltPopover() {
   const open = openThing.value;
   if (!open) return null;
-  const { title, text, deeds, note } = offersFor(open.thing);
-  return html`<${DeedsPopover}
+  const { title, text, actions, note } = offersFor(open.thing);
+  return html`<${ActionsPopover}
     key=${JSON.stringify(open.thing)}
     anchor=${open.anchor}
     title=${title}
     text=${text}
-    deeds=${deeds}
-    Form=${DeedForm}
+    actions=${actions}
+    Form=${ActionForm}
   >
     ${note && html`<p class="quiet">${note}</p>`}
-  </${DeedsPopover}>`;
+  </${ActionsPopover}>`;
 }

@@ -1,4 +1,4 @@
-// Frames that wait at the broker's door: a stack in the order in which they came, and the chosen one in full. While
+// Frames that wait at the broker: a stack in the order in which they came, and the chosen one in full. While
 // somebody looks, their lease is renewed; who looks away lets them go on after a time that is shown.
 
 import { html } from "htm/preact";

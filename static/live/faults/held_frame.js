@@ -10,7 +10,7 @@ import { HEADER_LETTERS } from "./table.js";
 
 /** Header fields that hold the properties, which are shown one by one. */
 const PROPERTIES = ["properties", "i"];
-/** What stands for bytes that are no text. */
+/** A placeholder for bytes that are not text. */
 const NO_TEXT = "\ufffd";
 
 export function HeldFrame({ frame }) {
@@ -55,7 +55,7 @@ export function HeldFrame({ frame }) {
         ${size > 0 && html`<${Bytes} hex=${hex} />`}
       </fieldset>
     </div>
-    <div class="deed-end">
+    <div class="action-end">
       <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>
         ${t("faults.what.drop")}
       </button>
@@ -73,8 +73,8 @@ const Bytes = ({ hex }) =>
   </details>`;
 
 /** The focus goes to what waits next. */
-async function decide(deed) {
-  if (await deed)
+async function decide(action) {
+  if (await action)
     requestAnimationFrame(() => (document.querySelector(".held-frame") ?? document.getElementById("faults")).focus());
 }
 

@@ -1,4 +1,4 @@
-// What can be broken at each thing of the live page. A deed acts at once, or asks for fields first. `kind` of a thing:
+// What can be broken at each thing of the live page. An action acts, or asks for fields first. `kind` of a thing:
 // client { client, name, isConsumer }, group { group }, queue { group, topic, queueId }, half { id, name }, broker,
 // name_server.
 
@@ -16,7 +16,7 @@ const AHEAD_MS = 120_000;
 const broker = () => faults.value.broker ?? state.value.cluster.broker_name;
 
 /** A command that needs no more words. */
-const deed = (kind, values = {}, label = kindName(kind), id = kind, target = broker()) => ({
+const action = (kind, values = {}, label = kindName(kind), id = kind, target = broker()) => ({
   id,
   label,
   hint: kindText(kind),
@@ -33,12 +33,12 @@ const form = (kind, fixed, ask, label = kindName(kind), id = kind, options = {})
 
 /** A rule for frames of the thing. */
 const ruleNow = (what, values) => ({
-  ...deed("fault", { what, ...values }, t(`faults.deed.${what}`), what),
-  hint: t(`faults.deed.${what}_hint`),
+  ...action("fault", { what, ...values }, t(`faults.action.${what}`), what),
+  hint: t(`faults.action.${what}_hint`),
 });
 const nextOf = (what, values, ask) => ({
-  ...form("fault", { what, ...values }, ask, t(`faults.deed.next_${what}`), `next-${what}`),
-  hint: t(`faults.deed.next_${what}_hint`),
+  ...form("fault", { what, ...values }, ask, t(`faults.action.next_${what}`), `next-${what}`),
+  hint: t(`faults.action.next_${what}_hint`),
 });
 
 /** What can be done to frames, of a client, a group or anybody; `frame`: the one that is meant first. */
@@ -55,7 +55,7 @@ function client({ client: id, name, isConsumer }) {
   return {
     title: name,
     text: t("faults.about.client", { id }),
-    deeds: [
+    actions: [
       ruleNow("hold", of),
       ruleNow("cut", { ...of, times: 1 }),
       ...nextFrames(of, isConsumer ? "PULL_MESSAGE" : "SEND_MESSAGE_V2"),
@@ -65,12 +65,12 @@ function client({ client: id, name, isConsumer }) {
 
 function group({ group: name }) {
   const isOff = faults.value.broken.groups_off?.includes(name);
-  const label = t(isOff ? "faults.deed.lock_on" : "faults.deed.group_lock_off");
+  const label = t(isOff ? "faults.action.lock_on" : "faults.action.group_lock_off");
   return {
     title: t("faults.about.group_title", { name }),
     text: t(isOff ? "faults.about.group_off" : "faults.about.group"),
-    deeds: [
-      deed("group-lock", { group: name, on: isOff === true }, label),
+    actions: [
+      action("group-lock", { group: name, on: isOff === true }, label),
       ...nextFrames({ group: name }, "PULL_MESSAGE"),
     ],
     note: t("faults.about.locks_of_clients"),
@@ -85,7 +85,7 @@ function queue({ group: name, topic, queueId }) {
   return {
     title: t("live.groups.queue_of", { topic, id: queueId }),
     text: lock ? t("live.locks.owner", { id: lock.client_id }) : t("faults.about.no_lock", { group: name }),
-    deeds: [
+    actions: [
       lock && form("give-lock", where, { to: null }, kindName("give-lock"), "give-lock", options),
       ...nextFrames({ group: name, topic }, "PULL_MESSAGE"),
     ].filter(Boolean),
@@ -94,13 +94,13 @@ function queue({ group: name, topic, queueId }) {
 
 function half({ id, name }) {
   const lose = (frame, key) => ({
-    ...deed("fault", { what: "drop", frame, key: id, times: 1 }, t(`faults.deed.${key}`), key),
-    hint: t(`faults.deed.${key}_hint`),
+    ...action("fault", { what: "drop", frame, key: id, times: 1 }, t(`faults.action.${key}`), key),
+    hint: t(`faults.action.${key}_hint`),
   });
   return {
     title: name,
     text: t("faults.about.half"),
-    deeds: [
+    actions: [
       lose("END_TRANSACTION", "lose_end"),
       lose("CHECK_TRANSACTION_STATE", "lose_check"),
       nextOf("hold", { key: id, times: 1 }, { frame: "END_TRANSACTION" }),
@@ -114,19 +114,23 @@ function ofBroker() {
   return {
     title: broker(),
     text: ahead > 0 ? t("faults.about.ahead", { time: span(ahead) }) : t("faults.about.broker"),
-    deeds: broken.broker_crashed
-      ? [deed("restart")]
+    actions: broken.broker_crashed
+      ? [action("restart")]
       : [
-          deed("crash"),
+          action("crash"),
           form("pause", {}, { ms: PAUSE_MS }),
           form("advance", {}, { ms: AHEAD_MS }),
-          broken.disk_full ? deed("disk-free") : deed("disk-full"),
+          broken.disk_full ? action("disk-free") : action("disk-full"),
           form("slow-fsync", {}, { ms: broken.flush_ms || 1000 }),
-          deed("fail-fsync", { on: flushFails }, flushFails ? t("faults.deed.fsync_works") : kindName("fail-fsync")),
-          deed(
+          action(
+            "fail-fsync",
+            { on: flushFails },
+            flushFails ? t("faults.action.fsync_works") : kindName("fail-fsync"),
+          ),
+          action(
             "lock-switch",
             { lock: "broker-lock", on: broken.broker_lock_off },
-            t(broken.broker_lock_off ? "faults.deed.lock_on" : "faults.deed.lock_off"),
+            t(broken.broker_lock_off ? "faults.action.lock_on" : "faults.action.lock_off"),
           ),
           nextOf("hold", { times: 1 }, { frame: "SEND_MESSAGE_V2" }),
         ],
@@ -136,10 +140,12 @@ function ofBroker() {
 const ofNameServer = () => ({
   title: t("live.stage.name_server"),
   text: t("faults.about.name_server"),
-  deeds: [deed(faults.value.broken.name_server_crashed ? "restart" : "crash", {}, undefined, undefined, NAME_SERVER)],
+  actions: [
+    action(faults.value.broken.name_server_crashed ? "restart" : "crash", {}, undefined, undefined, NAME_SERVER),
+  ],
 });
 
 const OFFERS = { client, group, queue, half, broker: ofBroker, name_server: ofNameServer };
 
-/** { title, text, deeds, note } of a thing as it is now. Reads signals. */
+/** { title, text, actions, note } of a thing as it is now. Reads signals. */
 export const offersFor = ({ kind, ...facts }) => OFFERS[kind](facts);

@@ -1,4 +1,4 @@
-// The panel of faults: the rules and what they did, and the frames that wait at the door. There only where the server
+// The panel of faults: the rules and what they did, and the frames that are held. There only where the server
 // allows faults.
 
 import { html } from "htm/preact";
@@ -14,7 +14,7 @@ import { Held } from "./held.js";
 import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";
 import { RuleForm } from "./rule_form.js";
-import { WireStrip } from "./wire_strip.js";
+import { FrameRecordingStrip } from "./frame_recording_strip.js";
 
 export function FaultPanel() {
   const isAsking = useSignal(false);
@@ -56,7 +56,7 @@ export function FaultPanel() {
     </header>
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
     <${Record} />
-    ${faults.value.recording?.is_on && html`<${WireStrip} />`}
+    ${faults.value.recording?.is_on && html`<${FrameRecordingStrip} />`}
     ${
       (hasRules || holds) &&
       html`<div class="fault-columns">
@@ -67,7 +67,7 @@ export function FaultPanel() {
   </section>`;
 }
 
-/** Why the last deed was refused, wherever on the page it was pressed. */
+/** Why the last action was refused, wherever on the page it was pressed. */
 export function Refusal() {
   return html`<div class="told" role="alert">
     ${

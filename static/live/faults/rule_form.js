@@ -1,15 +1,15 @@
-// A whole rule: what happens to which frames, how often, until when. Fields that mean nothing for the chosen deed are
+// A whole rule: what happens to which frames, how often, until when. Fields that mean nothing for the chosen action are
 // left out.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { CommandField, readField } from "../../common/deeds/fields.js";
+import { CommandField, readField } from "../../common/actions/fields.js";
 import { command, faults } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
 import { KINDS, kindText } from "./table.js";
 
-/** Fields that some deeds alone know. */
+/** Fields that some actions alone know. */
 const ONLY_OF = {
   ms: ["delay", "answer-late"],
   code: ["reject"],
@@ -54,7 +54,7 @@ export function RuleForm({ onDone }) {
           </fieldset>`,
       )}
     </div>
-    <div class="deed-end">
+    <div class="action-end">
       <button type="button" class="button" onClick=${onDone}>${t("word.cancel")}</button>
       <button type="submit" class="button button-primary">${t("faults.add")}</button>
     </div>

@@ -1,4 +1,4 @@
-// The rules at the broker's door, each with how often it has acted, and the frames that were hit last.
+// The rules at the broker, each with how often it has acted, and the frames that were hit last.
 
 import { html } from "htm/preact";
 import { faults, removeRule } from "../../common/faults.js";
@@ -46,7 +46,7 @@ function Rule({ rule }) {
     </td>
     <td>${whenOf(rule)}</td>
     <td>${hitsOf(rule)}</td>
-    <td class="deeds">
+    <td class="actions">
       <button
         type="button"
         class="button row-button"

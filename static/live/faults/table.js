@@ -5,7 +5,7 @@ import { language } from "../../common/i18n.js";
 const data = JSON.parse(document.getElementById("fault-data")?.textContent ?? "null");
 
 export const isAllowed = data !== null;
-/** kind -> { target, fields: [{name, kind, default, low, high, allowed}], name, what }; app/live/fault_desk.py */
+/** kind -> { target, fields: [{name, kind, default, low, high, allowed}], name, what }; app/live/fault_service.py */
 export const KINDS = data?.commands ?? {};
 /** What the one-letter fields of SEND_MESSAGE_V2 are called elsewhere. */
 export const HEADER_LETTERS = data?.header_letters ?? {};

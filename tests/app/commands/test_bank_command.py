@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.messages.bank import WAYS
-from engine.bank.paying_bank import Way
+from engine.bank.paying_bank import TransferVariant
 from engine.broker.foundation.broker_config import BrokerConfig
 from tests.support.live.live_server import LiveServer
 
@@ -90,7 +90,7 @@ def test_an_overdraft_rolls_back_by_transaction_and_makes_money_naively(server, 
     # Money that came from nowhere stays: no process waits for it, and the test could not wait this long.
     naive = run(server, tmp_path / "naive", *options, "--way", "send-then-debit", "--wait-s", "3600")
     assert naive.exit_code == 1, naive.output
-    assert "B has 10000 that A never lost: money from nowhere" in naive.output
+    assert "B has 10000 that A never paid: money from nowhere" in naive.output
 
 
 def test_money_that_is_gone_does_not_make_good_for_money_from_nowhere(server, tmp_path):
@@ -102,8 +102,8 @@ def test_money_that_is_gone_does_not_make_good_for_money_from_nowhere(server, tm
         database.execute("INSERT INTO credit VALUES ('nowhere', 'B', 10000, 1, 1)")
     result = run(server, tmp_path, "--transfers", "0", "--wait-s", "0")
     assert result.exit_code == 1, result.output
-    assert "10000 is on the way from before" in result.output
-    assert "B has 10000 that A never lost" in result.output
+    assert "10000 is still in transit from an earlier run" in result.output
+    assert "B has 10000 that A never paid" in result.output
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a b||*", b"0123abcd\n"])
@@ -117,7 +117,7 @@ def test_a_folder_with_another_bank_id_is_refused(server, tmp_path, content):
     assert not (tmp_path / "icbc.db").exists()
 
 
-def test_what_cannot_be_is_told_in_one_line(server, tmp_path):
+def test_what_cannot_be_is_reported_in_one_line(server, tmp_path):
     (tmp_path / "icbc.db").write_text("this is no database" * 100)
     result = run(server, tmp_path)
     assert result.exit_code == 1
@@ -129,4 +129,4 @@ def test_what_cannot_be_is_told_in_one_line(server, tmp_path):
 
 
 def test_the_ways_of_the_command_are_those_of_the_bank():
-    assert list(WAYS) == list(Way)
+    assert list(WAYS) == list(TransferVariant)

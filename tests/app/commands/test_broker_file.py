@@ -11,7 +11,7 @@ from app.commands import serve
 from app.commands.broker_file import read_broker_file
 from app.live.engine_settings import BadSetting
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
 #: As RocketMQ's distribution has it: conf/broker.conf.
@@ -70,9 +70,9 @@ def test_the_files_of_rocketmq_s_distribution_are_taken(served):
     assert served(PLAIN).store.file_reserved_time_hours == 48
     assert served.result.stderr == ""
     settings = served(SYNC_MASTER)
-    assert (settings.broker.broker_name, settings.broker.broker_role) == ("broker-b", BrokerRole.SYNC_MASTER)
+    assert (settings.broker.broker_name, settings.broker.broker_role) == ("broker-b", HaRole.SYNC_MASTER)
     settings = served(SLAVE, "--slave-of", "127.0.0.1:10911")
-    assert (settings.broker.broker_id, settings.broker.broker_role) == (1, BrokerRole.SLAVE)
+    assert (settings.broker.broker_id, settings.broker.broker_role) == (1, HaRole.SLAVE)
     settings = served(GROUP)
     assert (settings.group.name, len(settings.group.addresses), settings.broker.port) == ("n0", 3, 30911)
     assert (str(settings.data_folder), settings.also_register) == ("/tmp/rmqstore/node00", ("127.0.0.1:9876",))
@@ -131,9 +131,9 @@ def test_every_bad_line_is_named_with_what_is_allowed(served):
         "broker.conf: line 1: there is no setting 'flushDiskTyp'; did you mean flushDiskType?",
         "line 2: listenPort: 'x' is not a port",
         "line 4: brokerName: 'a b' is not allowed",
-        "line 5: namesrvAddr: 'host' is no HOST:PORT",
+        "line 5: namesrvAddr: 'host' is not HOST:PORT",
         "line 6: fileReservedTime='48 # two days'",
-        "line 7: brokerRole='MASTER': allowed are ASYNC_MASTER, SYNC_MASTER, SLAVE",
+        "line 7: brokerRole='MASTER'; allowed: ASYNC_MASTER, SYNC_MASTER, SLAVE",
         "line 9: there is no setting 'xyzzy' (docs/configuration.md lists all)",
     ):
         assert words in served.result.stderr
@@ -181,7 +181,7 @@ def test_every_unusable_value_is_named_with_its_line_its_key_and_what_is_allowed
     for number, entry in enumerate(UNUSABLE.split("\n")[1:-1], start=2):
         problem = problems.pop(number)
         assert all(part in problem for part in entry.split("="))
-        assert any(words in problem for words in ("must be", "allowed", "are written", "write name=value"))
+        assert any(words in problem for words in ("must be", "allowed", "write members as", "write name=value"))
     assert not problems
     for ours in MessageStoreConfig.__slots__ + BrokerConfig.__slots__:
         assert "_" not in ours or ours not in served.result.stderr

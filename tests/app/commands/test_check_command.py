@@ -42,7 +42,7 @@ def _check(folder):
 
 def test_a_whole_folder(folder):
     result = _check(folder)
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Everything is whole.")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Everything is intact.")
 
 
 def test_a_damaged_folder_is_left_as_it_is(folder):
@@ -53,7 +53,7 @@ def test_a_damaged_folder_is_left_as_it_is(folder):
     result = _check(folder)
     assert result.exit_code == 1
     assert "positions 0 to" in result.stdout
-    assert "demo/0 offset 0 (position 0): its body does not have its CRC" in result.stdout
+    assert "demo/0 offset 0 (position 0): its body does not match its CRC" in result.stdout
     assert path.read_bytes() == bytes(content)
 
 

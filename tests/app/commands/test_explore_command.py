@@ -15,7 +15,7 @@ def explore(*arguments):
     return CliRunner().invoke(main, ["explore", *arguments], prog_name="glassmq")
 
 
-def test_a_found_schedule_is_told_hold_by_hold_with_a_link_and_exit_code_1():
+def test_a_found_schedule_is_reported_hold_by_hold_with_a_link_and_exit_code_1():
     result = explore("two-consumers", "--without", "process-queue-lock", "--max-stalls", "1")
     assert result.exit_code == 1, result.output
     assert "no-call-after-takeover (duplicate)" in result.output
@@ -86,7 +86,7 @@ def test_processes_find_the_same_after_as_many_schedules():
     assert (shared.exit_code, report(shared)) == (1, report(alone))
 
 
-def test_a_lost_frame_is_told_and_replayed_by_the_link():
+def test_a_lost_frame_is_reported_and_replayed_by_the_link():
     only_losses = ("--max-stalls", "0", "--crashes", "0")
     result = explore("bank-naive", *only_losses, "--lose", "reply to SEND_MESSAGE_V2")
     assert result.exit_code == 1, result.output

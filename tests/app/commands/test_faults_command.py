@@ -67,7 +67,7 @@ def test_one_rule_or_all_are_removed(live):
     said(live, "add", "delay", "HEART_BEAT", "--ms", "5")
     said(live, "clear", str(rules(live)[0]["rule_id"]))
     assert [rule["what"] for rule in rules(live)] == ["delay"]
-    assert "Nothing is broken on purpose" in said(live, "clear")
+    assert "No faults are active" in said(live, "clear")
     assert rules(live) == []
 
 
@@ -92,11 +92,11 @@ def test_a_file_that_is_no_list_of_commands_is_refused_and_nothing_happens(live,
 def test_a_broker_is_killed_paused_and_started_again(live):
     assert "The broker is killed" in said(live, "do", "crash")
     assert faults(live, "do", "crash").exit_code == 1
-    assert "Nothing is broken" in said(live, "do", "restart")
+    assert "No faults are active" in said(live, "do", "restart")
     said(live, "do", "pause", "ms=30000")
     live.faults_when(lambda view: "paused_ms" in view)
     assert "paused for" in said(live)
-    assert "Nothing is broken" in said(live, "do", "resume")
+    assert "No faults are active" in said(live, "do", "resume")
 
 
 def test_fields_are_numbers_switches_and_texts(live):
@@ -119,7 +119,7 @@ def test_a_held_frame_is_listed_changed_and_let_pass(live):
     (second,) = live.faults_when(lambda view: view["held"])["held"]
     assert faults(live, "drop", str(held["id"])).exit_code == 1
     assert second["keys"][0] == "k2"
-    assert "Nothing is broken" in said(live, "pass")
+    assert "No faults are active" in said(live, "pass")
     sender.join(60)
     assert [len(live.host.find_by_key("held", key, 9)) for key in ("k1", "k2", "k3")] == [0, 1, 1]
     assert live.host.find_by_key("held", "k3", 9)[0]["body_preview"] == "another"
@@ -190,13 +190,13 @@ def test_a_broker_that_may_not_be_broken_says_so(tmp_path):
         assert (found.exit_code, "--allow-faults" in found.output) == (1, True)
 
 
-def test_a_page_that_cannot_be_asked_is_told_from_one_that_refuses():
+def test_a_page_that_cannot_be_asked_is_reported_from_one_that_refuses():
     found = CliRunner().invoke(main, ["faults", "--page", "http://127.0.0.1:1"])
     assert found.exit_code == 2
     assert "glassmq serve" in found.output
 
 
-def test_a_send_waits_for_its_answer_as_long_as_it_is_told(live):
+def test_a_send_waits_for_its_answer_as_long_as_it_is_reported(live):
     live.create_topic("parcels", 1)
     said(live, "add", "drop", "reply to SEND_MESSAGE_V2", "--times", "1")
     words = ["send", "parcels", "hello", "--timeout-ms", "300", "--name-server", live.name_servers[0]]

@@ -78,11 +78,11 @@ def test_show_tells_all_of_a_record_and_that_there_is_none(store: str):
 def test_free_says_what_it_means_asks_and_lets_the_next_delivery_work(store: str):
     result = run("free", store, "order-1", "--group", "shop", answer="n\n")
     assert result.exit_code == 1
-    assert "The work of 'order-1' IS done. Freed, the next delivery does it again." in result.output
+    assert "The work of 'order-1' is done. If you free it, the next delivery does it again." in result.output
     assert run("show", store, "order-1", "--group", "shop").exit_code == 0
     assert run("free", store, "order-1", "--group", "shop", answer="y\n").output.endswith("freed\n")
     result = run("free", store, "order-2", "--group", "shop", "--yes")
-    assert "A consumer may be at the work of 'order-2'" in result.output
+    assert "A consumer may be working on 'order-2'" in result.output
 
     async def take() -> Taking:
         async with open_store(store) as opened:
@@ -106,7 +106,7 @@ def test_free_says_what_it_means_asks_and_lets_the_next_delivery_work(store: str
         ("postgresql://127.0.0.1:9/d?user=me&password=secret", "connection"),
     ],
 )
-def test_what_is_no_store_is_told_in_one_line_and_nothing_is_made(address: str, wrong: str, tmp_path: Path):
+def test_what_is_no_store_is_reported_in_one_line_and_nothing_is_made(address: str, wrong: str, tmp_path: Path):
     (tmp_path / "other.db").touch()
     result = run("list", address.format(tmp_path))
     assert result.exit_code == 1

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.lab.lab_acknowledgement import table_of
-from engine.lab.sweep.acknowledgement import Acknowledged, Blow, Damage, PolicyFigures
+from engine.lab.sweep.acknowledgement import Acknowledged, FailureDamage, FailureKind, PolicyFigures
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "semantics" / "acknowledgement.md"
 
@@ -19,8 +19,8 @@ def acknowledgement(*arguments):
 
 
 def test_a_row_tells_each_loss_and_how_many_copies_there_are():
-    damages = {Blow.KILL: Damage(40, 0, 0, 0), Blow.POWER_CUT: Damage(40, 9, 7, 1_250_000)}
-    damages |= {Blow.TORN_WRITE: Damage(40, 0, 0, 0), Blow.GONE: Damage(40, 0, 0, 0)}
+    damages = {FailureKind.KILL: FailureDamage(40, 0, 0, 0), FailureKind.POWER_CUT: FailureDamage(40, 9, 7, 1_250_000)}
+    damages |= {FailureKind.TORN_WRITE: FailureDamage(40, 0, 0, 0), FailureKind.GONE: FailureDamage(40, 0, 0, 0)}
     kinds = (Acknowledged.IN_MEMORY, Acknowledged.BY_A_REPLICA)
     _, _, memory, replica = table_of([PolicyFigures(kind, 4_250, damages) for kind in kinds]).splitlines()
     cut = "something in 9 of 40 runs, at most 7 messages, the last 1.2 s"

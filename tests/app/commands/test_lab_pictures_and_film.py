@@ -30,10 +30,10 @@ def test_pictures_of_a_scenario_that_is_not_there_are_refused():
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["-o", "run.mp4"], "run.mp4 is neither of the kinds of films: .gif .webm"),
-        (["-o", "run.gif", "--size", "huge"], "allowed are two numbers from 320 to 1920"),
-        (["-o", "run.gif", "--size", "9999x600"], "allowed are two numbers from 320 to 1920"),
-        (["-o", "run.gif", "--speed", "warp"], "allowed are auto and"),
+        (["-o", "run.mp4"], "run.mp4 is not a supported kind of film: .gif .webm"),
+        (["-o", "run.gif", "--size", "huge"], "allowed: two numbers from 320 to 1920"),
+        (["-o", "run.gif", "--size", "9999x600"], "allowed: two numbers from 320 to 1920"),
+        (["-o", "run.gif", "--speed", "warp"], "allowed: auto and"),
         (["-o", "run.gif", "--from", "9", "--to", "2"], "--from 9 is not before the end of the film at 2 s"),
         (["-o", "run.gif", "--link", "#broken"], "link"),
     ],
@@ -48,4 +48,4 @@ def test_a_link_of_another_scenario_is_refused():
     from engine.lab.scenario.scenario_files import load_scenario
 
     link = key_moment_of(load_scenario("hello")).link()
-    assert "the link is of hello, not of three-locks" in said("film", "three-locks", "--link", link, "-o", "x.gif")
+    assert "the link belongs to hello, not to three-locks" in said("film", "three-locks", "--link", link, "-o", "x.gif")

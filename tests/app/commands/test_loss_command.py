@@ -67,7 +67,7 @@ def test_a_copy_and_a_number_behind_a_higher_one_are_said_at_once(live):
     numbered = [{PRODUCER_ID_PROPERTY: "shop@1", SEQUENCE_NUMBER_PROPERTY: str(number)} for number in (0, 2, 1, 2)]
     live.send(*[Message("Crooked", b"x", properties=properties) for properties in numbered])
     done = live.tool("consume", "Crooked", "--group", "audit", "--count", "4", "--detect-loss")
-    assert "number 1 of shop@1 stands behind a higher one: queue 0 offset 2" in done.stderr
+    assert "number 1 of shop@1 comes after a higher one: queue 0 offset 2" in done.stderr
     assert "number 2 of shop@1 is stored twice: queue 0 offset 3" in done.stderr
     assert done.exit_code == 1
 
@@ -97,15 +97,15 @@ def test_reports_are_put_together(tmp_path):
     assert run(report_of(tmp_path / "whole.json", *range(5))).exit_code == 0
 
 
-def with_ledger(file, *numbers, stored_ms=LONG_AGO_MS, **told):
+def with_ledger(file, *numbers, stored_ms=LONG_AGO_MS, **reported):
     report = ReaderReport.decode(Path(report_of(file, *numbers)).read_bytes())
-    report.add_ledger(NumberingLedger("shop@1", "Orders", **told), stored_ms)
+    report.add_ledger(NumberingLedger("shop@1", "Orders", **reported), stored_ms)
     file.write_bytes(report.encode())
     return str(file)
 
 
 @pytest.mark.parametrize(
-    ("told", "row", "exit_code"),
+    ("reported", "row", "exit_code"),
     [
         # missing, which, unknown, which, refused, open
         ({"numbered": 5, "unknown": ((2, 2),)}, ["0", "1", "2", "0", "0"], 1),
@@ -118,9 +118,9 @@ def with_ledger(file, *numbers, stored_ms=LONG_AGO_MS, **told):
     ],
 )
 def test_what_was_never_met_and_the_producer_does_not_know_either_is_shown_and_no_success(
-    tmp_path, told, row, exit_code
+    tmp_path, reported, row, exit_code
 ):
-    done = run(with_ledger(tmp_path / "one.json", 0, 1, 3, 4, **told))
+    done = run(with_ledger(tmp_path / "one.json", 0, 1, 3, 4, **reported))
     (line,) = [line for line in done.output.splitlines() if line.startswith("Orders ")]
     assert line.split()[5:-3] == row
     assert done.exit_code == exit_code
@@ -148,7 +148,7 @@ def test_every_count_of_a_producer_is_printed(monkeypatch, capsys):
     counts = {name: 1_000_003 * place for place, name in enumerate(names, 1)}
     verdict = ProducerVerdict(producer="p", lost_ranges=(), unknown_ranges=(), has_ended=True, **counts)
     monkeypatch.setattr(judge, "judge", lambda *_: [judge.TopicVerdict("T", (verdict,), unseen=77_003)])
-    loss.tell([])
+    loss.print_report([])
     printed = capsys.readouterr().out.replace(",", "")
     counts["numbered"] += counts["first"] - 1  # as a range
     assert [name for name, count in counts.items() if str(count) not in printed] == []
@@ -188,7 +188,7 @@ def test_a_member_that_leaves_messages_unread_finds_nothing_that_they_may_hold(l
     assert done.exit_code == 0
 
 
-def test_what_no_report_holds_is_told_beside_what_is_missing(tmp_path):
+def test_what_no_report_holds_is_reported_beside_what_is_missing(tmp_path):
     file = tmp_path / "one.json"
     report_of(file, 0, 9)
     report = ReaderReport.decode(file.read_bytes())

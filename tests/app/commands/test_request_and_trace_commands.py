@@ -54,7 +54,7 @@ def test_send_in_every_mode_says_what_it_knows(server: GlassProcess):
     assert result.output.count("SEND_OK") == 20
     assert "20 sent in" in result.output
     result = glassmq(server, "send", "modes", "x", "--mode", "oneway")
-    assert re.search(r"1 sent in .*; nobody said whether they arrived", result.output)
+    assert re.search(r"1 sent in .*; whether they arrived is unknown", result.output)
     result = glassmq(server, "send", "modes", "x", "--mode", "async", "--batch", "2")
     assert result.exit_code == 2
     assert "--batch and --mode async exclude each other" in result.output
@@ -76,7 +76,7 @@ def test_a_traced_message_is_found_by_its_id_and_an_untraced_one_is_not(server: 
     )
     result = glassmq(server, "trace", "F" * 32)
     assert result.exit_code == 1
-    assert "no client has noted anything about message" in result.output
+    assert "no client has recorded anything about message" in result.output
     result = glassmq(server, "trace", found[1], "--topic", "other")
     assert "there is no topic 'other'" in result.output
 
@@ -90,5 +90,5 @@ def test_a_trace_record_that_cannot_be_read_hides_no_other_and_commands_no_termi
     trace = glassmq(server, "trace", "mine")
     assert trace.exit_code == 0
     assert "success: a duplicate, no work was done" in trace.output
-    assert "a note is left out: trace record 0 (Pub, 1 fields)" in trace.output
+    assert "a record is skipped: trace record 0 (Pub, 1 fields)" in trace.output
     assert "sent to t at h  g?[2J" in trace.output

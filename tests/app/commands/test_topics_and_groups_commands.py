@@ -88,7 +88,7 @@ def test_an_offline_group_goes_back_to_the_beginning_and_on_to_the_end(glassmq):
     consumed(glassmq, "again", "rewinder")
     assert lag(glassmq, "rewinder") == 0
     output = glassmq("groups", "reset-offset", "rewinder", "--topic", "again", "--to", "earliest", "--yes")
-    assert "the group goes on there" in output
+    assert "the group continues there" in output
     assert all(row[-2:] == ["0", "0"] for row in rows(output)[1:5]), "what was asked for, and what is stored"
     assert lag(glassmq, "rewinder") == 3
     bodies = glassmq("consume", "again", "--group", "rewinder", "--count", "3")
@@ -125,7 +125,7 @@ def test_a_reset_waits_until_the_members_of_an_online_group_have_begun_there(liv
             await consumer.shutdown()
 
     output = asyncio.run(while_online())
-    assert "the group goes on there" in output
+    assert "the group continues there" in output
     assert sum(int(row[3]) for row in rows(output)[1:5]) == 0
 
 

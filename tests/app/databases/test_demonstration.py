@@ -6,7 +6,7 @@ import pytest
 
 from app.databases import real_servers as real_servers_module
 from app.databases.demonstration import CASES, DemonstrationFailed, Finding, as_markdown, demonstrate
-from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RedisServer, ServerMissing
+from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealRedisServer, ServerMissing
 from tests.support.idempotence.store_kinds import RealServers, real_servers  # noqa: F401 (a fixture)
 
 EXISTS, MISSING, INSERTS = CASES
@@ -67,7 +67,7 @@ def test_a_database_that_is_not_there_is_named_without_its_password():
 
 def test_a_server_that_is_not_installed_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(real_servers_module, "find_program", lambda name: None)
-    for server in (RedisServer, PostgreSqlServer, MariaDbServer):
+    for server in (RealRedisServer, PostgreSqlServer, MariaDbServer):
         with pytest.raises(ServerMissing, match=rf"{server.name} is not installed.*Debian: {server.package}"):
             server()
     with pytest.raises(DemonstrationFailed, match="PostgreSQL is not installed"):
@@ -75,16 +75,16 @@ def test_a_server_that_is_not_installed_is_named_with_its_package(monkeypatch: p
 
 
 def test_a_server_that_does_not_start_says_why(real_servers: RealServers, monkeypatch: pytest.MonkeyPatch):  # noqa: F811
-    real_servers.get(RedisServer)
-    monkeypatch.setattr(RedisServer, "command", lambda self: ("redis-server", "--no-such-option"))
+    real_servers.get(RealRedisServer)
+    monkeypatch.setattr(RealRedisServer, "command", lambda self: ("redis-server", "--no-such-option"))
     with pytest.raises(ServerMissing, match=r"Redis does not start: .*no-such-option"):
-        RedisServer()
+        RealRedisServer()
 
 
 def test_the_page_has_a_table_for_each_case():
     steps = (("A insert", "1 row"), ("B insert", "waits, then error 1062 (duplicate key)"))
     page = as_markdown([Finding("MariaDB 10.11", "read committed", INSERTS, steps)])
     assert page.endswith(
-        "## Insert of one key by both\n\n| database | isolation | A insert | B insert |\n|---|---|---|---|\n"
+        "## Concurrent inserts of one key\n\n| database | isolation | A insert | B insert |\n|---|---|---|---|\n"
         "| MariaDB 10.11 | read committed | 1 row | waits, then error 1062 (duplicate key) |\n"
     )

@@ -82,7 +82,7 @@ def test_results_larger_than_a_pipe_arrive_whole_from_processes_that_write_toget
     assert sorted(reported, key=repr) == [bytes([number]) * 300_000 for number in range(6)]
 
 
-def test_a_process_that_fails_ends_the_tree_and_its_error_is_told():
+def test_a_process_that_fails_ends_the_tree_and_its_error_is_reported():
     def work(branch):
         branch.report("before")
         if branch.fork():

@@ -22,12 +22,12 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def tell_and_stay(sender):
+def report_and_stay(sender):
     sender.send("at work")
     time.sleep(200)
 
 
-def tell_how_it_lives(sender, question):
+def report_how_it_lives(sender, question):
     sender.send((question, os.nice(0), signal.getsignal(signal.SIGINT) == signal.SIG_IGN))
 
 
@@ -39,14 +39,14 @@ def test_a_worker_ends_with_a_parent_that_was_killed():
 
 
 def test_a_worker_gives_way_and_leaves_ctrl_c_to_its_parent():
-    worker = WorkerProcess("worker", tell_how_it_lives, "how?")
+    worker = WorkerProcess("worker", report_how_it_lives, "how?")
     assert worker.receiver.recv() == ("how?", min(19, os.nice(0) + NICENESS), True)
     worker.close()
     assert not worker.process.is_alive()
 
 
 def test_a_worker_that_nobody_listens_to_goes_quietly(capfd):
-    worker = WorkerProcess("worker", tell_how_it_lives, "anybody?")
+    worker = WorkerProcess("worker", report_how_it_lives, "anybody?")
     worker.receiver.close()
     worker.process.join(100)
     assert worker.process.exitcode == 0

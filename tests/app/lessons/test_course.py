@@ -47,18 +47,18 @@ def test_a_lesson_that_no_track_names_comes_last():
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("03-third: [01]", "03-third: [02]", "'02' is no lesson before this one; allowed: 01"),
-        ("03-third: [01]", "03-third: [03]", "'03' is no lesson before this one; allowed: 01"),
-        ("01-first: []", "01-first: [01]", "'01' is no lesson before this one; allowed: none"),
-        ("02-second: [01, 03]", "01-first: []", "01-first: stands twice"),
-        ("02-second", "05-fifth", "is no lesson; allowed: 01-first, 02-second, 03-third"),
+        ("03-third: [01]", "03-third: [02]", "'02' is not a lesson before this one; allowed: 01"),
+        ("03-third: [01]", "03-third: [03]", "'03' is not a lesson before this one; allowed: 01"),
+        ("01-first: []", "01-first: [01]", "'01' is not a lesson before this one; allowed: none"),
+        ("02-second: [01, 03]", "01-first: []", "01-first: occurs twice"),
+        ("02-second", "05-fifth", "is not a lesson; allowed: 01-first, 02-second, 03-third"),
         (", zh: 更多", "", "title.zh: is missing"),
         ("    title: {en: More, zh: 更多}\n", "", "title: is missing"),
         ("    lessons: {02-second: [01, 03]}\n", "", "lessons: is missing"),
         ("id: more", "id: more\n    colour: red", "colour: is not allowed here"),
     ],
 )
-def test_a_mistake_is_told_with_its_line_and_with_what_is_allowed(old, new, problem):
+def test_a_mistake_is_reported_with_its_line_and_with_what_is_allowed(old, new, problem):
     assert old in COURSE
     with pytest.raises(LessonError, match=r"course.yaml, line \d+: tracks\[\d\]") as error:
         read_course(COURSE.replace(old, new, 1), NAMES)

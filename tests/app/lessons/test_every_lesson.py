@@ -22,7 +22,7 @@ from engine.client.queues.consumer_config import PushConsumerConfig
 from engine.idempotence.foundation.record import DEFAULT_EXPIRY_MS
 from engine.idempotence.idempotence_config import STRATEGIES
 from engine.idempotence.loss_detection import judge as judge_of_losses
-from engine.kafka.client.producer_config import ProducerConfig as KafkaProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.replication.replication_config import ControllerConfig, ReplicationConfig
 from engine.lab.nodes import loss_watch
 from engine.lab.run.recording import parse_link

@@ -37,7 +37,7 @@ def test_a_small_lesson_can_be_gone_through(tmp_path):
     assert rehearse(read_lesson(write_lesson(tmp_path))).problems() == []
 
 
-def test_each_wrong_answer_is_told_why_it_is_wrong(tmp_path):
+def test_each_wrong_answer_is_reported_why_it_is_wrong(tmp_path):
     place = write_lesson(
         tmp_path,
         (EN, "- no: No.", "- no: No.\n### Wrong\n- no: Sent."),
@@ -121,7 +121,7 @@ MISTAKES = [
     (YAML, "minutes: 5", "minutes: 500", "minutes", ["'500'", "1 to 60"]),
     (YAML, "minutes: 5", "minute: 5", "", ["minutes", "missing"]),
     (YAML, "minutes: 5", "minutes: 5\nbegin_ms: -1", "begin_ms", ["'-1'", "0 to"]),
-    (YAML, "id: second", "id: first", "id: first", ["stands twice"]),
+    (YAML, "id: second", "id: first", "id: first", ["occurs twice"]),
     (YAML, "point_at: [node B1]", "point_at: [node B7]", "B7", ["'B7'", "N1, B1, P1, C1"]),
     (YAML, "kind: choice", "kind: guess", "guess", ["'guess'", "choice, number, click"]),
     (YAML, "        no: count(history.sent) = 0\n", "", "", ["1 entries", "2 to 6"]),
@@ -138,7 +138,7 @@ MISTAKES = [
     (YAML, "  - id: third", "  - id: third\n    breaks: [order]", "breaks", ["'order'", "order-per-queue"]),
     (EN, "# Small", "Small", "Small", ["begins with '# '"]),
     (EN, "## first: One", "## First: One", "## First", ["<step id>: <heading>"]),
-    (EN, "## second: Two", "## first: Two", "## first: Two", ["stands twice"]),
+    (EN, "## second: Two", "## first: Two", "## first: Two", ["occurs twice"]),
     (EN, "## summary", "## the end", "## the end", ["last section", "summary"]),
     (EN, "The end.", "", "## summary", ["empty"]),
     (EN, "### Hint", "### Clue", "### Clue", ["Predict, Wrong, Do, Hint, After"]),
@@ -147,7 +147,7 @@ MISTAKES = [
     (EN, "Think.", "", "### Hint", ["empty"]),
     (EN, "Is it?", "", "", ["question is missing"]),
     (EN, "- yes: Yes.", "- Yes.", "- Yes.", ["<choice id>"]),
-    (EN, "- yes: Yes.", "- no: Yes.", "- no: No.", ["stands twice"]),
+    (EN, "- yes: Yes.", "- no: Yes.", "- no: No.", ["occurs twice"]),
     (EN, "- yes: Yes.\n", "", "## first", ["no; steps.yaml has yes, no"]),
     (EN, "### Predict\nHow many?\n", "", "## second", ["no Predict, but steps.yaml has one"]),
     (EN, "Read.", "Read.\n### Predict\nWell?", "## third", ["has Predict, but steps.yaml has none"]),
@@ -171,7 +171,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("file", "old", "new", "where", "words"), MISTAKES)
-def test_a_mistake_is_told_with_file_line_and_what_is_allowed(tmp_path, file, old, new, where, words):
+def test_a_mistake_is_reported_with_file_line_and_what_is_allowed(tmp_path, file, old, new, where, words):
     place = write_lesson(tmp_path, (file, old, new))
     with pytest.raises(LessonError) as refused:
         read_lesson(place)

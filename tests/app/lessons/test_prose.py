@@ -75,7 +75,7 @@ def test_figures_are_filled_in_wherever_they_stand():
         ("a\n\ue0000\ue001", 11, "not allowed"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(text, line, words):
+def test_a_mistake_is_reported_with_its_line(text, line, words):
     with pytest.raises(LessonError) as refused:
         html(text)
     assert refused.value.line == line

@@ -9,7 +9,7 @@ import pytest
 from app.live.client_answers import QUEUES_MAX, running_info_view
 from engine.client.consumer.consumer_running_info import (
     ANSWER_NODES_MAX,
-    INSIDES_PROPERTY,
+    INTERNALS_PROPERTY,
     OFFSETS_FILE_PROPERTY,
     QUEUES_IN_RESET_PROPERTY,
     SUSPENDED_PROPERTY,
@@ -49,8 +49,8 @@ def test_why_a_member_does_not_consume_or_store_its_offsets_is_shown(properties,
 
 @pytest.mark.parametrize("key", [KEY, json.dumps(KEY)])
 def test_numbers_and_keys_may_be_texts_and_what_is_missing_is_said(key):
-    told = {"cachedMsgCount": "3", "droped": "1"}
-    table = ObjectKeyMap([(key, told)]) if isinstance(key, dict) else {key: told, "no queue": told}
+    reported = {"cachedMsgCount": "3", "droped": "1"}
+    table = ObjectKeyMap([(key, reported)]) if isinstance(key, dict) else {key: reported, "no queue": reported}
     (queue,) = running_info_view(dumps_json({"mqTable": table}))["queues"]
     assert (queue["topic"], queue["queue_id"], queue["count"], queue["dropped"]) == ("T", 1, 3, True)
     view = running_info_view(dumps_json({"mqTable": ObjectKeyMap([(KEY, {"droped": False})])}))
@@ -64,11 +64,11 @@ def test_queues_and_trees_without_end_are_cut():
     many: dict[str, object] = {"offset": 1, "key": "", "red": 1, "left": None, "right": None}
     for _ in range(11):
         many = {**many, "left": many, "right": many}
-    insides = {"T@b@0": {"msgTreeMap": tree, "consumeLock": {"owner": 7}}, "T@b@1": {"msgTreeMap": many}}
+    internals = {"T@b@0": {"msgTreeMap": tree, "consumeLock": {"owner": 7}}, "T@b@1": {"msgTreeMap": many}}
     pairs: list[tuple[dict[str, object], object]] = [
         ({**KEY, "queueId": number}, {}) for number in range(QUEUES_MAX + 5)
     ]
-    body = dumps_json({"properties": {INSIDES_PROPERTY: json.dumps(insides)}, "mqTable": ObjectKeyMap(pairs)})
+    body = dumps_json({"properties": {INTERNALS_PROPERTY: json.dumps(internals)}, "mqTable": ObjectKeyMap(pairs)})
     view = running_info_view(body)
     assert (len(view["queues"]), view["omitted_queues"]) == (QUEUES_MAX, 5)
 

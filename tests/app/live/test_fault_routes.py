@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from app.live.fault_routes import COMMANDS_MAX
-from engine.faults.fault_gate import RULES_MAX
+from engine.faults.fault_injector import RULES_MAX
 from engine.texts import LANGUAGES
 from tests.support.live.live_server import LiveServer, message
 
@@ -34,15 +34,19 @@ def texts_of(answer):
     return answer["error"]
 
 
-def test_a_rule_is_added_told_and_removed(live):
+def test_a_rule_is_added_reported_and_removed(live):
     status, view = live.ask("POST", "/api/faults", {**DROP, "times": 3, "for_ms": 60_000})
     assert status == 200
     (rule,) = view["rules"]
     assert (rule["what"], rule["frame"], rule["client"], rule["times"]) == ("drop", "HEART_BEAT", "nobody", 3)
     assert (rule["seen"], rule["hits"], rule["is_spent"]) == (0, 0, False)
     assert 0 < rule["ends_in_ms"] <= 60_000
-    told = live.get("/api/faults")[1]
-    assert (told["is_allowed"], told["is_active"], told["rules"][0]["rule_id"]) == (True, True, rule["rule_id"])
+    reported = live.get("/api/faults")[1]
+    assert (reported["is_allowed"], reported["is_active"], reported["rules"][0]["rule_id"]) == (
+        True,
+        True,
+        rule["rule_id"],
+    )
     assert live.ask("DELETE", f"/api/faults/{rule['rule_id']}")[1]["rules"] == []
     status, answer = live.ask("DELETE", f"/api/faults/{rule['rule_id']}")
     assert status == 409
@@ -117,16 +121,16 @@ def test_what_the_engine_cannot_do_now_is_refused_otherwise_than_what_cannot_be(
         ("GET", "?of=1", None, "'of'"),
         ("DELETE", "/x", None, "rule"),
         ("DELETE", "/0", None, "rule"),
-        ("POST", "/held", {"deed": "drop"}, "deed"),
-        ("POST", "/held/1", {"deed": "eat"}, "deed"),
-        ("POST", "/held/1", {}, "deed"),
-        ("POST", "/held/-1", {"deed": "pass"}, "held"),
-        ("POST", "/held/1", {"deed": "pass", "fields": {"b": 1}}, "fields"),
-        ("POST", "/held/1", {"deed": "pass", "properties": {"KEYS": "k" * 32_768}}, "properties"),
-        ("POST", "/held/1", {"deed": "pass", "properties": {str(n): "" for n in range(101)}}, "properties"),
-        ("POST", "/held/1", {"deed": "pass", "body": 1}, "body"),
-        ("POST", "/held/1", {"deed": "pass", "body": "x" * 49_153}, "body"),
-        ("POST", "/held/1", {"deed": "pass", "body": "\ud800"}, "body"),
+        ("POST", "/held", {"action": "drop"}, "action"),
+        ("POST", "/held/1", {"action": "eat"}, "action"),
+        ("POST", "/held/1", {}, "action"),
+        ("POST", "/held/-1", {"action": "pass"}, "held"),
+        ("POST", "/held/1", {"action": "pass", "fields": {"b": 1}}, "fields"),
+        ("POST", "/held/1", {"action": "pass", "properties": {"KEYS": "k" * 32_768}}, "properties"),
+        ("POST", "/held/1", {"action": "pass", "properties": {str(n): "" for n in range(101)}}, "properties"),
+        ("POST", "/held/1", {"action": "pass", "body": 1}, "body"),
+        ("POST", "/held/1", {"action": "pass", "body": "x" * 49_153}, "body"),
+        ("POST", "/held/1", {"action": "pass", "body": "\ud800"}, "body"),
     ],
 )
 def test_a_parameter_that_makes_no_sense_is_refused_by_name(live, method, path, body, parameter):
@@ -141,7 +145,7 @@ def test_a_form_of_another_site_breaks_nothing(live):
 
 
 def test_a_frame_that_is_not_held_any_more_is_refused_in_both_languages(live):
-    for body in ({"deed": "pass"}, {"deed": "drop"}, {"deed": "pass", "properties": {"KEYS": "k"}}):
+    for body in ({"action": "pass"}, {"action": "drop"}, {"action": "pass", "properties": {"KEYS": "k"}}):
         status, answer = live.ask("POST", "/api/faults/held/4711", body)
         assert status == 409
         assert "4711" in texts_of(answer)
@@ -155,18 +159,18 @@ def test_held_frames_are_changed_dropped_and_let_pass(live):
     (send,) = [one for one in held if one["name"] == "SEND_MESSAGE_V2"]
     path = f"/api/faults/held/{send['id']}"
     for wrong in ({"fields": {"topic": "U"}}, {"properties": {"a\x01b": "1"}}):
-        status, answer = live.ask("POST", path, {"deed": "pass", **wrong})
+        status, answer = live.ask("POST", path, {"action": "pass", **wrong})
         assert status == 409
         assert texts_of(answer)
     assert live.ask("POST", "/api/faults/look")[1]["lease_ms"] > 29_000, "it still waits"
-    assert live.ask("POST", path, {"deed": "pass", "properties": {"KEYS": "k2"}})[0] == 200
-    assert live.ask("POST", "/api/faults/held", {"deed": "pass"})[1]["held"] == []
+    assert live.ask("POST", path, {"action": "pass", "properties": {"KEYS": "k2"}})[0] == 200
+    assert live.ask("POST", "/api/faults/held", {"action": "pass"})[1]["held"] == []
     sender.join(60)
     assert not live.get("/api/faults")[1]["is_active"]
     assert [len(live.host.find_by_key("T", key, 9)) for key in ("k1", "k2")] == [0, 1]
 
 
-def test_a_server_that_was_not_told_to_allow_it_cannot_be_broken(tmp_path):
+def test_a_server_that_was_not_reported_to_allow_it_cannot_be_broken(tmp_path):
     with LiveServer(tmp_path / "data") as live:
         assert live.get("/api/faults") == (200, {"is_allowed": False, "is_active": False})
         for method, path, body in (
@@ -174,8 +178,8 @@ def test_a_server_that_was_not_told_to_allow_it_cannot_be_broken(tmp_path):
             ("DELETE", "", None),
             ("DELETE", "/1", None),
             ("POST", "/look", None),
-            ("POST", "/held", {"deed": "pass"}),
-            ("POST", "/held/1", {"deed": "pass"}),
+            ("POST", "/held", {"action": "pass"}),
+            ("POST", "/held/1", {"action": "pass"}),
         ):
             status, answer = live.ask(method, f"/api/faults{path}", body)
             assert status == 403

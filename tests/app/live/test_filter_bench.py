@@ -6,7 +6,7 @@ from app.foundation.translator import texts
 from app.live.filter_bench import EXPRESSION_MAX, PROPERTIES_MAX, VALUE_MAX
 from app.web_application import create_app
 from engine.filter.errors import EvaluationProblem, FilterProblem
-from engine.filter.evaluation_tree import Outcome
+from engine.filter.evaluation_tree import PartOutcome
 from tests.support.live.fixture_server import FixtureSource
 
 
@@ -128,5 +128,5 @@ def test_every_problem_and_outcome_has_a_text(language):
     keys = set(texts(language))
     assert {f"filter.problem.{problem}" for problem in FilterProblem} <= keys
     assert {f"filter.failure.{problem}" for problem in EvaluationProblem} <= keys
-    assert {f"filter.outcome.{outcome}" for outcome in Outcome} <= keys
+    assert {f"filter.outcome.{outcome}" for outcome in PartOutcome} <= keys
     assert {f"filter.matches_not_{outcome}" for outcome in ("false", "unknown", "error")} <= keys

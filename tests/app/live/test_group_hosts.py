@@ -48,9 +48,9 @@ def test_of_a_group_the_leader_shows_its_followers_and_the_others_say_who_leads(
         follower = next(host for name, host in hosts.items() if name != leader)
         with pytest.raises(MemberWithoutBroker) as absence:
             follower.state()
-        assert absence.value.told["leader"] == leader
-        assert absence.value.told["standing"] == "follower"
-        assert absence.value.told["term"] == view["term"]
+        assert absence.value.reported["leader"] == leader
+        assert absence.value.reported["standing"] == "follower"
+        assert absence.value.reported["term"] == view["term"]
         families = {family.name: family for family in hosts[leader].metrics()}
         assert len(families["rocketmq_broker_commitlog_diff"].samples) == 2
 
@@ -60,7 +60,7 @@ def standing_of(host):
     try:
         host.state()
     except MemberWithoutBroker as absence:
-        return absence.told["standing"], absence.told["why"].get("en", "")
+        return absence.reported["standing"], absence.reported["why"].get("en", "")
     return "leader", ""
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from app.command_line import main
 from app.commands.administration.transactions import _find
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused, Refusal
+from engine.broker.transactions.half_message_lookup import HalfMessageAction, HalfMessageRefusal, HalfMessageRefused
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -49,8 +49,8 @@ def impatient(tmp_path_factory):
         yield live
 
 
-def post(live, deed, body, headers=None):
-    return live.post(f"/api/live/transactions/{deed}", body, headers)
+def post(live, action, body, headers=None):
+    return live.post(f"/api/live/transactions/{action}", body, headers)
 
 
 def halves(state, key):
@@ -77,7 +77,7 @@ def test_a_committed_half_message_is_stored_for_consumers_and_marked(live):
     assert stored(live, "c-1") == 0
     (half,) = halves(live.host.state(), "c-1")
     status, answer = post(live, "commit", {"message": half["id"]})
-    assert (status, answer["deed"]) == (200, "commit")
+    assert (status, answer["action"]) == (200, "commit")
     assert answer["message"] == {
         "id": half["id"],
         "key": "c-1",
@@ -99,8 +99,8 @@ def test_a_half_message_that_was_rolled_back_never_becomes_visible(live):
 def test_what_was_decided_meanwhile_is_refused_in_both_languages_and_nothing_happens(live):
     send_in_transactions(live, ("d-1", COMMIT))
     op = halves(when_decided(live, "d-1"), "d-1")[0]["decided_by"]
-    for deed in ("commit", "rollback"):
-        status, answer = post(live, deed, {"message": "d-1"})
+    for action in ("commit", "rollback"):
+        status, answer = post(live, action, {"message": "d-1"})
         assert (status, answer["reason"]) == (409, "decided")
         assert f"op message {op}" in answer["error"] == answer["text"]["en"]
         assert f"op 消息 {op}" in answer["text"]["zh"]
@@ -118,7 +118,7 @@ def test_a_name_that_fits_several_or_none_is_refused(live):
 
 
 @pytest.mark.parametrize(
-    ("deed", "body", "headers", "status", "words"),
+    ("action", "body", "headers", "status", "words"),
     [
         ("bury", {"message": "x"}, {}, 400, "commit, rollback, resume"),
         ("commit", {}, {}, 400, "message"),
@@ -131,8 +131,8 @@ def test_a_name_that_fits_several_or_none_is_refused(live):
         ("commit", {"message": "x"}, {"Origin": "http://evil.example"}, 403, "other web sites"),
     ],
 )
-def test_bad_requests_and_other_web_sites_are_refused(live, deed, body, headers, status, words):
-    found, answer = post(live, deed, body, headers)
+def test_bad_requests_and_other_web_sites_are_refused(live, action, body, headers, status, words):
+    found, answer = post(live, action, body, headers)
     assert found == status
     assert words in (answer if isinstance(answer, str) else answer["error"])
 
@@ -201,14 +201,14 @@ class BrokerWith:
     async def lookup(self, name):
         return self
 
-    def message_for(self, deed, name, *, anyway):
+    def message_for(self, action, name, *, anyway):
         if self.message_id is None:
-            raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
+            raise HalfMessageRefused(HalfMessageRefusal.NO_SUCH, name=name)
         return self
 
 
 def find(brokers, name):
-    return asyncio.run(_find(brokers, Deed.COMMIT, name, anyway=False))
+    return asyncio.run(_find(brokers, HalfMessageAction.COMMIT, name, anyway=False))
 
 
 def test_a_key_that_two_brokers_know_is_refused_whoever_is_asked_first():
@@ -291,4 +291,4 @@ def test_the_command_send_leaves_a_half_message_to_decide(live):
 def test_a_transaction_is_neither_a_batch_nor_oneway_nor_delayed(live, other):
     sent = CliRunner().invoke(main, ["send", "Transfers", "x", "--transaction", "commit", *other])
     assert sent.exit_code == 2
-    assert "--transaction goes with none of" in sent.output
+    assert "--transaction excludes" in sent.output

@@ -17,7 +17,7 @@ from engine.idempotence.idempotent_listener import IdempotentListener
 from engine.idempotence.strategies.tempting import MemorySet
 from engine.protocol.enums import LanguageCode
 from engine.remoting.errors import RemotingTimeout
-from tests.app.live.test_clients_insides import look_when
+from tests.app.live.test_client_internals import look_when
 from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.live_server import LiveServer, message
 
@@ -36,8 +36,8 @@ class Client:
         self.asked += 1
         if self.counters is None:
             raise RemotingTimeout("silent")
-        told = json.dumps({"strategy": self.strategy, "expiryMs": 7, "counters": self.counters})
-        properties = {IDEMPOTENCE_PROPERTY: told, "PROP_CONSUMER_START_TIMESTAMP": str(self.started_ms)}
+        reported = json.dumps({"strategy": self.strategy, "expiryMs": 7, "counters": self.counters})
+        properties = {IDEMPOTENCE_PROPERTY: reported, "PROP_CONSUMER_START_TIMESTAMP": str(self.started_ms)}
         return SimpleNamespace(code=0, body=json.dumps({"properties": properties}).encode())
 
 
@@ -144,8 +144,8 @@ def test_our_own_client_tells_of_its_listener_on_the_page_and_at_metrics(tmp_pat
         live.create_topic("orders", 1)
         live.send(*[message("orders", keys=key) for key in ("a", "b", "a")])
         with consumer_of_orders(live, None, guard_of=guard_of):
-            look = look_when(live, lambda look: look["members"] and told_of(look)["counters"]["swallowed"] == 1)
-            guard = told_of(look)
+            look = look_when(live, lambda look: look["members"] and reported_of(look)["counters"]["swallowed"] == 1)
+            guard = reported_of(look)
             assert (guard["strategy"], guard["key"], guard["scope"]) == ("memory-set", "keys", "billing")
             assert guard["counters"]["first"] == 2
             wanted = 'glassmq_idempotence_deliveries_total{group="billing",verdict="swallowed"} 1'
@@ -153,7 +153,7 @@ def test_our_own_client_tells_of_its_listener_on_the_page_and_at_metrics(tmp_pat
             assert 'glassmq_idempotence_members{group="billing",strategy="memory-set"} 1' in metrics_of(live)
 
 
-def told_of(look):
+def reported_of(look):
     return look["members"][0].get("idempotence") or {"counters": {"swallowed": None}}
 
 

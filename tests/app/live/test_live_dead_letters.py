@@ -195,7 +195,7 @@ def test_a_topic_that_is_gone_is_not_made_anew(live):
         ({"to": "group"}, {}, 400, "a list of 1 to 200"),
         ({"messages": [], "to": "group"}, {}, 400, "there are 0"),
         ({"messages": ["x"] * 201, "to": "group"}, {}, 400, "there are 201"),
-        ({"messages": [7], "to": "group"}, {}, 400, "no text"),
+        ({"messages": [7], "to": "group"}, {}, 400, "not a string"),
         ({"messages": [" "], "to": "group"}, {}, 400, "1 to 1024"),
         ({"messages": "all", "to": "group", "anyway": True}, {}, 400, "again and again"),
         ({"messages": "all", "to": "group", "start": -1}, {}, 400, "start"),
@@ -310,7 +310,7 @@ def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     }
     assert all(line.endswith("-") and "calls" in line for line in lines.values())
     shown = live.tool("dead-letters", "show", "cli", "c-1").output
-    assert "first topic        calls" in shown
+    assert "original topic     calls" in shown
     assert shown.splitlines()[-1] == "body of c-1"
     refused = live.tool("dead-letters", "resend", "cli", "c-1", "--to", "topic", input="n\n")
     assert (refused.exit_code, "Every group that subscribes to calls" in refused.output) == (1, True)
@@ -334,8 +334,8 @@ def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     [
         (("list", "nobody"), 0, "group nobody has no dead letters"),
         (("show", "nobody", "x"), 1, "group 'nobody' has no dead letter with the id or key 'x'"),
-        (("resend", "nobody", "--to", "group"), 2, "name the dead letters, or say --all"),
-        (("resend", "nobody", "x", "--all", "--to", "group"), 2, "--all goes without names"),
+        (("resend", "nobody", "--to", "group"), 2, "name the dead letters, or use --all"),
+        (("resend", "nobody", "x", "--all", "--to", "group"), 2, "--all takes no names"),
         (("resend", "nobody", "--all", "--anyway", "--to", "group"), 2, "again and again"),
         (("resend", "nobody", "x", "--to", "moon"), 2, "'topic', 'group'"),
         (("resend", "nobody", "--all", "--to", "group", "--yes"), 1, "has no dead letters"),
@@ -351,7 +351,7 @@ def test_the_message_command_tells_what_happened_by_id_and_by_key(live):
     bury(live, "story", "tales", "s-1", retries=1)
     (dead,) = page(live, "story")
     for arguments in (("--key", "s-1"), ("--key", "s-1", "--topic", "tales"), (dead["unique_id"],), (dead["id"],)):
-        told = live.tool("message", *arguments).output.partition("What happened")[2]
+        reported = live.tool("message", *arguments).output.partition("What happened")[2]
         steps = (
             "produced at",
             "stored: tales",
@@ -359,9 +359,9 @@ def test_the_message_command_tells_what_happened_by_id_and_by_key(live):
             "due, retry 1",
             "dead letter of",
         )
-        places = [told.index(words) for words in steps]
+        places = [reported.index(words) for words in steps]
         assert places == sorted(places)
-        assert "group story: has given it up" in told
+        assert "group story: gave up on it" in reported
     nothing = live.tool("message", "--key", "nobody")
     assert (nothing.exit_code, nothing.output.strip()) == (1, "Error: no message has the key 'nobody'")
     assert live.tool("message").exit_code == live.tool("message", "X", "--key", "y").exit_code == 2

@@ -58,8 +58,8 @@ def test_the_command_creates_the_same_topic(live):
 
 
 def test_a_sent_message_lies_where_the_answer_says(live):
-    wish = {"topic": "letters", "body": "hello 你好", "tag": "new", "keys": ["letter-1", "ann"]}
-    status, answer = post(live, "messages", wish)
+    operation = {"topic": "letters", "body": "hello 你好", "tag": "new", "keys": ["letter-1", "ann"]}
+    status, answer = post(live, "messages", operation)
     assert (status, answer["topic"], answer["offset"]) == (200, "letters", 0)
     (found,) = live.get("/api/messages?topic=letters&key=letter-1")[1]["messages"]
     assert (found["queue_id"], found["unique_id"], found["tags"]) == (answer["queue_id"], answer["id"], "new")
@@ -72,7 +72,7 @@ def test_a_delayed_message_waits(live):
 
 
 @pytest.mark.parametrize(
-    ("path", "wish", "field"),
+    ("path", "operation", "field"),
     [
         ("topics", {"topic": "a b", "queues": 4}, "topic"),
         ("topics", {"topic": "%DLQ%billing", "queues": 4}, "topic"),
@@ -97,8 +97,8 @@ def test_a_delayed_message_waits(live):
         ("offsets", {"group": "", "topic": "a", "to": "latest"}, "group"),
     ],
 )
-def test_a_field_that_cannot_be_is_refused_with_what_is_allowed_in_both_languages(live, path, wish, field):
-    status, answer = post(live, path, wish)
+def test_a_field_that_cannot_be_is_refused_with_what_is_allowed_in_both_languages(live, path, operation, field):
+    status, answer = post(live, path, operation)
     assert (status, answer["parameter"]) == (400, field)
     assert answer["allowed"] == answer["text"]["en"] != answer["text"]["zh"]
 
@@ -141,20 +141,20 @@ def test_a_preview_says_what_a_reset_means_and_changes_nothing(live):
 
 def test_a_group_goes_back_to_a_time_or_to_an_offset_of_one_queue(live):
     consumed(live, "clock", "watcher", 4)
-    wish = {"group": "watcher", "topic": "clock", "to": "time", "time_ms": 1_000, "preview": True}
-    assert post(live, "offsets", wish)[1]["again"] == 4
+    operation = {"group": "watcher", "topic": "clock", "to": "time", "time_ms": 1_000, "preview": True}
+    assert post(live, "offsets", operation)[1]["again"] == 4
     queues = live.host.state()["topics"]["clock"]["queues"]
     queue_id, end = next((int(number), queue["max"]) for number, queue in queues.items() if queue["max"])
-    wish = {"group": "watcher", "topic": "clock", "to": "offset", "queue_id": queue_id, "offset": end - 1}
-    assert post(live, "offsets", wish)[1]["queues"] == [
+    operation = {"group": "watcher", "topic": "clock", "to": "offset", "queue_id": queue_id, "offset": end - 1}
+    assert post(live, "offsets", operation)[1]["queues"] == [
         {"queue_id": queue_id, "old": end, "new": end - 1, "stored": end - 1}
     ]
     assert lag(live, "watcher") == 1
-    status, answer = post(live, "offsets", {**wish, "offset": end + 5})
+    status, answer = post(live, "offsets", {**operation, "offset": end + 5})
     assert (status, answer["error"]) == (409, f"Offset {end + 5} is out of range; allowed: 0 to {end}")
-    status, answer = post(live, "offsets", {**wish, "offset": end + 5, "preview": True})
+    status, answer = post(live, "offsets", {**operation, "offset": end + 5, "preview": True})
     assert (status, answer["refused"]["zh"]) == (200, f"没有位点 {end + 5}；可用 0 到 {end}")
-    status, answer = post(live, "offsets", {**wish, "queue_id": 9})
+    status, answer = post(live, "offsets", {**operation, "queue_id": 9})
     assert (status, answer["error"]) == (409, "Topic clock has no queue 9; allowed: 0 to 3")
 
 
@@ -177,7 +177,7 @@ def test_who_is_unknown_is_named(live):
     assert (status, answer["error"]) == (409, "Topic nowhere does not exist")
 
 
-def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_backs(live):
+def test_members_that_are_online_are_reported_and_no_offset_is_set_behind_their_backs(live):
     live.create_topic("busy")
 
     async def listen(messages, context):
@@ -199,21 +199,21 @@ def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_back
                     for queue in state["topics"]["busy"]["queues"].values()
                 ),
             )
-            wish = {"group": "workers", "topic": "busy", "to": "offset", "queue_id": 0, "offset": 0}
-            refused = await asyncio.to_thread(post, live, "offsets", wish)
-            told = await asyncio.to_thread(
+            operation = {"group": "workers", "topic": "busy", "to": "offset", "queue_id": 0, "offset": 0}
+            refused = await asyncio.to_thread(post, live, "offsets", operation)
+            reported = await asyncio.to_thread(
                 post, live, "offsets", {"group": "workers", "topic": "busy", "to": "earliest"}
             )
-            return refused, told
+            return refused, reported
         finally:
             await consumer.shutdown()
 
-    refused, told = asyncio.run(while_online())
+    refused, reported = asyncio.run(while_online())
     assert refused[0] == 409
     assert "are online" in refused[1]["error"]
-    assert told[0] == 200
-    assert (told[1]["is_online"], told[1]["again"]) == (True, 8)
-    assert [(queue["new"], queue["stored"]) for queue in told[1]["queues"]] == [(0, 0)] * 4
+    assert reported[0] == 200
+    assert (reported[1]["is_online"], reported[1]["again"]) == (True, 8)
+    assert [(queue["new"], queue["stored"]) for queue in reported[1]["queues"]] == [(0, 0)] * 4
 
 
 def test_a_reset_of_members_that_pull_for_themselves_is_refused_already_in_its_preview(live):
@@ -229,9 +229,9 @@ def test_a_reset_of_members_that_pull_for_themselves_is_refused_already_in_its_p
             await asyncio.to_thread(
                 live.state_when, lambda state: state["groups"]["pullers"]["consume_type"] == is_pull
             )
-            wish = {"group": "pullers", "topic": "pulled", "to": "earliest"}
-            preview = await asyncio.to_thread(post, live, "offsets", {**wish, "preview": True})
-            return preview, await asyncio.to_thread(post, live, "offsets", wish)
+            operation = {"group": "pullers", "topic": "pulled", "to": "earliest"}
+            preview = await asyncio.to_thread(post, live, "offsets", {**operation, "preview": True})
+            return preview, await asyncio.to_thread(post, live, "offsets", operation)
         finally:
             await consumer.shutdown()
 
@@ -248,6 +248,6 @@ def test_what_is_done_by_hand_asks_the_name_server_that_was_started_anew(tmp_pat
         live.break_it("crash", "name-server")
         live.break_it("restart", "name-server")
         assert post(live, "messages", {"topic": "letters", "body": "after"})[0] == 200
-        asked = live.host._desk._client._servers[live.host.name_server_address]
+        asked = live.host._service._client._servers[live.host.name_server_address]
         assert asked is live.host._machines.name_server.server
         assert live.host.state()["cluster"]

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.texts import LANGUAGES
 from tests.support.live.live_server import LiveServer, message
 from tests.support.waiting import wait_until
@@ -39,9 +39,9 @@ def make_backlog(live, number=5):
 
 def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live):
     make_backlog(live)
-    status, told = live.get("/api/live/verdict")
+    status, reported = live.get("/api/live/verdict")
     assert status == 200
-    (clause,) = told["clauses"]
+    (clause,) = reported["clauses"]
     assert (clause["rule"], clause["level"], clause["panel"], clause["subject"]) == (
         "group_offline",
         "warning",
@@ -51,11 +51,11 @@ def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live)
     assert clause["text"]["en"].startswith("reports has had no consumers for ")
     assert set(clause["text"]) == set(LANGUAGES)
     assert live.host.state()["verdict"]["clauses"][0]["rule"] == "group_offline"
-    assert {rule["rule"]: rule["threshold"] for rule in told["rules"]}["group_offline"] == 0
+    assert {rule["rule"]: rule["threshold"] for rule in reported["rules"]}["group_offline"] == 0
 
 
 def test_a_synchronous_master_without_a_slave_is_found_out_by_the_looks_themselves(tmp_path):
-    broker = BrokerConfig(port=0, broker_role=BrokerRole.SYNC_MASTER, ha_listen_port=0)
+    broker = BrokerConfig(port=0, broker_role=HaRole.SYNC_MASTER, ha_listen_port=0)
     with LiveServer(tmp_path / "data", broker=broker) as live:
         live.host.set_thresholds({"slaves_missing": 0, "disk_full": None})
         (clause,) = live.get("/api/live/verdict")[1]["clauses"]
@@ -64,9 +64,9 @@ def test_a_synchronous_master_without_a_slave_is_found_out_by_the_looks_themselv
 
 def test_a_rule_that_is_switched_off_is_silent_in_the_answer_already(live):
     make_backlog(live)
-    status, told = post(live, {"group_offline": None})
-    assert (status, told["clauses"]) == (200, [])
-    assert {rule["rule"]: rule["threshold"] for rule in told["rules"]}["group_offline"] is None
+    status, reported = post(live, {"group_offline": None})
+    assert (status, reported["clauses"]) == (200, [])
+    assert {rule["rule"]: rule["threshold"] for rule in reported["rules"]}["group_offline"] is None
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_a_rule_that_is_switched_off_is_silent_in_the_answer_already(live):
     ],
 )
 def test_a_threshold_that_makes_no_sense_is_refused_by_name_with_what_is_allowed(live, body, parameter):
-    status, told = post(live, body)
-    assert (status, told["parameter"]) == (400, parameter)
-    assert told["allowed"]
+    status, reported = post(live, body)
+    assert (status, reported["parameter"]) == (400, parameter)
+    assert reported["allowed"]
 
 
 def test_what_a_threshold_may_be_is_said_in_both_languages(live):
-    status, told = post(live, {"group_behind": 0})
+    status, reported = post(live, {"group_behind": 0})
     assert status == 400
-    assert told["allowed"] == told["text"]["en"]
-    assert told["text"]["zh"] == "group_behind：1 到 1000000000 的整数，或用 null 关闭该规则"
+    assert reported["allowed"] == reported["text"]["en"]
+    assert reported["text"]["zh"] == "group_behind：1 到 1000000000 的整数，或用 null 关闭该规则"
 
 
 def test_a_form_of_another_site_sets_no_threshold(live):
@@ -98,9 +98,9 @@ def test_a_form_of_another_site_sets_no_threshold(live):
 def test_the_history_of_a_window_has_the_backlog_from_before_anybody_watched(live):
     make_backlog(live)
     wait_until(lambda: 5 in live.host.history()["backlog"], "a sample with the backlog; one is taken every second")
-    status, told = live.get(f"/api/live/history?from={int(time.time()) - 300}")
-    assert (status, told["resolution_s"]) == (200, 1)
-    assert 5 in told["measures"]["backlog"]["max"]
+    status, reported = live.get(f"/api/live/history?from={int(time.time()) - 300}")
+    assert (status, reported["resolution_s"]) == (200, 1)
+    assert 5 in reported["measures"]["backlog"]["max"]
     snapshot = live.get("/api/live/history")[1]
     assert len(snapshot["backlog"]) == len(snapshot["seconds"])
     assert 5 in snapshot["backlog"]

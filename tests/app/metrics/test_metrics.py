@@ -17,12 +17,12 @@ from app.foundation.live_source import EngineUnavailable
 from app.metrics import broker_metrics
 from app.metrics.broker_metrics import BrokerMetrics
 from app.metrics.broker_runtime_metrics import RATES, SINGLE_VALUES
-from app.metrics.exposition import Family, exposition
+from app.metrics.exposition import MetricFamily, exposition
 from app.metrics.fault_metrics import fault_families
 from app.metrics.idempotence_metrics import idempotence_families
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
-from engine.faults.fault_gate import FaultGate
+from engine.faults.fault_injector import FaultInjector
 from engine.protocol.command.headers import (
     CreateTopicRequestHeader,
     UnregisterClientRequestHeader,
@@ -193,7 +193,7 @@ def test_what_is_beyond_the_bounds_is_counted_and_not_shown(monkeypatch: pytest.
 def test_any_label_and_any_value_is_read_back_as_it_was(samples: list[tuple[str, float]]) -> None:
     # Prometheus ends a line at "\n" only, its Python parser at whatever Python takes for the end of one.
     samples = [("".join(text.splitlines()), value) for text, value in dict(samples).items()]
-    family = Family("things", 'of "any"\nkind \\', ("name", "constant"))
+    family = MetricFamily("things", 'of "any"\nkind \\', ("name", "constant"))
     for text, value in dict(samples).items():
         family.add((text, 'back\\slash "quoted"\n'), value)
     read = [sample for found in text_string_to_metric_families(exposition([family])) for sample in found.samples]
@@ -206,9 +206,9 @@ def test_any_label_and_any_value_is_read_back_as_it_was(samples: list[tuple[str,
 def test_the_page_is_taken_at_most_once_a_second() -> None:
     now_s, looks = [100.0], []
 
-    def collect() -> list[Family]:
+    def collect() -> list[MetricFamily]:
         looks.append(now_s[0])
-        family = Family("looks", "How often.")
+        family = MetricFamily("looks", "How often.")
         family.add((), len(looks))
         return [family]
 
@@ -224,7 +224,7 @@ def test_the_page_is_taken_at_most_once_a_second() -> None:
 
 
 def test_an_engine_that_does_not_answer_is_a_503() -> None:
-    def collect() -> list[Family]:
+    def collect() -> list[MetricFamily]:
         raise EngineUnavailable("the engine is stopped")
 
     app = Flask("test")
@@ -247,8 +247,8 @@ def test_every_metric_stands_in_the_documentation_and_no_other() -> None:
         re.findall(r"`((?:rocketmq|glassmq)_\w+)`", DOCUMENT.read_text("utf-8").partition("## Omitted metrics")[0])
     )
     with broker_lab() as lab:
-        gate = FaultGate(lab.world.node("broker-a").clock)
-        families = [*BrokerMetrics(lab.broker).collect(), *idempotence_families({}), *fault_families(gate, 0)]
+        injector = FaultInjector(lab.world.node("broker-a").clock)
+        families = [*BrokerMetrics(lab.broker).collect(), *idempotence_families({}), *fault_families(injector, 0)]
     own = {"glassmq_acl_refused_requests_total", "glassmq_acl_rules_usable"}
     assert documented == {family.name for family in families} | own
     assert {f"rocketmq_brokeruntime_{name}" for name in SINGLE_VALUES} <= documented
@@ -272,9 +272,13 @@ def test_what_is_broken_on_purpose_is_counted_where_that_is_allowed(tmp_path: Pa
         assert "glassmq_faults_active" not in Page(exposition(live.host.metrics())).families
 
 
-def test_what_idempotent_listeners_told_is_counted_by_group_and_verdict() -> None:
-    told = {"counters": {"first": 7, "swallowed": 2, "store_errors": 1}, "members": {"state-table": 2}, "age_ms": 2_500}
-    page = Page(exposition(idempotence_families({"billing": told})))
+def test_what_idempotent_listeners_reported_is_counted_by_group_and_verdict() -> None:
+    reported = {
+        "counters": {"first": 7, "swallowed": 2, "store_errors": 1},
+        "members": {"state-table": 2},
+        "age_ms": 2_500,
+    }
+    page = Page(exposition(idempotence_families({"billing": reported})))
     assert page.value("glassmq_idempotence_deliveries_total", group="billing", verdict="first") == 7
     assert page.value("glassmq_idempotence_deliveries_total", group="billing", verdict="swallowed") == 2
     assert page.value("glassmq_idempotence_store_errors_total", group="billing") == 1

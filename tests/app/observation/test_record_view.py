@@ -110,7 +110,7 @@ def test_a_body_that_claims_a_compression_it_has_not_is_shown_as_stored_with_the
     assert "cannot be read" in view["body_problem"]
 
 
-def test_a_huge_body_is_cut_for_the_page_and_its_length_is_told():
+def test_a_huge_body_is_cut_for_the_page_and_its_length_is_reported():
     view = record_view(stored("长".encode() * 100_000))
     assert view["body_bytes"] == 300_000
     assert set(view["body_text"]) == {"长"}

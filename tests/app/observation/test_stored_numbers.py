@@ -35,7 +35,7 @@ def send(lab, *numbers, topic="Orders", queue_id=0, producer=P):
         assert reply.code == ResponseCode.SUCCESS
 
 
-def tell(lab, ledger):
+def report(lab, ledger):
     client = lab.client(f"teller {ledger.producer_id}")
     client.create_topic(NUMBERING_LEDGER_TOPIC, queues=1)
     assert client.send(NUMBERING_LEDGER_TOPIC, ledger.encode()).code == ResponseCode.SUCCESS
@@ -63,7 +63,7 @@ def test_gaps_over_all_queues_are_open_first_and_missing_later(lab):
 
 def test_what_the_ledger_explains_is_not_missing_and_what_it_tells_of_the_end_is(lab):
     send(lab, 0, 1, 4)
-    tell(lab, NumberingLedger(P, "Orders", 8, refused=((2, 2),), unknown=((3, 3),)))
+    report(lab, NumberingLedger(P, "Orders", 8, refused=((2, 2),), unknown=((3, 3),)))
     lab.run_for(SETTLING_MS + 2_000)
     topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
     assert (topic["refused"], topic["unknown"], topic["missing"]) == (1, 1, 3)
@@ -74,7 +74,7 @@ def test_what_the_ledger_explains_is_not_missing_and_what_it_tells_of_the_end_is
 def test_a_ledger_of_a_producer_that_was_never_seen_counts_where_the_topic_was_read_from_its_beginning(
     lab, monkeypatch
 ):
-    tell(lab, NumberingLedger("gone@1", "Orders", 2))
+    report(lab, NumberingLedger("gone@1", "Orders", 2))
     send(lab, *range(6))
     lab.run_for(SETTLING_MS + 2_000)
     topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
@@ -135,7 +135,7 @@ def test_the_verdict_hears_of_what_is_missing(lab):
     assert facts_of({"numbers": view}).missing_numbers == {"Orders": 2}
     assert facts_of({"numbers": None}).missing_numbers == {}
     # Its ledger makes the missing ones unknown: they are not there for that.
-    tell(lab, NumberingLedger(P, "Orders", 4, unknown=((1, 2),)))
+    report(lab, NumberingLedger(P, "Orders", 4, unknown=((1, 2),)))
     lab.run_for(SETTLING_MS + 2_000)
     facts = facts_of({"numbers": StoredNumbers(lab.broker).see_all()})
     assert (facts.missing_numbers, facts.unknown_numbers) == ({"Orders": 0}, {"Orders": 2})
@@ -154,7 +154,7 @@ def test_a_producer_of_which_numbers_are_unknown_is_listed_before_those_of_whom_
     monkeypatch.setattr(stored_numbers, "PRODUCERS_LISTED", 1)
     send(lab, 0, 1, producer="a@1")
     send(lab, 0, 2, producer="b@1")
-    tell(lab, NumberingLedger("b@1", "Orders", 3, unknown=((1, 1),)))
+    report(lab, NumberingLedger("b@1", "Orders", 3, unknown=((1, 1),)))
     lab.run_for(SETTLING_MS + 2_000)
     (producer,) = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]["producers"]
     assert (producer["producer"], producer["unknown"]) == ("b@1", 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.foundation.operator_wishes import SendWish
+from app.foundation.operator_requests import SendMessageRequest
 from app.observation.bounds import TOPICS_FOUND_MAX, TOPICS_MAX
 from engine.protocol.body.topic_config import TopicConfig
 from tests.support.live.live_server import LiveServer
@@ -37,6 +37,6 @@ def test_what_a_search_finds_is_bounded_and_the_rest_counted(live):
 
 
 def test_messages_of_topics_that_are_left_out_count(live):
-    live.host.operate(SendWish(LAST, "hello"))
+    live.host.operate(SendMessageRequest(LAST, "hello"))
     wait_until(lambda: live.host.state()["omitted"]["messages"] == 1, f"the message in {LAST} to count")
     assert live.host.topics_with(LAST)["topics"][LAST]["stored"] == 1

@@ -24,10 +24,10 @@ from app.pipeline.child_process import (
 )
 from app.pipeline.host import (
     RUNNING_MAX,
-    Keys,
-    PackageMissing,
+    BrokerCredentials,
     PipelineHost,
     PipelineSettings,
+    SparkPackageMissing,
     TooManyRuns,
     UnknownRun,
 )
@@ -68,7 +68,7 @@ def is_over(state):
     return state["ended_ms"] is not None
 
 
-def test_a_run_is_remembered_with_all_that_it_told(host):
+def test_a_run_is_remembered_with_all_that_it_reported(host):
     run_id = host.start("tiny", {"numbers": "20"})
     state = when(host, run_id, is_over)
     assert (state["phase"], state["error"], state["dropped"]) == ("ended", None, 0)
@@ -137,8 +137,8 @@ def test_what_shall_end_no_longer_gives_way():
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == "low\n"
         hurry(process.pid)
-        with open(f"/proc/{process.pid}/autogroup") as told:
-            assert told.read().split()[-1] == "0"
+        with open(f"/proc/{process.pid}/autogroup") as reported:
+            assert reported.read().split()[-1] == "0"
 
 
 def test_of_the_logs_of_former_servers_the_newest_stay(tmp_path):
@@ -180,10 +180,10 @@ def test_what_a_job_says_of_its_failure_is_shown(host):
 
 def test_a_process_that_dies_without_a_word_has_failed(host):
     state = when(host, host.start("tiny", {"way": "silent"}), is_over)
-    told = "the job process was killed by signal 9 and gave no reason"
-    assert (state["phase"], state["error"]) == ("failed", told)
+    reported = "the job process was killed by signal 9 and gave no reason"
+    assert (state["phase"], state["error"]) == ("failed", reported)
     chinese = "作业进程被信号 9 终止，没有留下任何说明"
-    assert state["failure"] == {"text": {"en": told, "zh": chinese}, "detail": None}
+    assert state["failure"] == {"text": {"en": reported, "zh": chinese}, "detail": None}
 
 
 def test_garbage_is_left_out_and_counted(host):
@@ -217,7 +217,7 @@ def test_wrong_wishes_start_nothing(host):
 
 def test_without_its_packages_nothing_starts_and_the_first_missing_one_is_named(host, monkeypatch):
     monkeypatch.setattr(host_module, "_PACKAGES", ("json", "no_such_package"))
-    with pytest.raises(PackageMissing, match="no_such_package"):
+    with pytest.raises(SparkPackageMissing, match="no_such_package"):
         host.start("tiny", {})
 
 
@@ -228,12 +228,12 @@ def test_keys_travel_in_the_environment_only(tmp_path, monkeypatch):
         "print(json.dumps({'event': 'failed', 'error': json.dumps([sys.argv, own])}))"
     )
     host = PipelineHost(PipelineSettings(tmp_path, "127.0.0.1:1", command=(sys.executable, "-c", shown)))
-    run_id = host.start("tiny", {}, Keys("somebody", "a secret"))
+    run_id = host.start("tiny", {}, BrokerCredentials("somebody", "a secret"))
     words, environment = json.loads(when(host, run_id, is_over)["error"])
     host.close()
     assert "a secret" not in " ".join(words)
     assert environment == {"GLASSMQ_ACCESS_KEY": "somebody", "GLASSMQ_SECRET_KEY": "a secret"}
-    assert "a secret" not in repr(Keys("somebody", "a secret"))
+    assert "a secret" not in repr(BrokerCredentials("somebody", "a secret"))
 
 
 def test_old_runs_are_forgotten_with_their_logs_and_only_the_last_are_shown_whole(host, monkeypatch):

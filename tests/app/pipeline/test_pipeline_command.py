@@ -41,18 +41,18 @@ def test_every_parameter_of_a_job_is_an_option_with_its_help(name):
 def test_a_wrong_argument_is_refused_by_the_name_of_its_option_before_spark_starts():
     answer = CliRunner().invoke(make_command(DESCRIPTION), ["--pause-ms", "1 parsec"])
     assert answer.exit_code == 2
-    assert "--pause-ms: '1 parsec' is no length of time; allowed are 500ms, 10s" in answer.output
+    assert "--pause-ms: '1 parsec' is not a duration; allowed are 500ms, 10s" in answer.output
 
 
 def test_an_unknown_job_is_answered_with_the_known_ones():
     answer = run("trafic")
     assert answer.exit_code == 2
-    assert "there is no job 'trafic'; there are delivery-audit, " in answer.output
+    assert "there is no job 'trafic'; allowed: delivery-audit, " in answer.output
 
 
 def test_a_setting_of_spark_has_a_name_and_a_value():
     answer = CliRunner().invoke(make_command(DESCRIPTION), ["--conf", "driver.memory=1g"])
-    assert "'driver.memory=1g' is no setting; write spark.name=value" in answer.output
+    assert "'driver.memory=1g' is not a setting; write spark.name=value" in answer.output
 
 
 def test_without_pyspark_one_line_says_what_to_install(monkeypatch):

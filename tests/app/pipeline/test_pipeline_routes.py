@@ -8,7 +8,7 @@ import pytest
 
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import PipelineSettings
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web_application import WebSettings, create_app
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
@@ -93,8 +93,8 @@ def test_a_run_is_started_read_and_stopped(client):
         ({"jobs": "tiny"}, 400, "jobs"),
         ({"job": "tiny", "keys": {"access_key": "a"}}, 400, "keys"),
         ({"job": "tiny", "keys": {"access_key": "a", "secret_key": "a\nsecret"}}, 400, "secret_key"),
-        (["tiny"], 400, "no object"),
-        ({"job": "tiny", "arguments": {"topic": "x" * 40_000}}, 400, "too great"),
+        (["tiny"], 400, "not an object"),
+        ({"job": "tiny", "arguments": {"topic": "x" * 40_000}}, 400, "too large"),
     ],
 )
 def test_a_wrong_wish_is_refused_with_what_is_allowed(client, body, status, said):
@@ -129,7 +129,7 @@ def test_other_web_sites_start_nothing(server):
 
 def test_without_the_token_nothing_is_started(tmp_path):
     settings = WebSettings(
-        access=AccessRules(token="a-long-token"),
+        access=PageAccessRules(token="a-long-token"),
         lab_has_thread=False,
         pipeline=PipelineSettings(tmp_path, "127.0.0.1:1", command=FAKE),
     )

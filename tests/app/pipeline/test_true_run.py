@@ -62,8 +62,8 @@ def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(
         pipeline = live.server.page.get().pipeline
         pipeline.settings = replace(pipeline.settings, niceness=0)
         address = live.server.page_address
-        wish = {"job": "traffic", "arguments": {"topics": "orders", "follow": True}}
-        run_id = ask(address, "/api/pipeline/runs", wish)["id"]
+        operation = {"job": "traffic", "arguments": {"topics": "orders", "follow": True}}
+        run_id = ask(address, "/api/pipeline/runs", operation)["id"]
 
         def state():
             run = ask(address, f"/api/pipeline/runs/{run_id}")
@@ -111,11 +111,11 @@ def test_a_secret_is_in_no_line_that_a_job_tells_and_not_in_its_log(tmp_path):
         )
     log = log_file.read_text(errors="replace")
     last = json.loads(done.stdout.splitlines()[-1])
-    told = {
-        "en": "The broker refuses a request (topic SELF_TEST_TOPIC).",
+    reported = {
+        "en": "The broker rejected a request (topic SELF_TEST_TOPIC).",
         "zh": "Broker 拒绝了请求（主题 SELF_TEST_TOPIC）。",
     }
-    assert (last["event"], last["text"]) == ("failed", told), done.stdout
+    assert (last["event"], last["text"]) == ("failed", reported), done.stdout
     assert "ROCKETMQ_REFUSED" in log, "the whole story is there"
     assert "shop-secret-2846" not in done.stdout + done.stderr + log
 

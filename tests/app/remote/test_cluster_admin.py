@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.foundation.operator_wishes import Place, ResetWish, WishRefused
+from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
 from app.remote.cluster_admin import ClusterAdmin, Reset, _looked_at
 from app.remote.cluster_reader import ClusterReader
 from engine.client import ConsumeConcurrentlyStatus, ConsumeFromWhere, DefaultMQPushConsumer, Message, MessageQueue
@@ -21,8 +21,8 @@ from engine.protocol.request_code import RequestCode
 from engine.remoting.remoting_client import RemotingClient
 from tests.support.lab.lab_cluster import LabCluster
 
-TO_EARLIEST = ResetWish("g", "T", Place.EARLIEST)
-TO_LATEST = ResetWish("g", "T", Place.LATEST)
+TO_EARLIEST = ResetOffsetRequest("g", "T", ResetTarget.EARLIEST)
+TO_LATEST = ResetOffsetRequest("g", "T", ResetTarget.LATEST)
 QUEUE = MessageQueue("T", "broker-a", 0)
 
 
@@ -86,8 +86,8 @@ class Stage:
     def now_ms(self) -> int:
         return self.cluster.world.node("tool").clock.now_ms()
 
-    def reset(self, wish: ResetWish) -> list[Reset]:
-        return self.cluster.world.run(self.admin.reset_offset(wish), node="tool")
+    def reset(self, operation: ResetOffsetRequest) -> list[Reset]:
+        return self.cluster.world.run(self.admin.reset_offset(operation), node="tool")
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_group_of_which_nothing_at_all_is_stored_is_reset_as_soon_as_members_a
 
 
 def test_a_group_that_nobody_knows_is_refused(stage: Stage):
-    with pytest.raises(WishRefused, match="Group g does not exist"):
+    with pytest.raises(OperationRefused, match="Group g does not exist"):
         stage.reset(TO_EARLIEST)
 
 
@@ -149,8 +149,10 @@ def test_members_that_do_not_follow_a_reset_are_noticed(stage: Stage):
     assert [(one.stored, one.is_awaited) for one in resets] == [(0, True)] * 4
 
 
-@pytest.mark.parametrize("wish", [TO_EARLIEST, TO_LATEST])
-def test_members_that_pull_for_themselves_refuse_a_reset_before_anything_is_stored(stage: Stage, wish: ResetWish):
+@pytest.mark.parametrize("operation", [TO_EARLIEST, TO_LATEST])
+def test_members_that_pull_for_themselves_refuse_a_reset_before_anything_is_stored(
+    stage: Stage, operation: ResetOffsetRequest
+):
     pusher = stage.consumer()
     stage.consume_all(pusher)
     stage.cluster.stop(pusher)
@@ -161,9 +163,9 @@ def test_members_that_pull_for_themselves_refuse_a_reset_before_anything_is_stor
     stage.cluster.world.run_for(31_000)
     for act in (stage.admin.plan_reset, stage.admin.reset_offset):
         with pytest.raises(
-            WishRefused, match=r"manage their own pulls.*nothing was stored.*Stop them, reset"
+            OperationRefused, match=r"manage their own pulls.*nothing was stored.*Stop them, reset"
         ) as refused:
-            stage.cluster.world.run(act(wish), node="tool")
+            stage.cluster.world.run(act(operation), node="tool")
         assert "自己管理位点" in refused.value.text["zh"]
     assert stage.offsets() == [5] * 4
 

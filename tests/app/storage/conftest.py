@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from app.storage.laboratory.laboratory import BuiltStores
-from app.storage.laboratory.traffic import Traffic
+from app.storage.laboratory.traffic import LaboratoryTraffic
 
 #: Several files of each kind, and a message with the same key every 100.
-TRAFFIC = Traffic(topics=2, queues=2, messages=4_000, body_bytes=200, distinct_keys=100, batch_records=10)
+TRAFFIC = LaboratoryTraffic(topics=2, queues=2, messages=4_000, body_bytes=200, distinct_keys=100, batch_records=10)
 
 
 @pytest.fixture(scope="session")

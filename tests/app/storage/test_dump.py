@@ -58,10 +58,10 @@ def changed(position: int, data: bytes) -> Callable[[bytes], bytes]:
         (".log", changed(300, b"\x00"), "checksum"),
         (".log", changed(246 + 16, b"\x01"), "magic 1"),
         (".log", changed(246, bytes(8)), "offset 0 where 5 is next"),
-        (".log", changed(246 + 8, b"\xff"), "they are no whole batch"),
-        (".log", lambda whole: whole[:-1], "they are no whole batch"),
+        (".log", changed(246 + 8, b"\xff"), "they are not a whole batch"),
+        (".log", lambda whole: whole[:-1], "they are not a whole batch"),
         (".index", changed(7, b"\x01"), "ends with offset 24, at byte"),
-        (".index", lambda whole: whole + whole[:8], "does not come behind"),
+        (".index", lambda whole: whole + whole[:8], "does not come after"),
         (".index", lambda whole: whole + (99).to_bytes(4, "big") + (1 << 20).to_bytes(4, "big"), "points beyond"),
         (".index", lambda whole: whole + b"torn", "4 bytes: WRONG: an entry has 8"),
         (".index", lambda whole: whole + bytes(40) + b"x", "not all 0"),
@@ -91,7 +91,7 @@ def test_what_is_no_file_of_kafka_is_refused_with_what_is_allowed(tmp_path):
     for path in (tmp_path, tmp_path / "1.log"):
         result = run(str(path))
         assert result.exit_code == 1
-        assert "20 digits and .log, .index, .timeindex are allowed as names" in result.output
+        assert "named by 20 digits and .log, .index, .timeindex" in result.output
 
 
 def test_an_index_without_its_log_is_said(folder):

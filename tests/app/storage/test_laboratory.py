@@ -9,9 +9,9 @@ import pytest
 
 from app.storage.laboratory import laboratory as module
 from app.storage.laboratory.laboratory import KEPT_MAX, BuiltStores, Laboratory, LaboratoryBusy
-from app.storage.laboratory.traffic import Traffic
+from app.storage.laboratory.traffic import LaboratoryTraffic
 
-SMALL = Traffic(topics=1, queues=1, messages=5, body_bytes=10)
+SMALL = LaboratoryTraffic(topics=1, queues=1, messages=5, body_bytes=10)
 
 
 def folder_of(stores: BuiltStores):
@@ -33,7 +33,7 @@ def test_the_same_traffic_has_the_same_stores_and_the_oldest_goes():
     assert not any(folder_of(stores).exists() for stores in built)
 
 
-def test_who_waits_too_long_is_told(monkeypatch):
+def test_who_waits_too_long_is_reported(monkeypatch):
     monkeypatch.setattr(module, "WAIT_S", 0.0)
     laboratory = Laboratory()
     refused: list[bool] = []

@@ -7,7 +7,7 @@ import tempfile
 import pytest
 
 from app.foundation.translator import texts
-from app.storage.progress import Step
+from app.storage.progress import ProgressStep
 from app.storage.runs import works
 from app.storage.runs.host import RunUnderWay, StorageRuns
 from app.web_application import create_app
@@ -93,7 +93,7 @@ def test_growing_draws_its_exact_figures_and_judges_the_claims(tmp_path, monkeyp
     monkeypatch.setattr(works, "TOPICS", (1, 10))
     monkeypatch.setattr(works, "TOPIC_MESSAGES", 1_000)
     monkeypatch.setattr(works, "MESSAGES", (100, 400))
-    steps: list[Step] = []
+    steps: list[ProgressStep] = []
     report = works.measure_growth(tmp_path, steps.append)
     assert steps[-1].number == steps[-1].total - 1 == 7
     assert list(tmp_path.iterdir()) == []
@@ -110,7 +110,7 @@ def test_growing_draws_its_exact_figures_and_judges_the_claims(tmp_path, monkeyp
     assert_has_words(report)
 
 
-def test_the_disk_is_measured_and_told_with_exact_counts(tmp_path, monkeypatch):
+def test_the_disk_is_measured_and_reported_with_exact_counts(tmp_path, monkeypatch):
     monkeypatch.setattr(works, "FILE_BYTES", 1024 * 1024)
     monkeypatch.setattr(works, "ROUNDS", 1)
     report = works.measure_disk(tmp_path, lambda _: None)
@@ -123,7 +123,7 @@ def test_the_disk_is_measured_and_told_with_exact_counts(tmp_path, monkeypatch):
     assert_has_words(report)
 
 
-def test_over_http_an_unknown_kind_is_refused_and_a_known_one_told():
+def test_over_http_an_unknown_kind_is_refused_and_a_known_one_reported():
     made = create_app(FixtureSource(0, clock=lambda: 1_800_000_000.0))
     client = made.app.test_client()
     assert client.get("/api/storage/runs/grow").get_json()["phase"] == "none"

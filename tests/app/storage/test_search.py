@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.storage.laboratory.search import PAGE_BYTES, STEPS_MAX, Question, search, seeks_of
+from app.storage.laboratory.search import PAGE_BYTES, STEPS_MAX, SearchQuestion, search, seeks_of
 from app.storage.laboratory.traffic import FIRST_MS, STEP_MS, messages_of
 from engine.runtime.traced_disk import AccessKind, DiskAccess
 from tests.app.storage.conftest import TRAFFIC
@@ -46,7 +46,7 @@ def test_reading_all_of_it_again_costs_no_seek(accesses):
 def test_by_offset_both_find_the_message_and_rocketmq_reads_entry_and_record(stores, number):
     message = MESSAGES[number]
     offset = number // (TRAFFIC.topics * TRAFFIC.queues)
-    result = search(stores, Question("offset", message.topic, message.queue_id, offset))
+    result = search(stores, SearchQuestion("offset", message.topic, message.queue_id, offset))
     for store in result.values():
         (found,) = store["found"]
         assert found == {
@@ -69,13 +69,13 @@ def test_by_offset_both_find_the_message_and_rocketmq_reads_entry_and_record(sto
 @pytest.mark.parametrize("by", ["offset", "time"])
 def test_beyond_the_end_kafka_finds_nothing_and_rocketmq_the_nearest_time(stores, by):
     value = TRAFFIC.messages if by == "offset" else FIRST_MS + TRAFFIC.messages * STEP_MS
-    result = search(stores, Question(by, "orders-0", 0, value))
+    result = search(stores, SearchQuestion(by, "orders-0", 0, value))
     assert result["kafka"]["found"] == []
     assert [one["offset"] for one in result["rocketmq"]["found"]] == ([] if by == "offset" else [999])
 
 
 def test_by_key_rocketmq_follows_a_chain_and_kafka_reads_all_of_the_topic(stores):
-    result = search(stores, Question("key", "orders-0", 0, "K00042"))
+    result = search(stores, SearchQuestion("key", "orders-0", 0, "K00042"))
     wanted = {
         (message.topic, message.queue_id, number // 4)
         for number, message in enumerate(MESSAGES)
@@ -93,7 +93,7 @@ def test_by_key_rocketmq_follows_a_chain_and_kafka_reads_all_of_the_topic(stores
 @settings(max_examples=20, deadline=None)
 @given(after_ms=st.integers(0, (TRAFFIC.messages - 1) * STEP_MS))
 def test_by_time_kafka_finds_the_first_not_older_and_rocketmq_the_nearest(stores, after_ms):
-    result = search(stores, Question("time", "orders-1", 1, FIRST_MS + after_ms))
+    result = search(stores, SearchQuestion("time", "orders-1", 1, FIRST_MS + after_ms))
     times = [message.born_ms for message in MESSAGES if (message.topic, message.queue_id) == ("orders-1", 1)]
     later = [time for time in times if time >= FIRST_MS + after_ms]
     assert [one["stored_ms"] for one in result["kafka"]["found"]] == later[:1]

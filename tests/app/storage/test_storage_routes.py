@@ -25,15 +25,15 @@ def get(client, address, status=200):
 
 
 def test_the_stores_tell_traffic_bounds_and_files(client):
-    told = get(client, f"stores?{SMALL}")
-    assert told["traffic"]["messages"] == 40
-    assert told["bounds"]["topics"][0] == 1
-    assert told["topics"] == ["orders-0"]
-    assert {file["format"] for file in told["stores"]["kafka"]} >= {"log", "offset_index", "time_index"}
-    assert all(file["used_bytes"] <= file["bytes"] for files in told["stores"].values() for file in files)
+    reported = get(client, f"stores?{SMALL}")
+    assert reported["traffic"]["messages"] == 40
+    assert reported["bounds"]["topics"][0] == 1
+    assert reported["topics"] == ["orders-0"]
+    assert {file["format"] for file in reported["stores"]["kafka"]} >= {"log", "offset_index", "time_index"}
+    assert all(file["used_bytes"] <= file["bytes"] for files in reported["stores"].values() for file in files)
 
 
-def test_a_file_and_a_unit_are_told(client):
+def test_a_file_and_a_unit_are_reported(client):
     place = f"{SMALL}&store=rocketmq&path=consumequeue/orders-0/1/00000000000000000000"
     page = get(client, f"file?{place}")
     assert page["units"][5]["values"]["number"] == 5

@@ -8,7 +8,7 @@ import pytest
 
 from app.storage.laboratory.laboratory import BuiltStores
 from app.storage.laboratory.store_files import HEX_MAX_BYTES, UNITS_MAX, StoreFile, UnknownFile
-from app.storage.laboratory.traffic import Traffic
+from app.storage.laboratory.traffic import LaboratoryTraffic
 from tests.app.storage.conftest import TRAFFIC
 
 #: Formats whose units are all made of fields.
@@ -48,15 +48,15 @@ def test_the_fields_of_a_unit_are_all_of_its_bytes(stores):
     for file, _ in each_file(stores):
         firsts = {unit.kind: unit for unit in reversed(file.units)}
         for kind, unit in firsts.items():
-            told = file.unit(unit.start)
-            assert bytes.fromhex(told["hex"]) or kind == "empty"
+            reported = file.unit(unit.start)
+            assert bytes.fromhex(reported["hex"]) or kind == "empty"
             if kind in LAID_OUT:
                 seen.add(kind)
                 position = 0
-                for one in told["fields"]:
+                for one in reported["fields"]:
                     assert one["start"] == position, (file.path, kind, one)
                     position += one["length"]
-                shown_records = told["contents"] and len(told["contents"])
+                shown_records = reported["contents"] and len(reported["contents"])
                 assert position == unit.length or shown_records, (file.path, kind)
     assert seen == LAID_OUT
 
@@ -110,8 +110,8 @@ def test_only_files_of_the_store_are_opened(stores, path):
 
 
 @pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
-def test_a_packed_batch_is_one_field_and_its_records_are_told_unpacked(codec):
-    stores = BuiltStores(Traffic(topics=1, queues=1, messages=30, batch_records=30, codec=codec))
+def test_a_packed_batch_is_one_field_and_its_records_are_reported_unpacked(codec):
+    stores = BuiltStores(LaboratoryTraffic(topics=1, queues=1, messages=30, batch_records=30, codec=codec))
     try:
         batch = StoreFile(stores.sides["kafka"], "orders-0-0/00000000000000000000.log").unit(0)
         packed = batch["fields"][-1]

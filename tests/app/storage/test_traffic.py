@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from app.storage.laboratory.traffic import BOUNDS, STEP_MS, Traffic, messages_of, read_traffic
+from app.storage.laboratory.traffic import BOUNDS, STEP_MS, LaboratoryTraffic, messages_of, read_traffic
 from app.web.api_parameters import BadParameter
 
 
 def test_without_a_choice_it_is_the_default():
-    assert read_traffic({}) == Traffic()
+    assert read_traffic({}) == LaboratoryTraffic()
 
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_each_number_is_bounded_and_its_refusal_names_it_and_what_is_allowed(name):
     least, most = BOUNDS[name]
     for value in (str(least - 1), str(most + 1), "many", "1.5", ""):
-        with pytest.raises(BadParameter, match=rf"^{name}: .*allowed: a whole number from {least} to {most}$"):
+        with pytest.raises(BadParameter, match=rf"^{name}: .*allowed: an integer from {least} to {most}$"):
             read_traffic({name: value})
 
 
@@ -34,7 +34,7 @@ def test_what_is_too_much_together_is_refused_in_both_languages(much):
 
 
 def test_messages_go_round_topics_and_queues_and_are_the_same_each_time():
-    traffic = Traffic(topics=2, queues=3, messages=14, body_bytes=50, distinct_keys=5)
+    traffic = LaboratoryTraffic(topics=2, queues=3, messages=14, body_bytes=50, distinct_keys=5)
     messages = list(messages_of(traffic))
     assert messages == list(messages_of(traffic))
     assert [(message.topic, message.queue_id) for message in messages[:7]] == [
@@ -49,4 +49,4 @@ def test_messages_go_round_topics_and_queues_and_are_the_same_each_time():
     assert {len(message.body) for message in messages} == {50}
     assert [message.key for message in messages[4:7]] == ["K00004", "K00000", "K00001"]
     assert messages[1].born_ms - messages[0].born_ms == STEP_MS
-    assert all(message.key is None for message in messages_of(Traffic(messages=3, distinct_keys=0)))
+    assert all(message.key is None for message in messages_of(LaboratoryTraffic(messages=3, distinct_keys=0)))

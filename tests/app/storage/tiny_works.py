@@ -5,25 +5,25 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from app.storage.progress import Progress, Step
+from app.storage.progress import ProgressCallback, ProgressStep
 from app.storage.runs.report import Plot, Report
 
 
-def quick(folder: Path, progress: Progress) -> Report:
+def quick(folder: Path, progress: ProgressCallback) -> Report:
     """Tells one step and brings a plot; its folder is its own."""
     assert folder.is_dir()
-    progress(Step(1, 2, "half of it"))
+    progress(ProgressStep(1, 2, "half of it"))
     return Report("here", [Plot("reads", {"kafka": [(1.0, 2.0)]})])
 
 
-def endless(folder: Path, progress: Progress) -> Report:
+def endless(folder: Path, progress: ProgressCallback) -> Report:
     """Never ends by itself, and leaves a file."""
     (folder / "half-done").touch()
-    progress(Step(3, 12, "a quarter"))
+    progress(ProgressStep(3, 12, "a quarter"))
     while True:
         time.sleep(60)
 
 
-def broken(_folder: Path, _progress: Progress) -> Report:
+def broken(_folder: Path, _progress: ProgressCallback) -> Report:
     """Fails."""
     raise ValueError("the disk said no")

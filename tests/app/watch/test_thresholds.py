@@ -30,11 +30,11 @@ def test_what_was_set_holds_after_a_restart_and_defaults_are_not_written_down(tm
     ("wanted", "words"),
     [
         ({"nonsense": 1}, "there is no such rule"),
-        ({"group_behind": 0}, "'0' is none; allowed: group_behind: an integer from 1 to"),
-        ({"group_behind": 10**30}, "is none"),
-        ({"group_behind": "5"}, "'5' is none"),
-        ({"group_behind": True}, "is none"),
-        ({"group_behind": 1.5}, "is none"),
+        ({"group_behind": 0}, "'0' is not valid; allowed: group_behind: an integer from 1 to"),
+        ({"group_behind": 10**30}, "is not valid"),
+        ({"group_behind": "5"}, "'5' is not valid"),
+        ({"group_behind": True}, "is not valid"),
+        ({"group_behind": 1.5}, "is not valid"),
     ],
 )
 def test_nonsense_is_refused_by_name_and_nothing_of_it_is_set(wanted, words):
@@ -59,6 +59,6 @@ def test_a_file_that_cannot_be_used_does_not_keep_a_broker_from_starting(tmp_pat
 
 
 def test_the_document_names_every_rule_with_its_default():
-    told = DOCUMENT.read_text(encoding="utf-8")
-    written = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d,]+) \S+ \|$", told, re.MULTILINE))
+    reported = DOCUMENT.read_text(encoding="utf-8")
+    written = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d,]+) \S+ \|$", reported, re.MULTILINE))
     assert written == {rule.name: f"{rule.default:,}" for rule in RULES}

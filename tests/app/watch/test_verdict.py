@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.watch.facts import Facts, GroupFacts, Progress, QueueOf, facts_of
+from app.watch.facts import Facts, GroupFacts, GroupProgress, QueueOf, facts_of
 from app.watch.rules import RULES, Level
 from app.watch.thresholds import Thresholds
-from app.watch.verdict import CLAUSES_MAX, Verdict, rules_as_json
+from app.watch.verdict import CLAUSES_MAX, ClusterVerdict, rules_as_json
 from engine.texts import LANGUAGES
 
 START_MS = 1_800_000_000_000
@@ -18,12 +18,12 @@ QUEUE = QueueOf("orders", 2)
 IDEMPOTENCE_TROUBLE = ("late_finishes", "different_bodies", "store_errors")
 
 
-def group(lag: int = 0, members: int = 1, **queues: Progress) -> GroupFacts:
+def group(lag: int = 0, members: int = 1, **queues: GroupProgress) -> GroupFacts:
     return GroupFacts(lag, members, {QueueOf("orders", int(name[1:])): progress for name, progress in queues.items()})
 
 
 def reads(lag: int, committed: int, members: int = 1) -> GroupFacts:
-    return group(lag, members, q0=Progress(committed, lag, is_owned=True))
+    return group(lag, members, q0=GroupProgress(committed, lag, is_owned=True))
 
 
 def facts(at_s: float = 0, **known: object) -> Facts:
@@ -37,7 +37,7 @@ class Looks:
     def __init__(self, **thresholds: int | None) -> None:
         chosen = Thresholds()
         chosen.change(thresholds)
-        self.verdict = Verdict(chosen)
+        self.verdict = ClusterVerdict(chosen)
         self.at_s = 0
 
     def see(self, seconds: int = 1, **known: Any) -> str:
@@ -87,7 +87,7 @@ def test_a_lag_below_the_threshold_is_named_in_the_good_news():
     assert Looks().see_lag([3]) == "All is well: 4 clients, 1 group reads, 3 messages wait"
 
 
-def test_numbers_that_are_missing_are_told_by_topic_and_in_the_singular():
+def test_numbers_that_are_missing_are_reported_by_topic_and_in_the_singular():
     looks = Looks()
     assert looks.see(missing_numbers={"orders": 1}) == (
         "1 number is missing in orders: a message was lost, or never stored"
@@ -104,7 +104,7 @@ def test_a_group_that_falls_behind_is_reported_with_its_growth():
     assert line == "reports lags by 2,948, growing by 12/s"
 
 
-def test_a_group_that_catches_up_is_told_when():
+def test_a_group_that_catches_up_is_reported_when():
     assert Looks().see_lag([9_000 - 50 * second for second in range(60)]) == (
         "reports lags by 6,050, caught up in about 2 min"
     )
@@ -150,7 +150,7 @@ def test_messages_of_a_group_without_members_are_said_to_wait_and_not_to_be_behi
     assert looks.see(1, groups={"reports": group(5_000)}) == "reports lags by 5,000"
 
 
-def test_messages_that_wait_are_told_although_no_client_is_connected():
+def test_messages_that_wait_are_reported_although_no_client_is_connected():
     line = Looks().see(3, connections=0, groups={"reports": group(7, members=0)})
     assert line == "0 clients, 0 groups read; reports has had no consumers for 2 s: 7 messages wait"
 
@@ -168,7 +168,7 @@ def test_a_group_that_has_nothing_to_do_is_well_with_and_without_members():
     assert Looks().see(90, groups={"billing": group(0), "left": group(0, members=0)}).startswith("All is well")
 
 
-def test_a_rule_that_is_off_is_not_told_early_either():
+def test_a_rule_that_is_off_is_not_reported_early_either():
     looks = Looks(group_offline=None)
     assert looks.see(5, groups={"reports": group(5_000, members=0)}).startswith("All is well")
 
@@ -192,29 +192,29 @@ def test_a_group_that_has_been_gone_for_a_day_is_no_news_any_more():
 
 def test_a_queue_with_unread_messages_that_nobody_pulls_is_named():
     looks = Looks()
-    alone = {"billing": group(3, q2=Progress(7, 3, is_owned=False), q1=Progress(9, 0, is_owned=False))}
+    alone = {"billing": group(3, q2=GroupProgress(7, 3, is_owned=False), q1=GroupProgress(9, 0, is_owned=False))}
     looks.see(30, groups=alone)
     assert looks.verdict.clauses() == []
     assert looks.see(11, groups=alone) == "queue 2 of orders has had no owner in billing for 40 s"
-    owned = {"billing": group(3, q2=Progress(7, 3, is_owned=True))}
+    owned = {"billing": group(3, q2=GroupProgress(7, 3, is_owned=True))}
     assert looks.see(1, groups=owned).startswith("All is well")
 
 
 def test_queues_of_one_topic_are_said_in_one_clause():
-    alone = Progress(7, 3, is_owned=False)
+    alone = GroupProgress(7, 3, is_owned=False)
     line = Looks().see(41, groups={"billing": group(12, q3=alone, q0=alone, q2=alone, q1=alone)})
     assert line == "queues 0, 1, 2, … of orders have had no owner in billing for 40 s"
 
 
-def test_a_queue_whose_offset_stands_still_is_told_from_one_that_moves():
+def test_a_queue_whose_offset_stands_still_is_reported_from_one_that_moves():
     looks = Looks()
     for second in range(90):
         moving = {
-            "billing": group(9, q2=Progress(7, 5, is_owned=True), q3=Progress(second, 4, is_owned=True)),
+            "billing": group(9, q2=GroupProgress(7, 5, is_owned=True), q3=GroupProgress(second, 4, is_owned=True)),
         }
         looks.see(1, groups=moving)
     assert looks.line == "billing has not moved in queue 2 of orders for 89 s"
-    moved = {"billing": group(8, q2=Progress(8, 4, is_owned=True), q3=Progress(90, 4, is_owned=True))}
+    moved = {"billing": group(8, q2=GroupProgress(8, 4, is_owned=True), q3=GroupProgress(90, 4, is_owned=True))}
     assert looks.see(1, groups=moved).startswith("All is well")
 
 
@@ -262,11 +262,11 @@ def test_a_rule_that_is_off_is_silent_at_once_and_a_threshold_holds_at_once():
 def test_many_clauses_are_cut_and_counted():
     looks = Looks()
     looks.see(1, groups={f"g{number:02}": group(2_000 + number) for number in range(CLAUSES_MAX + 3)})
-    told = looks.verdict.as_json()
-    assert len(told["clauses"]) == CLAUSES_MAX
-    assert told["clauses"][0]["subject"] == f"g{CLAUSES_MAX + 2:02}"
-    assert told["omitted"] == 3
-    assert told["text"]["en"].endswith("; and 3 more")
+    reported = looks.verdict.as_json()
+    assert len(reported["clauses"]) == CLAUSES_MAX
+    assert reported["clauses"][0]["subject"] == f"g{CLAUSES_MAX + 2:02}"
+    assert reported["omitted"] == 3
+    assert reported["text"]["en"].endswith("; and 3 more")
     assert looks.verdict.rules_said()["group_behind"] == CLAUSES_MAX + 3
 
 
@@ -279,7 +279,7 @@ def test_a_clock_that_goes_back_breaks_nothing():
 
 def test_what_is_forgotten_leaves_nothing_behind():
     looks = Looks()
-    many = {f"g{number}": group(3, q0=Progress(1, 3, is_owned=True)) for number in range(50)}
+    many = {f"g{number}": group(3, q0=GroupProgress(1, 3, is_owned=True)) for number in range(50)}
     looks.see(3, groups=many, dead_letters=dict.fromkeys(many, 4))
     looks.see(1, groups={}, dead_letters={})
     memory = looks.verdict.memory
@@ -291,7 +291,7 @@ def test_what_is_forgotten_leaves_nothing_behind():
 def test_every_rule_and_every_form_has_its_words(language):
     looks = Looks(**{rule.name: rule.least for rule in RULES})
     busy = {
-        "behind": group(500, q0=Progress(1, 3, is_owned=False), q1=Progress(1, 3, is_owned=True)),
+        "behind": group(500, q0=GroupProgress(1, 3, is_owned=False), q1=GroupProgress(1, 3, is_owned=True)),
         "left": group(1, members=0),
     }
     looks.see(
@@ -376,7 +376,7 @@ def test_facts_are_read_from_the_live_state():
     assert facts_of(state) == Facts(
         now_ms=START_MS,
         connections=32,
-        groups={"billing": GroupFacts(3, 2, {QUEUE: Progress(7, 3, is_owned=True)})},
+        groups={"billing": GroupFacts(3, 2, {QUEUE: GroupProgress(7, 3, is_owned=True)})},
         undecided=(5,),
         given_up=(8,),
         dead_letters={"billing": 4},

@@ -8,7 +8,7 @@ from app.web.access_gate import (
     SOCKET_SESSIONS_PER_SECOND,
     AccessGate,
 )
-from app.web.access_rules import AccessRules, host_name, is_loopback
+from app.web.access_rules import PageAccessRules, host_name, is_loopback
 from app.web_application import WebSettings, create_app
 from engine.acl.guess_limit import WRONG_AT_ONCE
 from tests.support.live.fixture_server import FixtureSource
@@ -17,7 +17,7 @@ TOKEN = "a-token-of-some-length"
 
 
 def client_for(**rules):
-    server = create_app(FixtureSource(0), WebSettings(access=AccessRules(port=8000, **rules)))
+    server = create_app(FixtureSource(0), WebSettings(access=PageAccessRules(port=8000, **rules)))
     return server.app.test_client()
 
 
@@ -141,7 +141,7 @@ def test_the_token_in_the_address_moves_into_a_cookie_and_out_of_the_address():
 )
 def test_the_redirect_never_leaves_this_server(path, location):
     seen: dict[str, str] = {}
-    gate = AccessGate(lambda *_: [], AccessRules(port=8000, token=TOKEN), lambda _limit: True)
+    gate = AccessGate(lambda *_: [], PageAccessRules(port=8000, token=TOKEN), lambda _limit: True)
     raw_path, _, query = path.partition("?")
     environ = {
         "REQUEST_METHOD": "GET",
@@ -159,7 +159,7 @@ class GuardedGate:
 
     def __init__(self) -> None:
         self.now = 100.0
-        rules = AccessRules(port=8000, token=TOKEN)
+        rules = PageAccessRules(port=8000, token=TOKEN)
         self._gate = AccessGate(self._page, rules, lambda _limit: True, lambda: self.now)
 
     def _page(self, _environ, start_response):
@@ -229,7 +229,7 @@ SOCKET_REQUEST = {"PATH_INFO": "/socket.io/", "HTTP_HOST": "127.0.0.1", "QUERY_S
 
 def test_a_further_socket_session_is_refused_when_too_many_are_open():
     seen: dict[str, str] = {}
-    gate = AccessGate(lambda *_: [b"through"], AccessRules(), lambda _limit: False)
+    gate = AccessGate(lambda *_: [b"through"], PageAccessRules(), lambda _limit: False)
     gate(SOCKET_REQUEST, recorder(seen))
     assert seen["status"] == "503 Service Unavailable"
     assert gate({**SOCKET_REQUEST, "QUERY_STRING": "EIO=4&transport=polling&sid=x"}, recorder({})) == [b"through"]
@@ -237,7 +237,7 @@ def test_a_further_socket_session_is_refused_when_too_many_are_open():
 
 def test_a_storm_of_new_sessions_is_held_back_and_sessions_that_are_there_go_on():
     now = [0.0]
-    gate = AccessGate(lambda *_: [b"through"], AccessRules(), lambda _limit: True, lambda: now[0])
+    gate = AccessGate(lambda *_: [b"through"], PageAccessRules(), lambda _limit: True, lambda: now[0])
 
     def begun(attempts):
         return sum(gate(SOCKET_REQUEST, recorder({})) == [b"through"] for _ in range(attempts))
@@ -258,7 +258,7 @@ def test_requests_of_sockets_leave_room_for_the_pages():
         served.append(environ["PATH_INFO"])
         return gate(waiting, recorder(seen)) if environ["PATH_INFO"].startswith("/socket.io") else [b"page"]
 
-    gate = AccessGate(inner, AccessRules(), lambda _limit: True)
+    gate = AccessGate(inner, PageAccessRules(), lambda _limit: True)
     gate(waiting, recorder({}))
     assert (len(served), seen["status"]) == (SOCKET_REQUESTS_MAX, "503 Service Unavailable")
     assert gate({**waiting, "PATH_INFO": "/live"}, recorder({})) == [b"page"]

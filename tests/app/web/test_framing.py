@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web.embedding_origins import origin_of
 from app.web_application import WebSettings, create_app
 from tests.support.live.fixture_server import FixtureSource
@@ -11,7 +11,7 @@ IN_A_FRAME = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec
 
 
 def client_for(**rules):
-    return create_app(FixtureSource(0), WebSettings(access=AccessRules(port=8000, **rules))).app.test_client()
+    return create_app(FixtureSource(0), WebSettings(access=PageAccessRules(port=8000, **rules))).app.test_client()
 
 
 def ancestors(response):

@@ -148,13 +148,13 @@ def test_the_commands_say_what_is_missing(guarded: LiveServer, certificates: Cer
     plain = run(guarded, "topics")
     assert plain.exit_code == 1 and "If it speaks TLS only, add --tls" in plain.output
     unbelieving = run(guarded, "topics", "--tls")
-    assert unbelieving.exit_code == 1 and "--tls-ca says whose certificates are believed" in unbelieving.output
+    assert unbelieving.exit_code == 1 and "--tls-ca names the trusted issuers" in unbelieving.output
     half = run(guarded, "topics", "--access-key", "shop-key", "--tls-insecure")
     assert half.exit_code == 1 and "go together" in half.output
     half = run(guarded, "topics", "--tls-cert", certificates.client_certificate)
     assert half.exit_code == 2 and "--tls-cert and --tls-key go together" in half.output
     missing = run(guarded, "topics", "--tls-ca", "nowhere.pem")
-    assert missing.exit_code == 2 and "nowhere.pem is no file" in missing.output
+    assert missing.exit_code == 2 and "nowhere.pem is not a file" in missing.output
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_the_commands_say_what_is_missing(guarded: LiveServer, certificates: Cer
         (["--tls-cert", "CERT"], "--tls-cert and --tls-key go together"),
         (["--tls-mode", "enforcing"], "--tls-mode enforcing needs --tls-cert and --tls-key"),
         (["--tls-cert", "CERT", "--tls-key", "KEY", "--tls-client-ca", "CERT"], "needs --tls-mode enforcing"),
-        (["--tls-cert", "nowhere.pem", "--tls-key", "KEY"], "nowhere.pem is no file"),
+        (["--tls-cert", "nowhere.pem", "--tls-key", "KEY"], "nowhere.pem is not a file"),
         (["--tls-cert", "CERT", "--tls-key", "CERT"], "see --tls-cert, --tls-key"),
         (["--broker-setting", "aclEnable=true"], "there are no rules"),
     ],

@@ -48,10 +48,10 @@ class Source:
     def queue_entries(self, topic, queue_id, start, count):
         return None
 
-    def act_on_half_message(self, deed, name):
+    def act_on_half_message(self, action, name):
         return {}
 
-    def operate(self, wish):
+    def operate(self, operation):
         return {}
 
     def message_trails(self, name, topic):
@@ -63,7 +63,7 @@ class Source:
     def dead_letters(self, group, start, count):
         return None
 
-    def resend_dead_letters(self, group, wish):
+    def resend_dead_letters(self, group, operation):
         return None
 
 
@@ -273,18 +273,18 @@ def test_the_publisher_thread_survives_an_engine_that_does_not_answer():
 @pytest.mark.parametrize(
     ("standing", "leader", "why"), [("follower", "n2", {}), ("joining", "n2", {"en": "no state", "zh": "没有状态"})]
 )
-def test_browsers_of_a_member_that_does_not_lead_are_told_what_it_is_and_who_leads(world, standing, leader, why):
+def test_browsers_of_a_member_that_does_not_lead_are_reported_what_it_is_and_who_leads(world, standing, leader, why):
     def state():
         raise MemberWithoutBroker("n0", standing, leader, 7, why)
 
     world.source.state = state
-    told = queue.SimpleQueue()
-    world.browsers.send = lambda *event: told.put(event)
+    reported = queue.SimpleQueue()
+    world.browsers.send = lambda *event: reported.put(event)
     stream = LiveStream(world.source, world.browsers)
     stream.start()
     stream.add_viewer("a")
     try:
         view = {"name": "n0", "standing": standing, "leader": leader, "term": 7, "why": why}
-        assert told.get(timeout=60) == (["a"], "absent", view)
+        assert reported.get(timeout=60) == (["a"], "absent", view)
     finally:
         stream.stop()

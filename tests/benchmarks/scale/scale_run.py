@@ -127,16 +127,16 @@ class Bench:
     async def create_queues(self, count: int) -> None:
         client = await Client.connect(self.cluster.broker)
         names = [f"Scale{number:05d}" for number in range(len(self.topics), count // _QUEUES_PER_TOPIC)]
-        told = _progress("topics", len(names))
+        reported = _progress("topics", len(names))
         for number, name in enumerate(names, 1):
             await client.create_topic(name, _QUEUES_PER_TOPIC)
-            told(number)
+            reported(number)
         client.close()
         self.topics += names
 
     async def connect(self, count: int) -> None:
         """Consumers that wait, each at a queue, as far as there are enough."""
-        queues, told = self.queues(quiet=True), _progress("connections", count)
+        queues, reported = self.queues(quiet=True), _progress("connections", count)
         for first in range(0, count, _CONNECTING_AT_ONCE):
             parked = []
             for number in range(first, min(count, first + _CONNECTING_AT_ONCE)):
@@ -145,7 +145,7 @@ class Bench:
                 waiting = waiting_consumer(self.cluster.broker, group, number, queue, parked[-1])
                 self.consumers.append(asyncio.create_task(waiting))
             await asyncio.gather(*(event.wait() for event in parked))
-            told(first + len(parked))
+            reported(first + len(parked))
 
     async def store(self, messages: int) -> None:
         """Send until there are this many messages."""
@@ -283,13 +283,13 @@ def memory_mib(process_id: int) -> tuple[float, float]:
 def _progress(what: str, total: int) -> Callable[[int], None]:
     shown_at = time.monotonic()
 
-    def told(done: int) -> None:
+    def reported(done: int) -> None:
         nonlocal shown_at
         if time.monotonic() - shown_at > 5 or done == total:
             shown_at = time.monotonic()
             print(f"  {what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
-    return told
+    return reported
 
 
 def _server_options(options: argparse.Namespace) -> list[str]:

@@ -79,7 +79,7 @@ def open_share(page: Page) -> Locator:
 def open_faults(page: Page, node: str) -> None:
     """Open the menu of a node's faults."""
     page.locator(f"[data-node={node}] .fault-button").click()
-    expect(page.locator("#deeds")).to_be_visible()
+    expect(page.locator("#actions")).to_be_visible()
 
 
 def show_panel(page: Page, name: str) -> None:

@@ -33,15 +33,15 @@ def test_dialogs_and_panels(serve, open_page):
     assert findings_in_every_theme(page, "#frame-dialog") == []
     page.keyboard.press("Escape")
     open_faults(page, "B1")
-    page.locator("#deeds [data-kind=clock-skew]").click()
-    assert findings_in_every_theme(page, "#deeds") == []
+    page.locator("#actions [data-kind=clock-skew]").click()
+    assert findings_in_every_theme(page, "#actions") == []
     page.keyboard.press("Escape")
     page.locator("#run-until").click()
     assert findings_in_every_theme(page, "#run-until-dialog") == []
     page.keyboard.press("Escape")
     page.locator("[data-node=C1] .rule").first.click()
-    assert findings_in_every_theme(page, "#deeds") == []
-    page.locator("#deeds [data-kind=setting]").click()
+    assert findings_in_every_theme(page, "#actions") == []
+    page.locator("#actions [data-kind=setting]").click()
     expect(page.locator("#setting-dialog")).to_be_visible()
     assert findings_in_every_theme(page, "#setting-dialog") == []
     page.keyboard.press("Escape")

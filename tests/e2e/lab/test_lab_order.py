@@ -33,7 +33,7 @@ def test_a_queue_shows_its_locks_who_holds_them_and_how_long(page):
 def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
     run_to_ms(page, 1_200)
     page.locator("[data-node=B1] [data-lock-switch=broker-lock]").click()
-    page.locator("#deeds [data-kind=switch]").click()
+    page.locator("#actions [data-kind=switch]").click()
     off = page.locator("[data-node=B1] .pill.is-off")
     expect(off).to_contain_text("off: grants every queue to every client")
     # The entry is in the table still, but nobody asks it: its lease says nothing now.

@@ -80,10 +80,10 @@ def test_a_message_shows_in_the_commit_log_and_its_queue(page):
 def test_a_crashed_broker_shows_as_crashed_and_restarts(page):
     run_to_ms(page, 500)
     open_faults(page, "B1")
-    page.locator("#deeds [data-kind=crash]").click()
+    page.locator("#actions [data-kind=crash]").click()
     expect(page.locator("[data-node=B1]")).to_have_attribute("data-status", "crashed")
     open_faults(page, "B1")
-    page.locator("#deeds [data-kind=restart]").click()
+    page.locator("#actions [data-kind=restart]").click()
     run_to_ms(page, 1500)  # starting takes time, as everything does
     expect(page.locator("[data-node=B1]")).to_have_attribute("data-status", "running")
 
@@ -114,7 +114,7 @@ def test_a_frame_in_flight_opens_down_to_its_bytes(page):
     run_until(page, "frame", "SEND_MESSAGE", node="P1")
     page.locator(".flights .frame[aria-label*='SEND_MESSAGE']").focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#deeds [data-kind=open]")).to_be_focused()
+    expect(page.locator("#actions [data-kind=open]")).to_be_focused()
     page.keyboard.press("Enter")
     dialog = page.locator("#frame-dialog")
     expect(dialog).to_contain_text("SEND_MESSAGE")
@@ -127,7 +127,7 @@ def test_a_frame_in_flight_opens_down_to_its_bytes(page):
 def test_the_link_of_a_run_rebuilds_it_in_another_browser(page, open_page):
     run_to_ms(page, 400)
     open_faults(page, "B1")
-    page.locator("#deeds [data-kind=crash]").click()
+    page.locator("#actions [data-kind=crash]").click()
     expect(page.locator("[data-node=B1]")).to_have_attribute("data-status", "crashed")
     address_before = page.url
     page.wait_for_function("before => location.href !== before", arg=address_before)
@@ -221,7 +221,7 @@ def test_an_exported_page_replays_without_a_server(page, open_page, tmp_path):
     scrub_to(replay, last)
     expect(replay.locator("[data-record]")).not_to_have_count(0)
     replay.locator("[data-node=B1] .fault-button").click()
-    expect(replay.locator("#deeds")).to_contain_text("This is a recording and cannot be changed")
+    expect(replay.locator("#actions")).to_contain_text("This is a recording and cannot be changed")
 
 
 def test_a_published_world_is_followed_and_forked_by_others(page, open_page):

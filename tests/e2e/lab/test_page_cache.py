@@ -22,7 +22,7 @@ def test_pages_and_the_arm_are_drawn_and_dropped_caches_are_seen(serve, open_pag
     assert page.locator("#node-B2 .arm-mark.is-write").count() > page.locator("#node-B1 .arm-mark.is-write").count()
     assert findings_in_every_theme(page, "#node-B1") == []
     open_faults(page, "B1")
-    page.locator("#deeds [data-kind=drop-caches]").click()
+    page.locator("#actions [data-kind=drop-caches]").click()
     expect(log.locator(".is-evicted")).to_have_count(clean)
 
 
@@ -31,5 +31,5 @@ def test_a_broker_whose_memory_has_no_end_has_no_map_and_no_caches_to_drop(serve
     run_to_ms(page, 1_000)
     assert page.locator(".page-cache").count() == 0
     open_faults(page, "B1")
-    expect(page.locator("#deeds [data-kind=crash]")).to_be_visible()
-    assert page.locator("#deeds [data-kind=drop-caches]").count() == 0
+    expect(page.locator("#actions [data-kind=crash]")).to_be_visible()
+    assert page.locator("#actions [data-kind=drop-caches]").count() == 0

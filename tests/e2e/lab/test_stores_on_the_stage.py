@@ -19,15 +19,15 @@ def test_a_strategy_is_chosen_for_the_group_and_its_records_are_seen_and_freed(s
     assert findings_in_every_theme(page) == []
 
     page.locator("[data-node=C1] [data-strategy]").click()
-    expect(page.locator("#deeds [data-kind=check-then-act]")).to_have_text("⚠ check-then-act")
-    assert findings_in_every_theme(page, "#deeds") == []
-    page.locator("#deeds [data-kind=state-table]").click()
+    expect(page.locator("#actions [data-kind=check-then-act]")).to_have_text("⚠ check-then-act")
+    assert findings_in_every_theme(page, "#actions") == []
+    page.locator("#actions [data-kind=state-table]").click()
     expect(page.locator("[data-strategy=state-table]")).to_have_count(2)
     record = page.locator("[data-node=R1] [data-record-key=order-0]")
     expect(record).to_contain_text("consuming C2")
     expect(page.locator("[data-node=C1] [data-judged=again-0]")).to_contain_text("bounced")
     record.locator(".work-key").click()
-    page.locator("#deeds [data-kind=free-record]").click()
+    page.locator("#actions [data-kind=free-record]").click()
     expect(record).to_have_count(0)
     show_panel(page, "settings")
     expect(page.locator("[data-setting='C1 idempotence_strategy']")).to_have_value("state-table")
@@ -38,7 +38,7 @@ def test_an_order_that_was_taken_twice_is_marked_in_chinese_on_a_phone_too(serve
     page = opened(open_page(address, reduced_motion="reduce", viewport={"width": 390, "height": 844}))
     run_to_ms(page, 500)
     page.locator("[data-node=C1] [data-strategy]").click()
-    page.locator("#deeds [data-kind=check-then-act]").click()
+    page.locator("#actions [data-kind=check-then-act]").click()
     expect(page.locator("[data-strategy=check-then-act]")).to_have_count(2)
     run_to_ms(page, 2_000)
     expect(page.locator("[data-node=D1] [data-order=order-0] .badge-bad")).to_have_text("×2")

@@ -55,10 +55,10 @@ def test_an_operator_finds_out_what_happened_and_resends_dead_letters(tmp_path, 
         assert findings_in_every_theme(page, "#resend-dialog") == []
         dialog.locator("input[value=topic]").check()
         dialog.locator("[type=submit]").click()
-        expect(panel.locator(".deed-result")).to_be_focused()
+        expect(panel.locator(".action-result")).to_be_focused()
         expect(panel.locator("[data-dead-letter='0']")).to_contain_text("resent: orders Q")
         panel.get_by_role("button", name="Resend all").click()
         expect(dialog).to_contain_text("Resend all 22 dead letters of group billing?")
         dialog.locator("[type=submit]").click()
-        expect(panel.locator(".deed-result")).to_contain_text("21 resent; 1 skipped: already resent")
+        expect(panel.locator(".action-result")).to_contain_text("21 resent; 1 skipped: already resent")
         assert groups(server)["billing"]["count"] == 22

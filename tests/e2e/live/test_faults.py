@@ -32,10 +32,10 @@ def open_live(server: LiveServer, open_page) -> Page:
     return live(open_page(f"http://{server.server.page_address}/live"))
 
 
-def act_on(page: Page, thing: str, deed: str) -> None:
-    """Press the bolt of a thing, and one of its deeds."""
+def act_on(page: Page, thing: str, action: str) -> None:
+    """Press the bolt of a thing, and one of its actions."""
     page.locator(thing).first.click()
-    page.locator(f".popover [data-kind={deed}]").click()
+    page.locator(f".popover [data-kind={action}]").click()
 
 
 def test_a_held_send_is_changed_in_the_page_and_stored_with_its_new_key(server, open_page):
@@ -97,7 +97,7 @@ def test_a_frame_that_its_client_gave_up_is_said_to_be_gone(server, open_page):
     expect(page.locator(".held")).to_have_count(0)
 
 
-def test_a_killed_broker_is_told_on_every_page_and_started_again(server, open_page):
+def test_a_killed_broker_is_reported_on_every_page_and_started_again(server, open_page):
     page = open_live(server, open_page)
     act_on(page, ".broker-name .bolt", "crash")
     cover = page.locator(".stage-cover")
@@ -112,7 +112,7 @@ def test_a_killed_broker_is_told_on_every_page_and_started_again(server, open_pa
     expect(other.locator(".fault-banner")).to_have_count(0)
 
 
-def test_a_paused_engine_is_told_with_the_time_that_is_left_and_goes_on_when_told(server, open_page):
+def test_a_paused_engine_is_told_with_the_time_that_is_left_and_goes_on_when_reported(server, open_page):
     page = open_live(server, open_page)
     act_on(page, ".broker-name .bolt", "pause")
     page.locator(".popover [name=ms]").fill("30000")

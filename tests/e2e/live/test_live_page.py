@@ -158,7 +158,7 @@ def test_a_group_that_broadcasts_has_no_lag_and_no_offsets_to_reset(serve, open_
     expect(page.locator("[data-topic=orders] .reader-lag .group-letter")).to_have_text(["B", "S"])
 
 
-def test_what_becomes_of_a_backlog_is_told_at_its_group_and_at_its_topic(serve, open_page):
+def test_what_becomes_of_a_backlog_is_reported_at_its_group_and_at_its_topic(serve, open_page):
     scene = small_scene(lively=False)
     scene.commit("billing", "orders", 0, 1200 - 900)
     scene.tree["groups"]["billing"]["lag"] = 900
@@ -290,7 +290,7 @@ def test_what_comes_in_moves_nothing_about(serve, open_page, size):
     assert page.evaluate("shiftedUntilNow()") < 0.002
 
 
-def test_a_held_pull_is_told_as_waiting_for_a_message(serve, open_page):
+def test_a_held_pull_is_reported_as_waiting_for_a_message(serve, open_page):
     page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
     page.locator("#groups select").select_option("ledger")
     heading = page.locator(".queue-table").get_by_role("columnheader", name="Waiting for a message")

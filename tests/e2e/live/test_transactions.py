@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from playwright.sync_api import expect
 
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.transactions.half_message_lookup import Deed
+from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
@@ -86,7 +86,7 @@ def test_a_half_message_opens_as_the_record_it_is(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/unknown-and-check-back"))
     run_to_ms(page, 2_600)
     page.locator("#node-B1 [data-half='1'] .half-key").click()
-    page.locator("#deeds [data-kind=open]").click()
+    page.locator("#actions [data-kind=open]").click()
     expect(page.locator("dialog[open]")).to_contain_text("REAL_TOPIC")
 
 
@@ -130,28 +130,28 @@ def test_an_operator_commits_a_half_message_of_the_live_broker_after_a_question(
     with LiveServer(tmp_path / "data", broker=config) as server:
         send_one()
         page = live(open_page(f"http://{server.server.page_address}/live?lang=zh", reduced_motion="reduce"))
-        dialog = page.locator("#deed-dialog")
-        page.locator("#transactions [data-deed=commit]").focus()
+        dialog = page.locator("#action-dialog")
+        page.locator("#transactions [data-action=commit]").focus()
         page.keyboard.press("Enter")
         expect(dialog).to_contain_text(re.compile("paid-7.*不管本地事务结果如何", re.DOTALL))
         assert findings_in_every_theme(page) == []
         page.keyboard.press("Escape")
         expect(dialog).to_be_hidden()
         assert server.host.state()["transactions"]["op_end"] == 0
-        page.locator("#transactions [data-deed=commit]").click()
+        page.locator("#transactions [data-action=commit]").click()
         # Somebody else is quicker.
-        server.host.act_on_half_message(Deed.ROLLBACK, "paid-7")
+        server.host.act_on_half_message(HalfMessageAction.ROLLBACK, "paid-7")
         dialog.locator("[type=submit]").click()
         expect(dialog.get_by_role("alert")).to_contain_text("已有结论")
         page.keyboard.press("Escape")
         expect(page.locator("#transactions [data-half]")).to_contain_text("✓ op 0")
-        expect(page.locator("#transactions [data-deed]")).to_have_count(0)
+        expect(page.locator("#transactions [data-action]")).to_have_count(0)
         send_one()
-        page.locator("#transactions [data-deed=commit]").click()
+        page.locator("#transactions [data-action=commit]").click()
         dialog.locator("[type=submit]").click()
-        expect(page.locator(".deed-result")).to_contain_text("paid-7 已提交")
-        expect(page.locator(".deed-result")).to_be_focused()
-        expect(page.locator("#transactions [data-deed]")).to_have_count(0)
+        expect(page.locator(".action-result")).to_contain_text("paid-7 已提交")
+        expect(page.locator(".action-result")).to_be_focused()
+        expect(page.locator("#transactions [data-action]")).to_have_count(0)
         open_page.complaints[:] = [text for text in open_page.complaints if "409" not in text]
 
 
@@ -165,13 +165,13 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
     expect(dialog).to_contain_text("Half message transfer-1 on B1")
     expect(dialog).to_contain_text("whatever the result of the local transaction")
     assert findings_in_every_theme(page) == []
-    dialog.locator("[data-deed=commit-half]").click()
+    dialog.locator("[data-action=commit-half]").click()
     run_to_ms(page, 12_500)
     expect(row).to_contain_text("✓ op 2")
     row.locator(".half-button").click()
-    expect(dialog.locator("[data-deed=commit-half]")).to_be_disabled()
+    expect(dialog.locator("[data-action=commit-half]")).to_be_disabled()
     dialog.locator("input[name=anyway]").check()
-    dialog.locator("[data-deed=commit-half]").click()
+    dialog.locator("[data-action=commit-half]").click()
     run_to_ms(page, 13_000)
     expect(page.locator("#node-B1")).to_contain_text(re.compile(r"op\s*2\s*/\s*4"))
 

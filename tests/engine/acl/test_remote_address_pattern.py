@@ -56,7 +56,7 @@ def test_a_pattern_matches_what_it_says(pattern: str, ip: str, expected: bool) -
     ],
 )
 def test_what_is_no_address_is_refused_with_what_is_allowed(text: str) -> None:
-    with pytest.raises(BadAccessConfig, match=r"no white address; allowed are"):
+    with pytest.raises(BadAccessConfig, match=r"not a white address; allowed:"):
         parse_remote_address(text)
 
 

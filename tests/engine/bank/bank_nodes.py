@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.bank.accounts import Accounts
-from engine.bank.bank_deed import BankDeed
+from engine.bank.bank_action import BankAction
 from engine.bank.database import BankDatabase
-from engine.bank.paying_bank import PayingBank, Way
+from engine.bank.paying_bank import PayingBank, TransferVariant
 from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
 from engine.client.callbacks.send_result import SendResult, SendStatus
@@ -24,18 +24,18 @@ def accounts(world: LabMachines, node: str, account: str, opening: int) -> Accou
 
 
 def paying(
-    world: LabMachines, opening: int = 250, way: Way = Way.TRANSACTION, duration_ms: int = 20
-) -> tuple[PayingBank, list[BankDeed]]:
+    world: LabMachines, opening: int = 250, way: TransferVariant = TransferVariant.TRANSACTION, duration_ms: int = 20
+) -> tuple[PayingBank, list[BankAction]]:
     """ICBC, and what it has done."""
-    deeds: list[BankDeed] = []
-    bank = PayingBank(world.node("ICBC"), accounts(world, "ICBC", "A", opening), way, duration_ms, 5, deeds.append)
-    return bank, deeds
+    actions: list[BankAction] = []
+    bank = PayingBank(world.node("ICBC"), accounts(world, "ICBC", "A", opening), way, duration_ms, 5, actions.append)
+    return bank, actions
 
 
-def receiving(world: LabMachines) -> tuple[ReceivingBank, list[BankDeed]]:
+def receiving(world: LabMachines) -> tuple[ReceivingBank, list[BankAction]]:
     """CCB, and what it has done."""
-    deeds: list[BankDeed] = []
-    return ReceivingBank(world.node("CCB"), accounts(world, "CCB", "B", 0), 20, deeds.append), deeds
+    actions: list[BankAction] = []
+    return ReceivingBank(world.node("CCB"), accounts(world, "CCB", "B", 0), 20, actions.append), actions
 
 
 def message(transfer: Transfer = TRANSFER, body: bytes | None = None) -> MessageExt:

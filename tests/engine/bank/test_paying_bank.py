@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from engine.bank.bank_deed import Doing
+from engine.bank.bank_action import Doing
 from engine.bank.errors import CommitUncertain, DatabaseClosed
-from engine.bank.paying_bank import Way
+from engine.bank.paying_bank import TransferVariant
 from engine.bank.transfer import Transfer
 from engine.client.callbacks.send_result import SendStatus
 from engine.client.callbacks.transaction_listener import LocalTransactionState
@@ -40,29 +40,29 @@ def run(world: LabMachines, work):
 
 
 def test_a_local_transaction_debits_once_and_says_commit(world):
-    bank, deeds = paying(world)
+    bank, actions = paying(world)
     assert run(world, bank.execute_local_transaction(half(), 0)) is COMMIT
     assert bank.accounts.committed_balance("A") == 150
-    assert [(deed.doing, deed.outcome, deed.balance) for deed in deeds] == [(Doing.DEBIT, "committed", 150)]
+    assert [(action.doing, action.outcome, action.balance) for action in actions] == [(Doing.DEBIT, "committed", 150)]
     assert run(world, bank.execute_local_transaction(half(), 0)) is ROLLBACK, "that key was debited"
     assert bank.accounts.committed_balance("A") == 150
-    assert deeds[-1].outcome == "known"
+    assert actions[-1].outcome == "known"
 
 
 def test_sqlites_check_refuses_an_overdraft_and_the_answer_is_rollback(world):
-    bank, deeds = paying(world, opening=99)
+    bank, actions = paying(world, opening=99)
     assert run(world, bank.execute_local_transaction(half(), 0)) is ROLLBACK
     assert bank.accounts.committed_balance("A") == 99
     assert not bank.accounts.has_transfer("t-1"), "the row went with the debit"
-    assert deeds[0].outcome == "overdraft"
+    assert actions[0].outcome == "overdraft"
 
 
 def test_a_full_disk_refuses_the_commit_and_the_answer_is_rollback(world):
-    bank, deeds = paying(world)
+    bank, actions = paying(world)
     storage = world.storages["ICBC"]
     storage.occupied_bytes = storage.capacity_bytes - storage.used_bytes
     assert run(world, bank.execute_local_transaction(half(), 0)) is ROLLBACK
-    assert deeds[0].outcome == "disk-full"
+    assert actions[0].outcome == "disk-full"
     assert bank.accounts.committed_balance("A") == 250
 
 
@@ -89,11 +89,11 @@ def test_a_check_finds_the_row_after_a_crash_and_nothing_of_what_was_not_committ
     bank, _ = paying(world)
     run(world, bank.execute_local_transaction(half(), 0))
     world.restart("ICBC")
-    again, deeds = paying(world)
+    again, actions = paying(world)
     assert run(world, again.check_local_transaction(message())) is COMMIT
     other = message(Transfer("t-2", "A", "B", 100))
     assert run(world, again.check_local_transaction(other)) is ROLLBACK
-    assert [deed.outcome for deed in deeds] == ["commit", "rollback"]
+    assert [action.outcome for action in actions] == ["commit", "rollback"]
     assert again.accounts.committed_balance("A") == 150, "a check does nothing again"
 
 
@@ -103,7 +103,7 @@ def test_a_crash_in_the_middle_of_a_local_transaction_rolls_it_back(world):
     world.run_for(500)
     assert bank.accounts.balance("A") == 150
     assert bank.accounts.committed_balance("A") == 250
-    assert [deed.key for deed in bank.open.values()] == ["t-1"]
+    assert [action.key for action in bank.open.values()] == ["t-1"]
     world.crash("ICBC")
     world.restart("ICBC")
     again, _ = paying(world)
@@ -139,10 +139,10 @@ def test_who_is_still_at_a_transfer_never_says_rollback(world, sending_ms):
 @pytest.mark.parametrize(
     ("way", "send_works", "balance", "sent"),
     [
-        (Way.SEND_THEN_DEBIT, True, 150, 1),
-        (Way.SEND_THEN_DEBIT, False, 250, 1),
-        (Way.DEBIT_THEN_SEND, True, 150, 1),
-        (Way.DEBIT_THEN_SEND, False, 150, 1),
+        (TransferVariant.SEND_THEN_DEBIT, True, 150, 1),
+        (TransferVariant.SEND_THEN_DEBIT, False, 250, 1),
+        (TransferVariant.DEBIT_THEN_SEND, True, 150, 1),
+        (TransferVariant.DEBIT_THEN_SEND, False, 150, 1),
     ],
 )
 def test_the_naive_ways_do_one_thing_after_the_other(world, way, send_works, balance, sent):
@@ -155,12 +155,12 @@ def test_the_naive_ways_do_one_thing_after_the_other(world, way, send_works, bal
 
     run(world, bank.pay(TRANSFER, send))
     assert len(sends) == sent
-    assert sends[0] == (150 if way is Way.DEBIT_THEN_SEND else 250)
+    assert sends[0] == (150 if way is TransferVariant.DEBIT_THEN_SEND else 250)
     assert bank.accounts.committed_balance("A") == balance
 
 
 def test_send_then_debit_leaves_a_sent_message_behind_when_the_debit_fails(world):
-    bank, deeds = paying(world, opening=50, way=Way.SEND_THEN_DEBIT)
+    bank, actions = paying(world, opening=50, way=TransferVariant.SEND_THEN_DEBIT)
     sends = []
 
     async def send():
@@ -169,12 +169,12 @@ def test_send_then_debit_leaves_a_sent_message_behind_when_the_debit_fails(world
 
     run(world, bank.pay(TRANSFER, send))
     assert sends == [1]
-    assert deeds[0].outcome == "overdraft"
+    assert actions[0].outcome == "overdraft"
     assert bank.accounts.committed_balance("A") == 50
 
 
 def test_debit_then_send_sends_nothing_when_the_debit_fails(world):
-    bank, _ = paying(world, opening=50, way=Way.DEBIT_THEN_SEND)
+    bank, _ = paying(world, opening=50, way=TransferVariant.DEBIT_THEN_SEND)
 
     async def send():
         raise AssertionError("nothing was debited")
@@ -183,17 +183,17 @@ def test_debit_then_send_sends_nothing_when_the_debit_fails(world):
 
 
 def test_a_message_that_may_vanish_is_no_ground_to_debit(world):
-    bank, deeds = paying(world, way=Way.SEND_THEN_DEBIT)
+    bank, actions = paying(world, way=TransferVariant.SEND_THEN_DEBIT)
 
     async def send():
         return acknowledged(SendStatus.FLUSH_DISK_TIMEOUT)
 
     run(world, bank.pay(TRANSFER, send))
-    assert deeds == []
+    assert actions == []
 
 
 def test_transfers_of_one_bank_wait_for_each_other(world):
-    bank, deeds = paying(world, opening=150, duration_ms=100)
+    bank, actions = paying(world, opening=150, duration_ms=100)
     second = Transfer("t-2", "A", "B", 100)
 
     async def both():
@@ -202,4 +202,4 @@ def test_transfers_of_one_bank_wait_for_each_other(world):
         )
 
     assert run(world, both()) == [COMMIT, ROLLBACK]
-    assert [deed.outcome for deed in deeds] == ["committed", "overdraft"]
+    assert [action.outcome for action in actions] == ["committed", "overdraft"]

@@ -21,24 +21,24 @@ def run(world: LabMachines, work):
 
 
 def test_a_message_that_comes_again_is_ignored_even_by_the_next_process(world):
-    bank, deeds = receiving(world)
+    bank, actions = receiving(world)
     run(world, bank.receive(message()))
     run(world, bank.receive(message()))
     assert bank.duplicates_ignored == 1
     world.restart("CCB")
     again, more = receiving(world)
     run(world, again.receive(message()))
-    assert [deed.outcome for deed in (*deeds, *more)] == ["committed", "duplicate", "duplicate"]
+    assert [action.outcome for action in (*actions, *more)] == ["committed", "duplicate", "duplicate"]
     assert again.accounts.committed_balance("B") == 100
 
 
-def test_without_idempotence_it_credits_as_often_as_it_is_told(world):
-    bank, deeds = receiving(world)
+def test_without_idempotence_it_credits_as_often_as_it_is_reported(world):
+    bank, actions = receiving(world)
     bank.idempotent = False
     for _ in range(3):
         run(world, bank.receive(message()))
     assert bank.accounts.committed_balance("B") == 300
-    assert [deed.outcome for deed in deeds] == ["committed"] * 3
+    assert [action.outcome for action in actions] == ["committed"] * 3
     (row,) = bank.accounts.newest("credit", 10)
     assert (row.amount, row.times) == (300, 3)
     bank.idempotent = True
@@ -60,7 +60,7 @@ def test_a_process_that_dies_before_its_commit_has_credited_nothing(world):
 
 
 def test_what_cannot_be_credited_raises_so_that_it_comes_again(world):
-    bank, deeds = receiving(world)
+    bank, actions = receiving(world)
     with pytest.raises(NoSuchAccount, match="'C'"):
         run(world, bank.receive(message(Transfer("t-2", "A", "C", 5))))
     with pytest.raises(NotATransfer):
@@ -69,7 +69,7 @@ def test_what_cannot_be_credited_raises_so_that_it_comes_again(world):
     storage.occupied_bytes = storage.capacity_bytes - storage.used_bytes
     with pytest.raises(CommitRefused):
         run(world, bank.receive(message()))
-    assert [deed.outcome for deed in deeds] == ["no-account", "disk-full"]
+    assert [action.outcome for action in actions] == ["no-account", "disk-full"]
     assert bank.accounts.committed_balance("B") == 0
     storage.occupied_bytes = 0
     run(world, bank.receive(message()))

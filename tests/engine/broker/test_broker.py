@@ -7,7 +7,7 @@ import pytest
 
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.protocol.body.topic_route_data import TopicRouteData
 from engine.protocol.command.headers import UpdateConsumerOffsetRequestHeader
 from engine.protocol.names import retry_topic
@@ -351,7 +351,7 @@ def test_a_port_in_use_is_reported_and_the_folder_given_back():
 
 @pytest.mark.parametrize("fields", [{"broker_name": "bad name"}, {"cluster_name": ""}, {"broker_name": "x" * 200}])
 def test_names_that_cannot_be_topics_are_refused(fields):
-    with LabMachines(seed=1) as world, pytest.raises(ConfigRefused):
+    with LabMachines(seed=1) as world, pytest.raises(BrokerConfigRefused):
         Broker(world.node("broker-a"), BrokerConfig(**fields))
 
 
@@ -362,7 +362,7 @@ def test_an_advertised_address_that_is_no_ip_is_refused():
         async def start() -> None:
             await Broker(world.node("broker-a"), BrokerConfig(broker_ip1="localhost")).start()
 
-        with pytest.raises(ConfigRefused, match="brokerIP1"):
+        with pytest.raises(BrokerConfigRefused, match="brokerIP1"):
             world.run(start(), node="broker-a")
 
         async def start_again() -> None:
@@ -371,7 +371,7 @@ def test_an_advertised_address_that_is_no_ip_is_refused():
         world.run(start_again(), node="broker-a")  # neither the port nor the folder is still taken
 
 
-def test_clients_are_told_the_advertised_ip():
+def test_clients_are_reported_the_advertised_ip():
     with broker_lab(BrokerConfig(broker_ip1="192.0.2.7")) as lab:
         data = route(lab.client(), "TBW102")
         assert data is not None

@@ -75,7 +75,7 @@ def test_a_leader_that_steps_down_says_why_and_calls_it_no_crash(caplog):
         group.world.run_for(2_000)
         group.world.network.faults.remove(fault)
         group.send_until_acknowledged("after")
-        why = [record.message for record in caplog.records if "leads no longer" in record.message]
+        why = [record.message for record in caplog.records if "no longer leads" in record.message]
         assert len(why) == 1
-        assert "it hears from no majority: it heard" in why[0]
+        assert "it has lost contact with a majority: it last heard" in why[0]
         assert "did not shut down" not in caplog.text

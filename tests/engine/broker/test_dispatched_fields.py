@@ -18,7 +18,7 @@ from engine.protocol.system_flags import MESSAGE_MULTI_TAGS
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.stored_record import parse_record
 from engine.store.queues.dispatch_request import DispatchRequest
-from engine.store.store_check import Kind, StoreCheck
+from engine.store.store_check import CheckKind, StoreCheck
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 from tests.support.tiers import examples
 
@@ -137,7 +137,7 @@ def test_tags_and_keys_of_a_batch_request_find_its_messages_at_once_and_check_fi
                 assert found == offsets
             lab.stop_broker()
         lab.world.run(lab.broker.shutdown(), node="broker-a")
-        assert [count.places for count in _checked(lab).counts.values()] == [[]] * len(Kind)
+        assert [count.places for count in _checked(lab).counts.values()] == [[]] * len(CheckKind)
 
 
 def _checked(lab: BrokerLab) -> StoreCheck:

@@ -304,15 +304,15 @@ def test_a_torn_commit_is_asked_about_though_its_op_message_is_whole(seed: int):
     run_fate(seed)
 
 
-def _find(told: str) -> None:
-    """Run fates until one is broken in the way that is ``told``."""
+def _find(reported: str) -> None:
+    """Run fates until one is broken in the way that is ``reported``."""
     for seed in range(FATES_TO_FIND):
         try:
             run_fate(seed)
         except AssertionError as violation:
-            if told in str(violation):
+            if reported in str(violation):
                 return
-    raise AssertionError(f"{told!r} was not found in {FATES_TO_FIND} fates")
+    raise AssertionError(f"{reported!r} was not found in {FATES_TO_FIND} fates")
 
 
 def test_an_acknowledgement_before_the_flush_is_found(monkeypatch: pytest.MonkeyPatch):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.faults.doorway import Doorway, doorways
+from tests.engine.faults.frame_path import FramePath, frame_paths
 
 
 @pytest.fixture
-def doorway() -> Iterator[Doorway]:
-    with doorways() as one:
+def frame_path() -> Iterator[FramePath]:
+    with frame_paths() as one:
         yield one

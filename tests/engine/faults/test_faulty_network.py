@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from engine.faults.fault_rule import Deed
+from engine.faults.fault_rule import FaultAction
 from engine.faults.faulty_network import FaultyNetwork
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
 from engine.protocol.request_code import RequestCode
-from tests.engine.faults.doorway import NODE
+from tests.engine.faults.frame_path import NODE
 from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler
 
 
-def test_what_a_node_accepts_passes_its_gate(doorway):
-    world, client = doorway.world, doorway.world.node("client")
-    network = FaultyNetwork(doorway.runtime.network, doorway.gate)
+def test_what_a_node_accepts_passes_its_gate(frame_path):
+    world, client = frame_path.world, frame_path.world.node("client")
+    network = FaultyNetwork(frame_path.runtime.network, frame_path.injector)
     listener = world.run(network.listen("", 10_911, EchoHandler), node=NODE)
     address = listener.address
     handler = CollectingHandler()
@@ -21,7 +21,7 @@ def test_what_a_node_accepts_passes_its_gate(doorway):
     connection.send_frame(pull)
     world.run_for(100)
     assert handler.frames == [pull[4:]]
-    doorway.add(Deed.DROP, "PULL_MESSAGE", direction="in")
+    frame_path.add(FaultAction.DROP, "PULL_MESSAGE", direction="in")
     connection.send_frame(pull)
     world.run_for(100)
     assert len(handler.frames) == 1

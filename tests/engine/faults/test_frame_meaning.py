@@ -46,7 +46,7 @@ def send(**properties):
         (request(RequestCode.PULL_MESSAGE), "C1 sends B1 a request: PULL_MESSAGE."),
     ],
 )
-def test_a_request_is_a_sentence_and_unreadable_ones_are_told_by_their_name(command, sentence):
+def test_a_request_is_a_sentence_and_unreadable_ones_are_reported_by_their_name(command, sentence):
     words = request_words(RequestCode(command.code).name, command, ENDS)
     assert words.text["en"] == sentence
     assert set(words.text) == set(LANGUAGES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.faults.fault_rule import Deed, Direction, FaultRule
+from engine.faults.fault_rule import Direction, FaultAction, FaultRule
 from engine.faults.frame_subject import FrameSubject
 from engine.faults.rule_index import RuleIndex, directions_of
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -18,7 +18,7 @@ NAMES = st.sampled_from(["a", "ab", "abc", "b", "c"])
 RULES = st.lists(
     st.builds(
         FaultRule,
-        what=st.just(Deed.DROP),
+        what=st.just(FaultAction.DROP),
         frame=st.sampled_from(["", "reply", "SEND_MESSAGE_V2", "reply to SEND_MESSAGE_V2", "PULL_MESSAGE"]),
         client=PATTERNS,
         topic=PATTERNS,
@@ -59,13 +59,13 @@ def test_what_the_index_finds_holds_all_rules_that_mean_the_frame_in_their_order
 def test_of_a_hundred_rules_for_other_topics_none_is_asked():
     send = RemotingCommand.request(RequestCode.SEND_MESSAGE_V2)
     send.ext_fields = {"b": "orders"}
-    rules = [FaultRule(Deed.DROP, "SEND_MESSAGE_V2", topic=f"other-{number}") for number in range(50)]
-    rules += [FaultRule(Deed.DROP, "SEND_MESSAGE_V2", topic=f"other-{number}*") for number in range(50)]
+    rules = [FaultRule(FaultAction.DROP, "SEND_MESSAGE_V2", topic=f"other-{number}") for number in range(50)]
+    rules += [FaultRule(FaultAction.DROP, "SEND_MESSAGE_V2", topic=f"other-{number}*") for number in range(50)]
     assert RuleIndex(rules).candidates(FrameSubject(send), "") == []
 
 
 def test_names_that_a_client_makes_up_take_no_room():
-    index = RuleIndex([FaultRule(Deed.DROP, "PULL_MESSAGE")])
+    index = RuleIndex([FaultRule(FaultAction.DROP, "PULL_MESSAGE")])
     for code in range(100_000, 101_000):
         assert index.candidates(FrameSubject(RemotingCommand.request(code)), "") == []
     assert len(index._found_by_name) <= 500
@@ -84,4 +84,4 @@ def test_names_that_a_client_makes_up_take_no_room():
 def test_what_a_broker_sends_is_not_looked_at_for_the_sake_of_requests_that_only_clients_make(
     frame, direction, expected
 ):
-    assert directions_of(FaultRule(Deed.DROP, frame, direction)) == expected
+    assert directions_of(FaultRule(FaultAction.DROP, frame, direction)) == expected

@@ -4,7 +4,7 @@ import pytest
 
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import EvaluationFailed
-from engine.filter.evaluation_tree import Outcome, evaluate_parts
+from engine.filter.evaluation_tree import PartOutcome, evaluate_parts
 from engine.filter.expression import Evaluation
 
 FAILS = "fails"
@@ -167,34 +167,34 @@ def test_a_failure_spoils_the_whole_expression_unless_the_answer_was_clear_befor
 
 def test_the_tree_shows_every_part_with_its_outcome():
     tree = evaluate_parts(compile_expression("a = 1 AND NOT (b BETWEEN 0 AND 6)"), {"a": "1"})
-    assert (tree.kind, tree.outcome) == ("And", Outcome.UNKNOWN)
+    assert (tree.kind, tree.outcome) == ("And", PartOutcome.UNKNOWN)
     equal, negation = tree.parts
-    assert (equal.text, equal.outcome, equal.start, equal.end) == ("a = 1", Outcome.TRUE, 0, 5)
+    assert (equal.text, equal.outcome, equal.start, equal.end) == ("a = 1", PartOutcome.TRUE, 0, 5)
     assert [(part.text, part.value, part.java_type) for part in equal.parts] == [
         ("a", "'1'", "String"),
         ("1", "1", "Integer"),
     ]
-    assert (negation.kind, negation.outcome) == ("Not", Outcome.UNKNOWN)
+    assert (negation.kind, negation.outcome) == ("Not", PartOutcome.UNKNOWN)
     (between,) = negation.parts
     assert [part.text for part in between.parts] == ["b >= 0", "b <= 6"]
-    assert between.parts[0].parts[0].outcome is Outcome.NULL
+    assert between.parts[0].parts[0].outcome is PartOutcome.NULL
 
 
 def test_the_tree_says_what_was_not_looked_at():
     tree = evaluate_parts(compile_expression("a = 1 OR b = 2"), {"a": "1", "b": "x"})
-    assert tree.outcome is Outcome.TRUE
-    assert [part.outcome for part in tree.parts] == [Outcome.TRUE, Outcome.NOT_EVALUATED]
+    assert tree.outcome is PartOutcome.TRUE
+    assert [part.outcome for part in tree.parts] == [PartOutcome.TRUE, PartOutcome.NOT_EVALUATED]
 
 
 def test_the_tree_names_a_failure_once_where_it_happened():
     tree = evaluate_parts(compile_expression("NOT (a > 5) AND b = 1"), {"a": "seven"})
     negation, rest = tree.parts
     (comparison,) = negation.parts
-    assert [part.outcome for part in (tree, negation, comparison)] == [Outcome.ERROR] * 3
+    assert [part.outcome for part in (tree, negation, comparison)] == [PartOutcome.ERROR] * 3
     assert tree.failure is negation.failure is None
     assert comparison.failure is not None
-    assert "'seven' is no Integer" in str(comparison.failure)
-    assert rest.outcome is Outcome.NOT_EVALUATED
+    assert "'seven' is not of type Integer" in str(comparison.failure)
+    assert rest.outcome is PartOutcome.NOT_EVALUATED
 
 
 def test_the_tree_agrees_with_the_evaluation():
@@ -202,4 +202,4 @@ def test_the_tree_agrees_with_the_evaluation():
         expression = compile_expression(text)
         for properties in ({}, {"a": "1"}, {"a": "x", "b": "x"}):
             tree = evaluate_parts(expression, properties)
-            assert (tree.outcome is Outcome.TRUE) == expression.matches(properties)
+            assert (tree.outcome is PartOutcome.TRUE) == expression.matches(properties)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.idempotence.failure_alarm import FailureAlarm
 from engine.idempotence.foundation.errors import ComeAgainLater
-from engine.idempotence.strategies.strategy import Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict
 from tests.support.idempotence.deliveries import SmallRuntime, message
 
 
@@ -30,14 +30,14 @@ def delivery(times: int):
 def test_so_many_failed_deliveries_suspend_the_consumer_and_others_do_not():
     consumer = Consumer()
     alarm = FailureAlarm(consumer, after=3)  # type: ignore[arg-type]
-    for times, verdict in ((1, None), (2, None), (3, Verdict.BOUNCED), (3, Verdict.FIRST)):
+    for times, verdict in ((1, None), (2, None), (3, DeliveryVerdict.BOUNCED), (3, DeliveryVerdict.FIRST)):
         alarm(delivery(times), "order-1", verdict)
     assert (consumer.is_suspended, alarm.raised_for) == (False, "")
     alarm(delivery(3), "order-1", None)
     assert (consumer.is_suspended, alarm.raised_for) == (True, "order-1")
 
 
-def test_a_message_without_a_key_is_told_by_its_id():
+def test_a_message_without_a_key_is_reported_by_its_id():
     consumer = Consumer()
     alarm = FailureAlarm(consumer, after=1)  # type: ignore[arg-type]
     alarm(delivery(1), "", None)

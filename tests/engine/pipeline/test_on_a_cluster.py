@@ -103,12 +103,12 @@ def test_jobs_find_the_same_on_executors_that_are_other_processes(spark_installe
     ]
     with LiveServer(tmp_path / "data", broker=BrokerConfig(port=0, trace_topic_enable=True), page=False) as server:
         asyncio.run(send_orders_and_payments(server.name_servers))
-        told = run_program("cluster_jobs_program.py", tmp_path, server.name_servers[0], json.dumps(jobs))
-    for run in told[:2]:
+        reported = run_program("cluster_jobs_program.py", tmp_path, server.name_servers[0], json.dumps(jobs))
+    for run in reported[:2]:
         found = {(row[0], row[6]) for row in run["tables"]["findings"]}
         assert ("lost", 1) in found, run
         assert sum(row[4] for row in run["tables"]["groups"]) == 5
-    for run in told[2:]:
+    for run in reported[2:]:
         assert [row[:2] for row in run["tables"]["summary"]] == [["rolled back", 1], ["committed", 2]]
         assert [row[:2] for row in run["tables"]["transfers"]] == [
             ["on its way: debited, not credited yet", "payment-2"]

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.lab.routes.audits import plan_of
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
@@ -121,7 +121,7 @@ def test_work_that_a_forgetful_store_lets_through_is_found_and_a_duplicate_that_
         run.apply(Command("setting", "C1", {"name": "idempotence_strategy", "value": strategy}))
         run.run_to_time(run.scenario.duration_ms * 1_000)
         export_messages(run, tmp_path / "export")
-        (consumer,) = run.world.roles(ConsumerRole)
+        (consumer,) = run.world.roles(ConsumerNode)
         counters = consumer.idempotence_counters
     rows = audit(spark, {"input_folder": str(tmp_path / "export"), "topics": "Orders", "groups": "shop"})
     found = [(row["kind"], row["who"], row["queue"], row["first"]) for row in rows("findings")]

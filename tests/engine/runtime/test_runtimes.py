@@ -177,7 +177,7 @@ def test_run_until_names_what_failed_when_its_limit_is_over():
         assert world.loop.now_us == 500_000
 
 
-def test_run_stops_at_a_failing_callback_unless_told_otherwise():
+def test_run_stops_at_a_failing_callback_unless_reported_otherwise():
     def begin(world):
         async def work():
             asyncio.get_running_loop().call_soon(lambda: 1 // 0)

@@ -77,7 +77,7 @@ def test_a_start_that_fails_ends_what_had_begun_and_raises_its_own_error(part, c
     with pytest.raises(OSError, match=part):
         asyncio.run(component.start())
     assert component.ended == component.started[::-1] == "cba"["cba".index(part) :]
-    assert "X could not be started, nor ended wholly" in caplog.text
+    assert "X could not be started, nor shut down completely" in caplog.text
 
 
 @pytest.mark.parametrize("count", range(1, 6))
@@ -153,7 +153,7 @@ def test_of_several_failures_a_cancellation_goes_on_and_the_others_are_logged(ca
 
         with caplog.at_level(logging.ERROR), pytest.raises(asyncio.CancelledError):
             await end_all((failed, cancelled), "X")
-        assert "X could not be ended wholly" in caplog.text and "this one" in caplog.text
+        assert "X could not be shut down completely" in caplog.text and "this one" in caplog.text
 
     asyncio.run(run())
 

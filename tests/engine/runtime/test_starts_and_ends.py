@@ -30,7 +30,7 @@ from engine.kafka.broker.kafka_broker import KafkaBroker
 from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.replication.majority.group_config import GroupConfig
 from engine.runtime.lab.lab_disk import LabOpenFile
 from engine.runtime.started_parts import StartRefused
@@ -77,7 +77,7 @@ def broker(cluster: LabCluster, node: str = NODE, **settings: Any) -> Broker:
 def slave(cluster: LabCluster) -> Broker:
     master = cluster.brokers["X"] = broker(cluster, "M", ha_listen_port=0)
     cluster.world.run(master.start(), node="M")
-    return broker(cluster, broker_role=BrokerRole.SLAVE, broker_id=1)
+    return broker(cluster, broker_role=HaRole.SLAVE, broker_id=1)
 
 
 def group_member(cluster: LabCluster) -> GroupMember:
@@ -103,7 +103,7 @@ COMPONENTS: dict[str, Callable[[LabCluster], Component]] = {
     "transaction producer": transaction_producer,
     "name server": lambda cluster: NameServer(cluster.world.node(NODE), NameServerConfig(host="", port=9876)),
     "broker": broker,
-    "synchronous master": lambda cluster: broker(cluster, broker_role=BrokerRole.SYNC_MASTER),
+    "synchronous master": lambda cluster: broker(cluster, broker_role=HaRole.SYNC_MASTER),
     "slave": slave,
     "member of a group": group_member,
     "Kafka broker": lambda cluster: LoneKafkaBroker(cluster.world.node(NODE), KafkaBrokerConfig({"T": 2})),

@@ -15,13 +15,13 @@ def traced(request, tmp_path):
     """Run a scenario on a traced disk, and return what was reported."""
 
     def run(scenario):
-        told: list[DiskAccess] = []
+        reported: list[DiskAccess] = []
 
         async def on_disk(server, client):
-            await scenario(TracedDisk(server.disk, told.append))
+            await scenario(TracedDisk(server.disk, reported.append))
 
         run_scenario(request.param, tmp_path, on_disk)
-        return told
+        return reported
 
     return run
 

@@ -71,7 +71,7 @@ def test_a_share_shrinks_to_nothing_as_room_does():
     assert budget.share_bytes == 4 * MIB
 
 
-def test_the_peak_is_told_once():
+def test_the_peak_is_reported_once():
     budget = UnsentBudget(100)
     (peer,) = peers_with(budget, 80)
     budget.forget(peer)

@@ -119,7 +119,7 @@ def test_a_message_becomes_visible_only_after_the_turn_of_the_event_loop_that_pu
     assert world.store.dispatch_behind_bytes == 0
 
 
-def test_arrivals_are_told_once_for_all_messages_of_one_turn(world):
+def test_arrivals_are_reported_once_for_all_messages_of_one_turn(world):
     arrived = []
     world.store.dispatcher.on_messages_arrived = arrived.append
     result = world.do(lambda: [world.store.put_message(store_message(tags="TagA")) for _ in range(2)])[0]
@@ -193,7 +193,7 @@ def test_messages_are_refused_before_start_and_after_shutdown():
     assert world.put().is_ok
     world.shutdown()
     refused = world.put()
-    assert (refused.status, refused.remark) == (PutMessageStatus.SERVICE_NOT_AVAILABLE, "the store does not run")
+    assert (refused.status, refused.remark) == (PutMessageStatus.SERVICE_NOT_AVAILABLE, "the store is not running")
 
 
 def test_a_second_store_cannot_use_the_same_folder(world):

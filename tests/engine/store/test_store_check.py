@@ -6,7 +6,7 @@ import pytest
 
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
-from engine.store.store_check import Kind, Progress, StoreCheck
+from engine.store.store_check import CheckKind, CheckProgress, StoreCheck
 from tests.engine.store.recovered_world import world_with
 from tests.engine.store.store_world import StoreWorld
 
@@ -39,7 +39,7 @@ def _check(world: StoreWorld) -> StoreCheck:
     return check
 
 
-def _damaged(check: StoreCheck) -> dict[Kind, int]:
+def _damaged(check: StoreCheck) -> dict[CheckKind, int]:
     return {kind: count.damaged for kind, count in check.counts.items() if count.damaged}
 
 
@@ -47,8 +47,8 @@ def test_a_folder_after_a_clean_exit_is_whole():
     check = _check(_stopped_world())
     assert (check.is_whole, _damaged(check)) == (True, {})
     whole = {kind: count.whole for kind, count in check.counts.items()}
-    assert whole[Kind.MESSAGE] == whole[Kind.ENTRY] == _COUNT
-    assert whole[Kind.QUEUE] == 3
+    assert whole[CheckKind.MESSAGE] == whole[CheckKind.ENTRY] == _COUNT
+    assert whole[CheckKind.QUEUE] == 3
     assert min(whole.values()) > 0
 
 
@@ -83,18 +83,18 @@ def test_a_flipped_bit_of_a_body_is_named_with_its_place():
     world = _stopped_world()
     world.flip(world.path_of_log(0), _BODY_AT)
     check = _check(world)
-    assert _damaged(check) == {Kind.FILE: 1, Kind.MESSAGE: 1, Kind.ENTRY: 1, Kind.QUEUE: 1}
-    assert check.counts[Kind.MESSAGE].places == [
-        f"{world.path_of_log(0)}: positions 0 to 151: its body does not have its CRC"
+    assert _damaged(check) == {CheckKind.FILE: 1, CheckKind.MESSAGE: 1, CheckKind.ENTRY: 1, CheckKind.QUEUE: 1}
+    assert check.counts[CheckKind.MESSAGE].places == [
+        f"{world.path_of_log(0)}: positions 0 to 151: its body does not match its CRC"
     ]
-    assert "T/0 offset 0 (position 0)" in check.counts[Kind.ENTRY].places[0]
+    assert "T/0 offset 0 (position 0)" in check.counts[CheckKind.ENTRY].places[0]
 
 
 @pytest.mark.parametrize("byte", [7, 11, 19])
 def test_one_bit_of_an_entry_is_seen_be_it_of_its_place_its_size_or_its_tags(byte):
     world = _stopped_world()
     world.flip(world.path_of_queue(), 10 * ENTRY_SIZE_BYTES + byte)
-    assert _damaged(_check(world)) == {Kind.ENTRY: 1, Kind.QUEUE: 1}
+    assert _damaged(_check(world)) == {CheckKind.ENTRY: 1, CheckKind.QUEUE: 1}
 
 
 def test_zeros_a_cut_file_and_a_missing_one_are_seen():
@@ -102,19 +102,19 @@ def test_zeros_a_cut_file_and_a_missing_one_are_seen():
     first = world.path_of_log(0)
     world.overwrite(first, 2000, bytes(4096))
     check = _check(world)
-    assert _damaged(check)[Kind.MESSAGE] == 1
-    assert 4096 // 160 <= _damaged(check)[Kind.ENTRY] <= 4096 // 140 + 2
+    assert _damaged(check)[CheckKind.MESSAGE] == 1
+    assert 4096 // 160 <= _damaged(check)[CheckKind.ENTRY] <= 4096 // 140 + 2
     world.truncate(first, 1000)
-    assert _damaged(_check(world))[Kind.ENTRY] > 50
+    assert _damaged(_check(world))[CheckKind.ENTRY] > 50
     world.disk.remove(first)
     world.disk.remove(world.path_of_log(1))
-    assert Kind.FILE in _damaged(_check(world))
+    assert CheckKind.FILE in _damaged(_check(world))
 
 
 def test_a_truncated_end_of_the_log_is_seen():
     world = _stopped_world()
     world.disk.remove(world.path_of_log(-1))
-    assert _damaged(_check(world))[Kind.FILE] == 1
+    assert _damaged(_check(world))[CheckKind.FILE] == 1
 
 
 def test_a_missing_queue_file_a_torn_index_and_a_damaged_table_are_seen():
@@ -124,12 +124,12 @@ def test_a_missing_queue_file_a_torn_index_and_a_damaged_table_are_seen():
     world.overwrite(index, 24, b"\x7f")
     world.overwrite("config/recoveryPoint.json.bak", 0, b"?")
     found = _damaged(_check(world))
-    assert found == {Kind.QUEUE: 1, Kind.INDEX: 1, Kind.TABLE: 1}
+    assert found == {CheckKind.QUEUE: 1, CheckKind.INDEX: 1, CheckKind.TABLE: 1}
 
 
 def test_progress_goes_from_nothing_to_all():
     world = _stopped_world()
-    seen: list[Progress] = []
+    seen: list[CheckProgress] = []
     check = StoreCheck(world.disk, world.runtime.clock, seen.append)
     world.do(check.run)
     done = [one.done for one in seen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.bank.accounts import Accounts
-from engine.bank.bank_deed import BankDeed, Doing
+from engine.bank.bank_action import BankAction, Doing
 from engine.bank.database import BankDatabase
 from engine.bank.errors import CommitRefused
 from engine.bank.transfer import Transfer
@@ -20,11 +20,11 @@ def world():
         yield world
 
 
-def opened(world: LabMachines, told: list[BankDeed] | None = None) -> BranchBank:
+def opened(world: LabMachines, reported: list[BankAction] | None = None) -> BranchBank:
     runtime = world.node("R1")
     accounts = Accounts(BankDatabase(runtime.disk, "bank.db"))
     accounts.open_account("A", 100)
-    return BranchBank(runtime, accounts, told.append if told is not None else lambda deed: None)
+    return BranchBank(runtime, accounts, reported.append if reported is not None else lambda action: None)
 
 
 def work(amount: int = 30, doing: Doing = Doing.DEBIT, xid: str = "TC-1-1") -> BranchWork:
@@ -93,13 +93,13 @@ def test_a_promise_that_cannot_be_kept_now_still_stands(world):
     assert bank.accounts.committed_balance("A") == 100
 
 
-def test_whoever_watches_is_told_of_the_promise_and_of_its_end(world):
-    told: list[BankDeed] = []
-    bank = opened(world, told)
+def test_whoever_watches_is_reported_of_the_promise_and_of_its_end(world):
+    reported: list[BankAction] = []
+    bank = opened(world, reported)
     bank.at_work(work())
-    assert [deed.key for deed in bank.open.values()] == ["t-1"]
+    assert [action.key for action in bank.open.values()] == ["t-1"]
     bank.prepare(work(), 5)
     bank.commit(work(), 6)
     bank.done_with(work(), "committed")
-    assert [(deed.outcome, deed.balance) for deed in told] == [("prepared", 100), ("committed", 70)]
+    assert [(action.outcome, action.balance) for action in reported] == [("prepared", 100), ("committed", 70)]
     assert not bank.open

@@ -162,8 +162,8 @@ def queues_of_members(broker: str, group: str, topic: str) -> list[list[int]]:
     queues = []
     for client_id in json.loads(listed)["consumerIdList"]:
         fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
-        _, told = request(broker, GET_CONSUMER_RUNNING_INFO, fields)
-        queues.append(sorted({int(number) for number in queue.findall(told)}))
+        _, reported = request(broker, GET_CONSUMER_RUNNING_INFO, fields)
+        queues.append(sorted({int(number) for number in queue.findall(reported)}))
     return queues
 
 

@@ -36,8 +36,8 @@ def test_its_transactions_count_as_a_whole_and_who_comes_later_fences_the_one_be
 
     def work(address: str) -> None:
         output = run_kafka(tmp_path, driver, address, TOPIC, "Mails").splitlines()
-        told = [line for line in output if line.startswith(("fenced", "committed", "all"))]
-        assert told == [
+        reported = [line for line in output if line.startswith(("fenced", "committed", "all"))]
+        assert reported == [
             "fenced",
             f"committed {TOPIC}: paid, sent",
             f"all {TOPIC}: paid, never, left, sent",

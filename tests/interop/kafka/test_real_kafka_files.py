@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kafka import TopicPartition
 
-from engine.kafka.log.log_recovery import RecoveryPoint
+from engine.kafka.log.log_recovery import PartitionRecoveryPoint
 from engine.kafka.log.log_segment import INDEX_SUFFIX, segment_name
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.records.compression import SPOKEN_CODECS, Codec
@@ -59,7 +59,7 @@ def test_our_reader_reads_what_a_real_kafka_wrote_and_would_have_written_the_sam
     assert theirs[Codec.NONE][f"{segment_name(0)}{INDEX_SUFFIX}"]
     for codec in SPOKEN_CODECS:
         # Said to have ended in order, it is read with the indexes that are there.
-        RecoveryPoint(_COUNT, is_clean=True).write(LiveDisk("ours", folder), f"{_topic(codec)}-0")
+        PartitionRecoveryPoint(_COUNT, is_clean=True).write(LiveDisk("ours", folder), f"{_topic(codec)}-0")
         log = _ours(folder, codec)
         assert log.load().lines == []
         assert [record.value for record in records_of(log)] == values(_COUNT)

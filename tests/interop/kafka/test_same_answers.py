@@ -70,9 +70,11 @@ def _is_answered(address: str, request: KafkaMessage) -> bool:
 
 
 def test_it_answers_each_of_our_requests(address: str) -> None:
-    spoken = {api.api_key: api for api in ask_over_tcp(address, ApiVersionsRequest()).api_keys}
+    supported = {api.api_key: api for api in ask_over_tcp(address, ApiVersionsRequest()).api_keys}
     to_clients = {key: version for key, version in VERSIONS.items() if key not in BETWEEN_BROKERS}
-    assert all(spoken[key].min_version <= version <= spoken[key].max_version for key, version in to_clients.items())
+    assert all(
+        supported[key].min_version <= version <= supported[key].max_version for key, version in to_clients.items()
+    )
     producer = ask_over_tcp(address, InitProducerIdRequest(None, 0))
     for number, codec in enumerate(SPOKEN_CODECS):
         batch = batch_of(

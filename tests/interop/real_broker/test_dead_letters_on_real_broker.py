@@ -37,7 +37,7 @@ async def _bury(name_server: str, topic: str, group: str, *keys: str, is_dead: C
             await asyncio.sleep(0.2)
 
 
-def test_dead_letters_of_a_real_broker_are_resent_once_and_their_trail_is_told(real_cluster: Cluster) -> None:
+def test_dead_letters_of_a_real_broker_are_resent_once_and_their_trail_is_reported(real_cluster: Cluster) -> None:
     topic, group = "DeadLettersByHand", "dead_letters_by_hand"
 
     def tool(*arguments: str) -> str:
@@ -55,6 +55,6 @@ def test_dead_letters_of_a_real_broker_are_resent_once_and_their_trail_is_told(r
     assert everything.strip() == "2 resent, 1 were resent before, 0 could not be"
     places = [line.split("  ")[-1].strip().split()[0] for line in listed()]
     assert sorted(places) == sorted([topic, f"%RETRY%{group}", f"%RETRY%{group}"])
-    told = tool("message", "--key", "r-1", "--topic", topic).partition("What happened")[2]
+    reported = tool("message", "--key", "r-1", "--topic", topic).partition("What happened")[2]
     steps = ("produced at", f"stored: {topic}", f"dead letter of group {group}", "resent by hand for dead letter")
-    assert [told.index(words) for words in steps] == sorted(told.index(words) for words in steps)
+    assert [reported.index(words) for words in steps] == sorted(reported.index(words) for words in steps)

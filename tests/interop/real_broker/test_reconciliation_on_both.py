@@ -39,7 +39,7 @@ def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     cluster.stop()
 
 
-def test_half_messages_are_told_by_status_whether_or_not_the_op_queue_can_be_read(
+def test_half_messages_are_reported_by_status_whether_or_not_the_op_queue_can_be_read(
     spark: Any, either: Cluster, request: pytest.FixtureRequest
 ) -> None:
     topic = either.create_topic("Reconciled", 2)
@@ -67,6 +67,6 @@ def test_half_messages_are_told_by_status_whether_or_not_the_op_queue_can_be_rea
     )
     report = reconcile()
     assert report.tables["findings"] == []
-    ((_, told_topic, group, key, *_),) = report.tables["open"]
-    assert (told_topic, group, key) == (topic, "payers", "UNKNOW")
+    ((_, reported_topic, group, key, *_),) = report.tables["open"]
+    assert (reported_topic, group, key) == (topic, "payers", "UNKNOW")
     assert any("op queue" in note["en"] for note in report.notes) == is_real

@@ -10,8 +10,8 @@ import pytest
 
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.replication.replica import Replica
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 from tests.support.lab.lab_scenarios import apply
@@ -41,11 +41,11 @@ def end(run: LabRun) -> set[str]:
 
 
 def replica(run: LabRun, name: str, place: TopicPartition = ORDERS) -> Replica:
-    return next(role for role in run.world.roles(KafkaBrokerRole) if role.name == name).replicas[place]
+    return next(role for role in run.world.roles(KafkaBrokerNode) if role.name == name).replicas[place]
 
 
 def keys(run: LabRun, name: str, topic: str) -> set[str]:
-    role = next(role for role in run.world.roles(KafkaBrokerRole) if role.name == name)
+    role = next(role for role in run.world.roles(KafkaBrokerNode) if role.name == name)
     segments = [one for one in role.stored.segments() if one.topic == topic]
     return {key for one in segments for batch in one.batches for _, key in batch.record_keys()}
 
@@ -65,7 +65,7 @@ def test_acks_compared_loses_what_only_the_leader_had():
         assert lost(run, "Zero") == {"zero-5", *(f"zero-{number}" for number in on_k1_alone)}
         assert lost(run, "One") == {f"one-{number}" for number in on_k1_alone}
         assert lost(run, "All") == set()
-        assert {role.acknowledged for role in run.world.roles(KafkaProducerRole)} == {100}
+        assert {role.acknowledged for role in run.world.roles(KafkaProducerNode)} == {100}
 
 
 def test_acks_compared_loses_as_much_of_all_when_it_does_not_wait():

@@ -46,9 +46,9 @@ def check_journals(interpreter: list[str | Path]) -> str:
     assert list(played) == names
     journals = {name: outcome for name, outcome in played.items() if isinstance(outcome, dict)}
     version: str = next(iter(journals.values()))["python"]
-    spoken = ["zstd"] if version >= "3.14" else []
+    supported = ["zstd"] if version >= "3.14" else []
     for name, codec in NEEDED_CODEC.items():
-        assert codec in spoken or f"codec: {codec} is not allowed; allowed: none, gzip" in played.pop(name)
+        assert codec in supported or f"codec: {codec} is not allowed; allowed: none, gzip" in played.pop(name)
     assert list(journals) == list(played)
     differing = []
     for name, journal in journals.items():

@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 
-from engine.lab.raft.raft_peer_role import RaftPeerRole, key_of
+from engine.lab.raft.raft_peer_node import RaftPeerNode, key_of
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import FaultKind
 from engine.lab.scenario.scenario_files import load_scenario
@@ -24,7 +24,7 @@ RAFT = ("majority-log", "split-brain", "old-term-commit", "membership-change")
 
 def newest_log(run: LabRun) -> list[str]:
     """What the newest leader holds; in a group without one, the log that no voter could refuse, be it on a disk."""
-    peers = run.world.roles(RaftPeerRole)
+    peers = run.world.roles(RaftPeerNode)
     leaders = [role for role in peers if role.is_leader]
     of = max(leaders, key=lambda role: role.term).name if leaders else ""
     logs = {role.name: role.peer.core.log.entries if role.peer else role.stored_entries() for role in peers}
@@ -44,11 +44,11 @@ def test_nothing_that_was_acknowledged_is_lost(name, seeds):
         def count(run: LabRun, seed: int = seed) -> None:
             history = run.world.history
             log = newest_log(run)
-            told = [entry for entry in history.sends_returned if entry.status == "ok"]
-            lost.extend((seed, entry.key) for entry in told if entry.key not in log)
-            figures["acknowledged"] += len(told)
+            reported = [entry for entry in history.sends_returned if entry.status == "ok"]
+            lost.extend((seed, entry.key) for entry in reported if entry.key not in log)
+            figures["acknowledged"] += len(reported)
             figures["crashes"] += sum(change.status == "crashed" for change in history.nodes_changed)
-            figures["terms"] += max(role.term for role in run.world.roles(RaftPeerRole))
+            figures["terms"] += max(role.term for role in run.world.roles(RaftPeerNode))
 
         result = run_with_faults(scenario, seed, draw_faults(scenario, seed), count)
         assert result.violations == (), seed

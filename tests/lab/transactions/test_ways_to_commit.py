@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.store_roles import DatabaseRole, ServiceRole
+from engine.lab.nodes.store_nodes import DatabaseNode, ServiceNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.work.binlog_server import BinlogSqlServer
@@ -10,7 +10,7 @@ from tests.support.lab.checked_run import do, finish, run_to
 
 
 def decided_by_recovery(run: LabRun) -> list[tuple[str, bool]]:
-    (role,) = run.world.roles(DatabaseRole)
+    (role,) = run.world.roles(DatabaseNode)
     assert isinstance(role.server, BinlogSqlServer)
     return [(one.state, one.is_in_binlog) for one in role.server.logged if one.by_recovery]
 
@@ -66,7 +66,7 @@ def test_a_reservation_that_is_confirmed_at_one_service_only_is_found():
         run_to(run, 1_180)
         # As if S2 had forgotten: it answers "nothing" to the confirm, and the order is acknowledged.
         service = run.world.nodes["S2"]
-        assert isinstance(service, ServiceRole)
+        assert isinstance(service, ServiceNode)
         service.calls.clear()
         run_to(run, 60_000)
         texts = [violation.text["en"] for violation in run.violations if violation.checker == "reservations-agree"]

@@ -22,7 +22,7 @@ LIMIT_MS = 1_000_000_000
 class LabSqlKind:
     """The database of a scenario."""
 
-    tells_takeover = True
+    reports_takeover = True
 
     def run(self, check: Callable[[Stores], Awaitable[None]], timeout_ms: int = 0) -> None:
         with LabMachines(seed=1, latency_us=1_000) as world:
@@ -45,7 +45,7 @@ class LabSqlKind:
 class LabRedisKind:
     """The model of a Redis."""
 
-    tells_takeover = False
+    reports_takeover = False
 
     def run(self, check: Callable[[Stores], Awaitable[None]], timeout_ms: int = 0) -> None:
         with LabMachines(seed=1, latency_us=1_000) as world:

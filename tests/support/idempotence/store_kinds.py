@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealServer, RedisServer, ServerMissing
+from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealRedisServer, RealServer, ServerMissing
 from engine.idempotence.foundation.record import RecordKey
 from engine.idempotence.foundation.redis_port import RedisCommands
 from engine.idempotence.stores.redis_connection import RedisConnection
@@ -32,7 +32,7 @@ class AtAddress:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.tells_takeover = not address.startswith("redis:")
+        self.reports_takeover = not address.startswith("redis:")
 
     def run(self, check: Callable[[Stores], Awaitable[None]], timeout_ms: int = TIMEOUT_MS) -> None:
         asyncio.run(self._run(check, timeout_ms))
@@ -100,7 +100,7 @@ KINDS: dict[str, Callable[[pytest.FixtureRequest, Path], StoreKind]] = {
     "sqlalchemy-sqlite": lambda _, folder: AtAddress(f"sqlite+pysqlite:///{folder}/records.db"),
     "lab-sql": lambda _, folder: LabSqlKind(),
     "lab-redis": lambda _, folder: LabRedisKind(),
-    "redis": _served_by(RedisServer),
+    "redis": _served_by(RealRedisServer),
     "postgresql": _served_by(PostgreSqlServer),
     "mariadb": _served_by(MariaDbServer),
 }

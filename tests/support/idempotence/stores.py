@@ -30,7 +30,7 @@ class Stores:
 class StoreKind(Protocol):
     """:ivar tells_takeover: whether it knows an expired record from none at all."""
 
-    tells_takeover: bool
+    reports_takeover: bool
 
     def run(self, check: Callable[[Stores], Awaitable[None]], timeout_ms: int = TIMEOUT_MS) -> None:
         """Run ``check`` to its end, at an empty store."""

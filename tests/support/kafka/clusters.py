@@ -10,7 +10,7 @@ from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
 from engine.kafka.client.consumer_config import ConsumerConfig, OffsetReset
 from engine.kafka.client.kafka_consumer import KafkaConsumer
 from engine.kafka.client.kafka_producer import KafkaProducer
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.runtime.port import Runtime
 from tests.support.lab.both_worlds import run_scenario
@@ -33,7 +33,7 @@ class Cluster:
 
     def producer(self, **settings: object) -> KafkaProducer:
         """Started."""
-        producer = KafkaProducer(self.client, ProducerConfig(self.address, **settings))  # type: ignore[arg-type]
+        producer = KafkaProducer(self.client, KafkaProducerConfig(self.address, **settings))  # type: ignore[arg-type]
         producer.start()
         return producer
 

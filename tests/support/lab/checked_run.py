@@ -7,8 +7,8 @@ from collections.abc import Callable
 from engine.broker.broker import Broker
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.lab.checkers import Violation
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_text import parse_scenario
@@ -72,9 +72,9 @@ def do(run: LabRun, kind: str, target: str = "", **fields: object) -> None:
     run.apply(parse_command({"kind": kind, "target": target, **fields}))
 
 
-def broker_role(run: LabRun) -> BrokerRole:
+def broker_role(run: LabRun) -> BrokerNode:
     role = run.world.nodes["B1"]
-    assert isinstance(role, BrokerRole)
+    assert isinstance(role, BrokerNode)
     return role
 
 
@@ -86,7 +86,7 @@ def broker_of(run: LabRun) -> Broker:
 
 def consumer_of(run: LabRun, name: str) -> DefaultMQPushConsumer:
     role = run.world.nodes[name]
-    assert isinstance(role, ConsumerRole)
+    assert isinstance(role, ConsumerNode)
     assert role.consumer is not None
     return role.consumer
 

@@ -8,7 +8,7 @@ from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.send_result import SendResult
 from engine.protocol.message.message import Message
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.store.files.store_config import MessageStoreConfig
 from tests.support.lab.lab_cluster import LabCluster
 
@@ -19,7 +19,7 @@ SMALL_FILES = MessageStoreConfig(mapped_file_size_commit_log=16 * 1024, max_mess
 class ReplicaPair(LabCluster):
     """A started master without slaves; ``slave(1)`` starts the first."""
 
-    def __init__(self, role: BrokerRole = BrokerRole.ASYNC_MASTER, **settings: Any) -> None:
+    def __init__(self, role: HaRole = HaRole.ASYNC_MASTER, **settings: Any) -> None:
         super().__init__(
             store_config=SMALL_FILES,
             broker_settings={"broker_role": role, "ha_listen_port": 10_912, "slave_timeout_ms": 1_000, **settings},
@@ -44,7 +44,7 @@ class ReplicaPair(LabCluster):
         config = BrokerConfig(
             broker_name=MASTER,
             broker_id=number,
-            broker_role=BrokerRole.SLAVE,
+            broker_role=HaRole.SLAVE,
             host=runtime.identity.host_ip,
             name_server_addresses=(self.name_server_address,),
             **settings,

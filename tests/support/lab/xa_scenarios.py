@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.xa_roles import CoordinatorRole, ResourceManagerRole
+from engine.lab.nodes.xa_nodes import CoordinatorNode, ResourceManagerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.xa.resource_manager import ResourceManager
-from engine.xa.transaction_coordinator import TransactionCoordinator
+from engine.xa.transaction_coordinator import XaTransactionCoordinator
 
 #: TM moves 10 from A at R1 to B at R2, twice; R1 and R2 need 50 ms of work each; a link takes 5 ms.
 TEXT = """
@@ -78,7 +78,7 @@ def balances(run: LabRun) -> tuple[int, int]:
     found = []
     for node, account in (("R1", "A"), ("R2", "B")):
         role = run.world.nodes[node]
-        assert isinstance(role, ResourceManagerRole)
+        assert isinstance(role, ResourceManagerNode)
         database = role.node_bank.at_rest()
         assert database is not None
         (row,) = database.tables.query("SELECT balance FROM account WHERE name = ?", (account,))
@@ -90,15 +90,15 @@ def balances(run: LabRun) -> tuple[int, int]:
 def manager_of(run: LabRun, node: str) -> ResourceManager:
     """The resource manager that runs on ``node``."""
     role = run.world.nodes[node]
-    assert isinstance(role, ResourceManagerRole)
+    assert isinstance(role, ResourceManagerNode)
     assert role.resource_manager is not None
     return role.resource_manager
 
 
-def coordinator_of(run: LabRun) -> TransactionCoordinator:
+def coordinator_of(run: LabRun) -> XaTransactionCoordinator:
     """The coordinator that runs."""
     role = run.world.nodes["TC"]
-    assert isinstance(role, CoordinatorRole)
+    assert isinstance(role, CoordinatorNode)
     assert role.coordinator is not None
     return role.coordinator
 

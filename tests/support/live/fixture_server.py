@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from app.observation.record_view import record_summary
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web.page_listener import PageListener
 from app.web.page_socket import bind_page_socket
 from app.web_application import PageServer, WebSettings, create_app
@@ -62,7 +62,7 @@ class FixtureSource(RecordSearch):
 
     def state(self):
         self._grow()
-        return {**copy.deepcopy(self.tree), **self.watcher.told()}
+        return {**copy.deepcopy(self.tree), **self.watcher.reported()}
 
     def _grow(self) -> None:
         now = self.clock()
@@ -141,7 +141,7 @@ def create_fixture_server(
     listening = bind_page_socket("127.0.0.1", port)
     bound_port = listening.getsockname()[1]
     source = FixtureSource(messages_per_second)
-    server = create_app(source, WebSettings(access=AccessRules(port=bound_port, token=token)))
+    server = create_app(source, WebSettings(access=PageAccessRules(port=bound_port, token=token)))
     return PageListener(listening, server.app), server, source
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import cached_property
 
 from app.foundation.json_types import JsonObject
-from app.foundation.operator_wishes import WishRefused
+from app.foundation.operator_requests import OperationRefused
 from app.observation.record_view import record_summary
 from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
-from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused, Refusal
+from engine.broker.transactions.half_message_lookup import HalfMessageAction, HalfMessageRefusal, HalfMessageRefused
 
 
 class RecordSearch:
@@ -20,7 +20,7 @@ class RecordSearch:
     tree: JsonObject
 
     @cached_property
-    def insides(self) -> dict[str, JsonObject]:
+    def internals(self) -> dict[str, JsonObject]:
         """Group -> what its members tell."""
         return {}
 
@@ -39,8 +39,8 @@ class RecordSearch:
     def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
         return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
 
-    def act_on_half_message(self, deed: Deed, name: str):
-        raise HalfMessageRefused(Refusal.NO_SUCH, name=name)
+    def act_on_half_message(self, action: HalfMessageAction, name: str):
+        raise HalfMessageRefused(HalfMessageRefusal.NO_SUCH, name=name)
 
     def history_between(self, first: int, last: int):
         return self.watcher.history.between(first, last)
@@ -53,7 +53,7 @@ class RecordSearch:
         return self.watcher.as_json()
 
     def operate(self, wish):
-        raise WishRefused("by_broker", why="this broker is made up")
+        raise OperationRefused("by_broker", why="this broker is made up")
 
     def topics_with(self, text: str):
         """As a broker that has one more topic than its tree says."""
@@ -61,7 +61,7 @@ class RecordSearch:
         return {"topics": {name: facts for name, facts in unseen.items() if text.lower() in name}, "omitted": 3}
 
     def clients(self, group: str):
-        """As ``insides`` has it; members of other groups do not answer."""
+        """As ``internals`` has it; members of other groups do not answer."""
         members = self.tree["groups"].get(group, {}).get("members", {})
         silent = {"state": "silent", "asked_ms": None, "answered_ms": None, "remark": "", "queues": []}
         made_up = {
@@ -72,7 +72,7 @@ class RecordSearch:
             "retries": [],
             "are_all_retries": True,
         }
-        return {**made_up, **self.insides.get(group, {})}
+        return {**made_up, **self.internals.get(group, {})}
 
     def message_trails(self, name: str, topic: str | None):
         return []

@@ -38,14 +38,14 @@ def main() -> None:
     folder, name_server, jobs = sys.argv[1:]
     conf = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
     spark = make_session("cluster", MASTER, Path(folder), conf)
-    told = []
+    reported = []
     for name, arguments in json.loads(jobs):
         stop = threading.Event()
         report = UntilTold(stop if arguments.get("follow") else threading.Event())
         run_job(name, arguments, {"nameServer": name_server}, MASTER, report, stop, session=spark)
-        told.append({"tables": report.tables, "notes": [note["en"] for note in report.notes]})
+        reported.append({"tables": report.tables, "notes": [note["en"] for note in report.notes]})
     spark.stop()
-    print(json.dumps(told, default=dict))
+    print(json.dumps(reported, default=dict))
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ OPTIONS = dict(text.removeprefix("--").partition("=")[::2] for text in sys.argv[
 STOP = threading.Event()
 
 
-def tell(event, **fields):
+def report(event, **fields):
     sys.stdout.write(json.dumps({"event": event, **fields}) + "\n")
     sys.stdout.flush()
 
 
 def batch(number, rows=1200):
     at = f"2026-11-22T04:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
-    tell(
+    report(
         "batch", batch=number, query=None, at=at, rows=rows,
         input_rows_per_s=1000.0 + 40 * (number % 7), processed_rows_per_s=4000.0 + 300 * (number % 5),
         total_ms=120 + 9 * (number % 6), durations_ms={"addBatch": 90}, lag=max(0, 900 - 60 * number),
@@ -37,13 +37,13 @@ def batch(number, rows=1200):
 
 
 def results(done, total):
-    tell("progress", done=done, total=total, unit="messages")
+    report("progress", done=done, total=total, unit="messages")
     rows = [["lost in transit", 3, 0.0025, 3], [both("twice"), 1, 0.0008, 1], ["in order", 1196, 0.9967, 0]]
-    tell("table", name="counts", rows=rows, left_out=0)
-    tell("point", plot="speed", series="all", x=1795000000000 + 1000 * done, y=900.0 + 5 * (done % 50))
-    tell("point", plot="speed", series="broker-a:1", x=1795000000000 + 1000 * done, y=500.0 + 9 * (done % 30))
+    report("table", name="counts", rows=rows, left_out=0)
+    report("point", plot="speed", series="all", x=1795000000000 + 1000 * done, y=900.0 + 5 * (done % 50))
+    report("point", plot="speed", series="broker-a:1", x=1795000000000 + 1000 * done, y=500.0 + 9 * (done % 30))
     reached = {f"broker-a:{queue}": min(1200, 40 * done + 90 * queue) for queue in range(4)}
-    tell("offsets", reached={"orders": reached}, latest={"orders": dict.fromkeys(reached, 1200)})
+    report("offsets", reached={"orders": reached}, latest={"orders": dict.fromkeys(reached, 1200)})
 
 
 def follow():
@@ -52,33 +52,33 @@ def follow():
         number += 1
         batch(number)
         results(number, None)
-    tell("stopped")
+    report("stopped")
 
 
 def batch_way():
     results(20, 20)
-    tell("ended")
+    report("ended")
 
 
 def misbehave(way):
     match way:
         case "fail":
             line = "[ROCKETMQ_UNKNOWN_TOPIC] the cluster has no topic 'orders'"
-            tell("failed", error=line, text=dict(sentence(line)), detail=line)
+            report("failed", error=line, text=dict(sentence(line)), detail=line)
             sys.exit(1)
         case "silent":
             os.kill(os.getpid(), signal.SIGKILL)
         case "garbage":
             sys.stdout.buffer.write(b"\xff\xfe no json\n[1, 2]\n" + b"[" * 100_000 + b"\n")
-            tell("table", name="no such table", rows=[])
-            tell("table", name="counts", rows=[["too few cells"]])
-            tell("table", name="counts", rows=[[{"a": 1}, 1, 1, 1]])
-            tell("table", name=["counts"], rows=[])
-            tell("point", plot={}, series="s", x=1, y=1)
-            tell("progress", done=-1, total=5, unit="messages")
-            tell("point", plot="speed", series="s", x=float("nan"), y=1)
-            tell("offsets", reached=5)
-            tell("nonsense")
+            report("table", name="no such table", rows=[])
+            report("table", name="counts", rows=[["too few cells"]])
+            report("table", name="counts", rows=[[{"a": 1}, 1, 1, 1]])
+            report("table", name=["counts"], rows=[])
+            report("point", plot={}, series="s", x=1, y=1)
+            report("progress", done=-1, total=5, unit="messages")
+            report("point", plot="speed", series="s", x=float("nan"), y=1)
+            report("offsets", reached=5)
+            report("nonsense")
             batch_way()
         case "long-line":
             sys.stdout.write("x" * 9_000_000)
@@ -90,24 +90,24 @@ def misbehave(way):
             batch_way()
         case "break":
             STOP.wait()
-            tell("failed", error="it broke on its way out")
+            report("failed", error="it broke on its way out")
         case "flood":
             while not STOP.is_set():
-                tell("point", plot="speed", series="s", x=time.time(), y=1.0)
-                tell("note", text=both("again"))
+                report("point", plot="speed", series="s", x=time.time(), y=1.0)
+                report("note", text=both("again"))
         case "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             # A grandchild in a group of its own, as Spark's Python workers are.
             subprocess.Popen([sys.executable, "-c", "import os, time; os.setpgid(0, 0); time.sleep(600)"])
-            tell("note", text=both("deaf"))
+            report("note", text=both("deaf"))
             time.sleep(600)
 
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: STOP.set())
-    tell("starting", job="tiny", master=OPTIONS.get("master"))
-    tell("running")
-    tell("note", text=both("Counting."))
+    report("starting", job="tiny", master=OPTIONS.get("master"))
+    report("running")
+    report("note", text=both("Counting."))
     if "follow" in OPTIONS:
         follow()
     elif OPTIONS.get("way", "batch") == "batch":

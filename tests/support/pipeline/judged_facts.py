@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, FACT_ARROW, facts_of_batch
 from engine.pipeline.jobs.transaction_reconciliation.merging import fold, resolve, spread_offsets
-from engine.pipeline.jobs.transaction_reconciliation.summary import Summary, buckets_over
+from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary, buckets_over
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
     OpQueue,
     Rules,
@@ -64,7 +64,7 @@ class JudgedFacts:
         return {identity: found for identity, (_, found) in self.verdicts().items() if found}
 
     def summary(self):
-        made = Summary()
+        made = ReconciliationSummary()
         buckets = buckets_over(self.bounds()) if self.op_queue.is_readable else None
         made.add(self.state, judge_table(self.state, self.rules()), buckets)
         made.drop_echoes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
@@ -42,10 +42,10 @@ def small(*replacements: tuple[str, str], rules: str = "", extra: str = "") -> S
     return parse_scenario(small_text(*replacements, rules=rules, extra=extra), "small")
 
 
-def peer_of(run: LabRun, name: str) -> RaftPeerRole:
+def peer_of(run: LabRun, name: str) -> RaftPeerNode:
     """The node ``name``."""
     role = run.world.nodes[name]
-    assert isinstance(role, RaftPeerRole)
+    assert isinstance(role, RaftPeerNode)
     return role
 
 
@@ -58,4 +58,4 @@ def core_of(run: LabRun, name: str) -> RaftCore:
 
 def leaders(run: LabRun) -> list[str]:
     """Who believes to lead."""
-    return [role.name for role in run.world.roles(RaftPeerRole) if role.is_leader]
+    return [role.name for role in run.world.roles(RaftPeerNode) if role.is_leader]

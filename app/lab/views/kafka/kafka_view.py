@@ -30,7 +30,7 @@ from engine.kafka.records.record_batch import read_header
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.frames import key_of
 from engine.kafka.wire.produce import ProduceRequest
-from engine.lab.kafka.kafka_controller_role import node_ids
+from engine.lab.kafka.kafka_controller_node import node_ids
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from engine.kafka.client.kafka_producer import KafkaProducer
     from engine.kafka.replication.replica import Replica
     from engine.kafka.wire.fields import KafkaMessage
-    from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-    from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
-    from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
-    from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+    from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+    from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
+    from engine.lab.kafka.kafka_controller_node import KafkaControllerNode
+    from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
     from engine.lab.kafka.stored_log import StoredSegment
-    from engine.lab.nodes.node_role import LabNodeRole
+    from engine.lab.nodes.scenario_node import ScenarioNode
 
 
-def kafka_broker_view(role: KafkaBrokerRole) -> JsonObject:
+def kafka_broker_view(role: KafkaBrokerNode) -> JsonObject:
     """Return the view of a Kafka broker."""
     committed: dict[tuple[str, int], JsonObject] = {}
     for (group, topic, partition), offset in role.committed_offsets():
@@ -72,7 +72,7 @@ def kafka_broker_view(role: KafkaBrokerRole) -> JsonObject:
     return {"partitions": partitions, "held": held}
 
 
-def _names(role: LabNodeRole) -> dict[int, str]:
+def _names(role: ScenarioNode) -> dict[int, str]:
     return {number: name for name, number in node_ids(role.world).items()}
 
 
@@ -95,7 +95,7 @@ def _replica_view(replica: Replica, names: dict[int, str]) -> JsonObject:
     }
 
 
-def kafka_controller_view(role: KafkaControllerRole) -> JsonObject:
+def kafka_controller_view(role: KafkaControllerNode) -> JsonObject:
     """Return the view of a Kafka controller."""
     controller = role.controller
     if controller is None:
@@ -148,7 +148,7 @@ def _segment_view(segment: StoredSegment) -> JsonObject:
     }
 
 
-def kafka_producer_view(role: KafkaProducerRole) -> JsonObject:
+def kafka_producer_view(role: KafkaProducerNode) -> JsonObject:
     """Return the view of a Kafka producer."""
     in_flight: list[JsonValue] = [
         {"key": key, "since_us": since_us} for key, since_us in islice(role.in_flight.items(), IN_FLIGHT_SHOWN)
@@ -169,7 +169,7 @@ def kafka_producer_view(role: KafkaProducerRole) -> JsonObject:
     return view
 
 
-def _accumulator_view(role: KafkaProducerRole, producer: KafkaProducer) -> JsonObject:
+def _accumulator_view(role: KafkaProducerNode, producer: KafkaProducer) -> JsonObject:
     config = producer.config
     partitions: list[JsonValue] = []
     for place, row in sorted(producer.accumulator.rows.items()):
@@ -193,7 +193,7 @@ def _accumulator_view(role: KafkaProducerRole, producer: KafkaProducer) -> JsonO
     }
 
 
-def kafka_consumer_view(role: KafkaConsumerRole) -> JsonObject:
+def kafka_consumer_view(role: KafkaConsumerNode) -> JsonObject:
     """Return the view of a Kafka consumer."""
     keys: list[JsonValue] = [*role.polled[:RECORDS_SHOWN]]
     view: JsonObject = {
@@ -241,7 +241,7 @@ def _completed_view(fetch: CompletedFetch) -> JsonObject:
     }
 
 
-def _requests_view(role: LabNodeRole, requests: Iterable[ClientRequest]) -> list[JsonValue]:
+def _requests_view(role: ScenarioNode, requests: Iterable[ClientRequest]) -> list[JsonValue]:
     return [
         {
             "number": one.correlation_id,
@@ -259,6 +259,6 @@ def _record_count(request: KafkaMessage) -> int:
     return sum(read_header(one.records or b"").record_count for topic in topics for one in topic.partitions)
 
 
-def _world_us(role: LabNodeRole, time_ms: int) -> int:
+def _world_us(role: ScenarioNode, time_ms: int) -> int:
     """Return a time of the node's own clock as one of the world."""
     return (time_ms - WORLD_BEGIN_MS - role.runtime.clock.skew_ms) * 1_000

@@ -30,14 +30,14 @@ from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.consumer_role import ConsumerRole
+    from engine.lab.nodes.consumer_node import ConsumerNode
     from engine.lab.nodes.history import BankEntry
-    from engine.lab.nodes.node_role import LabNodeRole
-    from engine.lab.nodes.producer_role import ProducerRole
+    from engine.lab.nodes.producer_node import ProducerNode
+    from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.world.world import ScenarioWorld
 
 
-def bank_view(role: ProducerRole | ConsumerRole) -> JsonObject | None:
+def bank_view(role: ProducerNode | ConsumerNode) -> JsonObject | None:
     """Return the bank of a node; None when the node is not a bank."""
     node_bank = role.node_bank
     if node_bank is None:
@@ -67,14 +67,14 @@ def _refused(entry: BankEntry) -> JsonObject:
     }
 
 
-def _running(role: ProducerRole | ConsumerRole, bank: PayingBank | ReceivingBank) -> JsonObject:
+def _running(role: ProducerNode | ConsumerNode, bank: PayingBank | ReceivingBank) -> JsonObject:
     assert role.node_bank is not None
     account, accounts = role.node_bank.spec.account, bank.accounts
     lock = accounts.database.lock
     table = "transfer" if isinstance(bank, PayingBank) else "credit"
     under_way: list[JsonValue] = [
-        {"key": deed.key, "amount": deed.amount, "since_us": deed.since_us, "doing": deed.doing.value}
-        for deed in islice(bank.open.values(), IN_FLIGHT_SHOWN)
+        {"key": action.key, "amount": action.amount, "since_us": action.since_us, "doing": action.doing.value}
+        for action in islice(bank.open.values(), IN_FLIGHT_SHOWN)
     ]
     return {
         "balance": accounts.balance(account),
@@ -86,7 +86,7 @@ def _running(role: ProducerRole | ConsumerRole, bank: PayingBank | ReceivingBank
     }
 
 
-def _resting(role: ProducerRole | ConsumerRole) -> JsonObject:
+def _resting(role: ProducerNode | ConsumerNode) -> JsonObject:
     assert role.node_bank is not None
     nothing: JsonObject = {"is_locked": False, "waiters": [], "open": []}
     database = role.node_bank.at_rest()
@@ -102,7 +102,7 @@ def _resting(role: ProducerRole | ConsumerRole) -> JsonObject:
         database.close()
 
 
-def posting_rows(role: LabNodeRole, accounts: Accounts, table: str) -> list[JsonValue]:
+def posting_rows(role: ScenarioNode, accounts: Accounts, table: str) -> list[JsonValue]:
     """Return the newest rows of ``table``, see the module."""
     committed = {row.key: row.times for row in accounts.newest(table, BANK_ROWS_SHOWN + 1)}
     skew_ms = role.runtime.clock.skew_ms

@@ -20,18 +20,18 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN
 from app.lab.views.money.bank_view import posting_rows
 from engine.bank.accounts import Accounts
-from engine.bank.bank_deed import Doing
+from engine.bank.bank_action import Doing
 
 if TYPE_CHECKING:
     from engine.lab.nodes.cash_machine import CashMachine
-    from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+    from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode
     from engine.xa.resource_manager import Branch, ResourceManager
 
 #: Ended branches that stay on the card.
 _ENDED_SHOWN = 4
 
 
-def coordinator_view(role: CoordinatorRole) -> JsonObject:
+def coordinator_view(role: CoordinatorNode) -> JsonObject:
     """Return the view of a coordinator."""
     coordinator = role.coordinator
     if coordinator is None or coordinator.log is None:
@@ -61,7 +61,7 @@ def coordinator_view(role: CoordinatorRole) -> JsonObject:
     }
 
 
-def manager_view(role: ManagerRole) -> JsonObject:
+def manager_view(role: ManagerNode) -> JsonObject:
     """Return the view of a transaction manager."""
     under_way, transfers = role.under_way, role.spec.transfers
     ended: list[JsonValue] = [
@@ -84,7 +84,7 @@ def manager_view(role: ManagerRole) -> JsonObject:
     }
 
 
-def resource_manager_view(role: ResourceManagerRole) -> JsonObject:
+def resource_manager_view(role: ResourceManagerNode) -> JsonObject:
     """Return the view of a resource manager."""
     manager = role.resource_manager
     return {
@@ -120,7 +120,7 @@ def _branch(branch: Branch) -> JsonObject:
     }
 
 
-def _bank(role: ResourceManagerRole) -> JsonObject:
+def _bank(role: ResourceManagerNode) -> JsonObject:
     node_bank = role.node_bank
     spec, bank = node_bank.spec, node_bank.bank
     refused: list[JsonValue] = [
@@ -162,13 +162,13 @@ def _bank(role: ResourceManagerRole) -> JsonObject:
         view["is_locked"] = manager.locks.holder_of(spec.account) is not None
         view["waiters"] = [wait.waiter for wait in manager.locks.waits if wait.until_us is None]
     view["open"] = [
-        {"key": deed.key, "amount": deed.amount, "since_us": deed.since_us, "doing": deed.doing.value}
-        for deed in islice(bank.open.values(), IN_FLIGHT_SHOWN)
+        {"key": action.key, "amount": action.amount, "since_us": action.since_us, "doing": action.doing.value}
+        for action in islice(bank.open.values(), IN_FLIGHT_SHOWN)
     ]
     return view
 
 
-def _rows(role: ResourceManagerRole, accounts: Accounts) -> list[JsonValue]:
+def _rows(role: ResourceManagerNode, accounts: Accounts) -> list[JsonValue]:
     """Return the newest rows of both tables, oldest first; each says to which it belongs."""
     rows: list[JsonObject] = []
     for doing, table in ((Doing.DEBIT, "transfer"), (Doing.CREDIT, "credit")):

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import XA_TRANSACTIONS_SHOWN, XA_WAITS_SHOWN
-from engine.bank.bank_deed import COMMITTED, Doing
-from engine.bank.paying_bank import Way
+from engine.bank.bank_action import COMMITTED, Doing
+from engine.bank.paying_bank import TransferVariant
 from engine.lab.nodes.cash_machine import CUSTOMER
-from engine.lab.nodes.producer_role import ProducerRole
-from engine.lab.nodes.xa_roles import ResourceManagerRole
+from engine.lab.nodes.producer_node import ProducerNode
+from engine.lab.nodes.xa_nodes import ResourceManagerNode
 from engine.lab.scenario.scenario import Role, Scenario
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class XaView:
         self._payers = {
             spec.name: spec.bank.duration_ms * 1_000
             for spec in world.scenario.of_role(Role.PRODUCER)
-            if spec.bank is not None and spec.bank.way is Way.TRANSACTION
+            if spec.bank is not None and spec.bank.way is TransferVariant.TRANSACTION
         }
         self._read: dict[str, int] = {}
         self._globals: dict[str, _Line] = {}
@@ -99,7 +99,7 @@ class XaView:
             }
         return self._built
 
-    # ------------------------------------------------------------------------------ what happened
+    # ------------------------------------------------------------------------------ history
 
     def _take_news(self) -> bool:
         history = self._world.history
@@ -194,14 +194,14 @@ class XaView:
             for xid, line in shown
         ]
 
-    # ------------------------------------------------------------------------------ who waits
+    # ------------------------------------------------------------------------------ waiters
 
     def _blocked(self) -> list[JsonValue]:
         found: list[JsonObject] = []
         for role in self._world.nodes.values():
-            if isinstance(role, ResourceManagerRole):
+            if isinstance(role, ResourceManagerNode):
                 found += self._branch_waits(role)
-            if isinstance(role, ResourceManagerRole | ProducerRole) and role.cash_machine is not None:
+            if isinstance(role, ResourceManagerNode | ProducerNode) and role.cash_machine is not None:
                 waits = role.cash_machine.waits
                 if waits is not None and waits[0]:
                     found.append(self._wait(role, CUSTOMER, waits[0], waits[1], None, is_in_vain=False))
@@ -210,7 +210,7 @@ class XaView:
         found.sort(key=lambda wait: (int(wait["since_us"]), str(wait["node"])))
         return [*found[-XA_WAITS_SHOWN:]]
 
-    def _branch_waits(self, role: ResourceManagerRole) -> list[JsonObject]:
+    def _branch_waits(self, role: ResourceManagerNode) -> list[JsonObject]:
         manager = role.resource_manager
         waits = [*role.past_waits, *(manager.locks.waits if manager is not None else ())]
         return [
@@ -221,12 +221,12 @@ class XaView:
 
     def _lookup_wait(self, entry: BalanceLookup) -> JsonObject:
         role = self._world.nodes[entry.node]
-        assert isinstance(role, ResourceManagerRole | ProducerRole), "only banks have cash machines"
+        assert isinstance(role, ResourceManagerNode | ProducerNode), "only banks have cash machines"
         return self._wait(role, CUSTOMER, entry.holder, entry.began_us, entry.time_us, is_in_vain=entry.balance is None)
 
     @staticmethod
     def _wait(
-        role: ResourceManagerRole | ProducerRole,
+        role: ResourceManagerNode | ProducerNode,
         waiter: str,
         holder: str,
         since_us: int,

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import TREE_FIELDS_SHOWN
-from engine.lab.raft.raft_peer_role import key_of
+from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.ha import ha_frames
 from engine.replication.raft.raft_commands import COMMAND_MAGIC, decode_command_frame
 from engine.replication.raft.raft_log import RaftEntry

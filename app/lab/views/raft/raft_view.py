@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import RAFT_ENTRIES_SHOWN
-from engine.lab.raft.raft_peer_role import key_of
+from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.raft.raft_messages import VoteVerdict
 from engine.replication.raft.raft_role import RaftRole
 
 if TYPE_CHECKING:
-    from engine.lab.raft.raft_client_role import RaftClientRole
-    from engine.lab.raft.raft_peer_role import RaftPeerRole
+    from engine.lab.raft.raft_client_node import RaftClientNode
+    from engine.lab.raft.raft_peer_node import RaftPeerNode
     from engine.replication.raft.raft_core import RaftCore
     from engine.replication.raft.raft_peer import RaftPeer
 
 
-def raft_peer_view(role: RaftPeerRole) -> JsonObject:
+def raft_peer_view(role: RaftPeerNode) -> JsonObject:
     """Return the view of a Raft peer."""
     view: JsonObject = {}
     if role.peer is None:
@@ -50,7 +50,7 @@ def raft_peer_view(role: RaftPeerRole) -> JsonObject:
     return view
 
 
-def _core_view(role: RaftPeerRole, peer: RaftPeer) -> JsonObject:
+def _core_view(role: RaftPeerNode, peer: RaftPeer) -> JsonObject:
     core = peer.core
     is_leader = core.role is RaftRole.LEADER
     left_us = core.due_ms * 1_000 - role.runtime.clock.monotonic_us()
@@ -99,7 +99,7 @@ def _obstacles(core: RaftCore) -> list[JsonValue]:
     return [{"reason": reason, "names": ", ".join(names)} for reason, names in by_reason.items()]
 
 
-def raft_client_view(role: RaftClientRole) -> JsonObject:
+def raft_client_view(role: RaftClientNode) -> JsonObject:
     """Return the view of a client of a Raft group."""
     in_flight: list[JsonValue] = [{"key": role.pending, "since_us": role.pending_since_us}] if role.pending else []
     return {

@@ -14,7 +14,7 @@ from engine.lab.checkers.watch.checker import Checker, has_kafka_cluster
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.kafka_watch import LoggedRecord
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.nodes.history import ConsumeBegan, SendReturned
 from engine.texts import Text
 
@@ -84,7 +84,7 @@ class AcknowledgedRecordsSurviveElections(_PromisesOutliveLeaders):
 
     def record_send_returned(self, entry: SendReturned) -> None:
         role = self.world.nodes[entry.node]
-        if entry.status != "ok" or not isinstance(role, KafkaProducerRole) or role.producer is None:
+        if entry.status != "ok" or not isinstance(role, KafkaProducerNode) or role.producer is None:
             return
         if role.producer.config.acks == _ALL and entry.queue_offset >= 0:
             self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)

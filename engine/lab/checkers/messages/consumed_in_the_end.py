@@ -44,7 +44,7 @@ class ConsumedInTheEnd(Checker):
         #: (broker, group, topic, queue id) -> the first offset that a broker stored.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: When a message of the queue last became visible or was handled by a listener.
-        self._last_deed_us: dict[_Queue, int] = {}
+        self._last_action_us: dict[_Queue, int] = {}
         self._next_look_us = 0
 
     def offset_committed(
@@ -54,13 +54,13 @@ class ConsumedInTheEnd(Checker):
 
     def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
         for message in messages:
-            self._last_deed_us[broker.name, message.topic, message.queue_id] = self.watch.now_us
+            self._last_action_us[broker.name, message.topic, message.queue_id] = self.watch.now_us
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        self._last_deed_us[entry.broker, entry.topic, entry.queue_id] = self.watch.now_us
+        self._last_action_us[entry.broker, entry.topic, entry.queue_id] = self.watch.now_us
 
     def consume_ended(self, entry: ConsumeEnded) -> None:
-        self._last_deed_us[entry.broker, entry.topic, entry.queue_id] = self.watch.now_us
+        self._last_action_us[entry.broker, entry.topic, entry.queue_id] = self.watch.now_us
 
     def second_passed(self) -> None:
         watch = self.watch
@@ -98,7 +98,7 @@ class ConsumedInTheEnd(Checker):
                 waiting.setdefault((message.broker, message.topic, message.queue_id), []).append(message)
         if waiting and self.watch.has_been_calm and self.watch.is_idle(group):
             for queue, messages in waiting.items():
-                if self.watch.now_us - self._last_deed_us.get(queue, 0) >= CALM_US:
+                if self.watch.now_us - self._last_action_us.get(queue, 0) >= CALM_US:
                     self._report_stuck(group, messages)
 
     def _unfinished(self, group: GroupWatch, brokers: list[BrokerWatch]) -> Iterator[LoggedMessage]:

@@ -34,7 +34,7 @@ class LogAndQueuesAgree(Checker):
         self._next_offsets: dict[tuple[str, str, int], int] = {}
         self._audited: dict[str, int] = {}
 
-    # --- news --------------------------------------------------------------------------------------------------------
+    # --- notifications -----------------------------------------------------------------------------------------------
 
     def message_stored(self, message: LoggedMessage) -> None:
         if not message.is_in_queue:

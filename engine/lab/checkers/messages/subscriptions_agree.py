@@ -34,30 +34,30 @@ class SubscriptionsAgree(Checker):
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         #: (broker, group, topic, queue id) for which one message was reported; the others follow when the run is over.
-        self._told: dict[tuple[str, str, str, int], None] = {}
+        self._noted: dict[tuple[str, str, str, int], None] = {}
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
         """Return whether members of some clustering group have different subscriptions, by tags."""
-        wishes: dict[str, dict[tuple[str, str], None]] = {}
+        subscriptions: dict[str, dict[tuple[str, str], None]] = {}
         for spec in scenario.of_role(Role.CONSUMER):
             if _is_judged(spec):
-                wishes.setdefault(spec.group, {})[spec.topic, spec.expression] = None
-        return any(len(wished) > 1 for wished in wishes.values())
+                subscriptions.setdefault(spec.group, {})[spec.topic, spec.expression] = None
+        return any(len(wanted) > 1 for wanted in subscriptions.values())
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
         members = self.watch.groups.get(group)
         place = (broker.name, group, topic, queue_id)
-        if members is None or members.is_consistent or place in self._told:
+        if members is None or members.is_consistent or place in self._noted:
             return
         for passed in range(max(before, 0, broker.lost_until.get((topic, queue_id), 0)), offset):
             message = broker.by_place.get((topic, queue_id, passed))
             if message is None or members.is_settled(message):
                 continue
             if self._report(members, message, Text("checker.subscriptions-agree.passed_over")):
-                self._told[place] = None
+                self._noted[place] = None
                 return
 
     def run_ended(self) -> None:
@@ -67,7 +67,7 @@ class SubscriptionsAgree(Checker):
                     if not group.is_settled(message):
                         self._report(group, message, Text("checker.subscriptions-agree.never"))
 
-    def _report(self, group: GroupWatch, message: LoggedMessage, deed: Text) -> bool:
+    def _report(self, group: GroupWatch, message: LoggedMessage, action: Text) -> bool:
         """Report the message if a member wanted it. Return whether one did."""
         member = next((spec for spec in group.members if _wants(spec, message)), None)
         if member is None or not group.begins_at_first:
@@ -81,7 +81,7 @@ class SubscriptionsAgree(Checker):
                 expression=member.expression,
                 message=message,
                 group=group.name,
-                deed=deed,
+                action=action,
             ),
         )
         return True

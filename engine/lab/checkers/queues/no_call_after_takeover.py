@@ -14,7 +14,7 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, consumption_element, has_orderly_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.scenario import Role
 from engine.lab.world.world import ScenarioWorld
@@ -25,7 +25,7 @@ from engine.texts import Text
 def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
     """Return whether the consumer on ``node`` has a process queue of ``queue`` that it has not given up."""
     role = world.nodes.get(node)
-    if not isinstance(role, ConsumerRole) or role.consumer is None:
+    if not isinstance(role, ConsumerNode) or role.consumer is None:
         return False
     process_queue = role.consumer.process_queues.get(queue)
     return process_queue is not None and not process_queue.dropped

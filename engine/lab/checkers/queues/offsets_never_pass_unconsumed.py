@@ -36,7 +36,7 @@ class OffsetsNeverPassUnconsumed(Checker):
         super().__init__(watch)
         self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) with a reported violation.
-        self._told: dict[tuple[str, str, str, int], None] = {}
+        self._noted: dict[tuple[str, str, str, int], None] = {}
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
@@ -45,7 +45,7 @@ class OffsetsNeverPassUnconsumed(Checker):
         if members is None or not members.is_consistent or group in self._dropping:
             return
         place = (broker.name, group, topic, queue_id)
-        if place in self._told or (before < 0 and not members.begins_at_first):
+        if place in self._noted or (before < 0 and not members.begins_at_first):
             return
         first = max(before, 0, broker.lost_until.get((topic, queue_id), 0))
         end = min(offset, broker.broker.store.max_offset(topic, queue_id))
@@ -53,7 +53,7 @@ class OffsetsNeverPassUnconsumed(Checker):
             message = broker.by_place.get((topic, queue_id, passed))
             if message is None or not members.wants(message) or members.is_settled(message):
                 continue
-            self._told[place] = None
+            self._noted[place] = None
             self.report(
                 {"node": broker.name, "group": group, **message.element},
                 Text(

@@ -19,7 +19,7 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, consumption_element
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.nodes.consumer_role import ConsumerRole, ListenerCall
+from engine.lab.nodes.consumer_node import ConsumerNode, ListenerCall
 from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
@@ -43,13 +43,13 @@ class OneConsumptionPerQueue(Checker):
     def consume_began(self, entry: ConsumeBegan) -> None:
         nodes = self.world.nodes
         role = nodes.get(entry.node)
-        if not isinstance(role, ConsumerRole) or not role.spec.orderly:
+        if not isinstance(role, ConsumerNode) or not role.spec.orderly:
             return
         group = [role] if role.spec.model == "broadcasting" else list(nodes.values())
         under_way = [
             (member.name, call)
             for member in group
-            if isinstance(member, ConsumerRole) and member.spec.group == entry.group
+            if isinstance(member, ConsumerNode) and member.spec.group == entry.group
             for call in member.listener_calls.values()
             if call.topic == entry.topic and call.broker == entry.broker and call.queue_id == entry.queue_id
         ]

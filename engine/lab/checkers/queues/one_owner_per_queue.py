@@ -15,7 +15,7 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.texts import Text, joined, plain
 
 #: In addition to a heartbeat and a rebalance: the time for the calls themselves.
@@ -42,7 +42,7 @@ class OneOwnerPerQueue(Checker):
         owners: dict[_Queue, list[str]] = {}
         limit_ms = 0
         for role in self.world.nodes.values():
-            consumer = role.consumer if isinstance(role, ConsumerRole) else None
+            consumer = role.consumer if isinstance(role, ConsumerNode) else None
             if consumer is None or role.status != "running" or role.spec.model != "clustering":
                 continue
             config = consumer.instance.config

@@ -12,7 +12,7 @@ from engine.lab.checkers.watch.checker import Checker, has_raft
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendReturned
-from engine.lab.raft.raft_peer_role import key_of
+from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.raft.raft_log import RaftEntry
 from engine.texts import Text
 

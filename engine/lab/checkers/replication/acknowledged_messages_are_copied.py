@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from engine.lab.checkers.watch.checker import Checker, has_slaves
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import SendReturned
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.texts import Text
@@ -29,7 +29,7 @@ class AcknowledgedMessagesAreCopied(Checker):
         if entry.status != "ok" or entry.detail != _SEND_OK:
             return
         role = self.world.nodes.get(entry.broker)
-        if not isinstance(role, BrokerRole) or role.broker is None:
+        if not isinstance(role, BrokerNode) or role.broker is None:
             return
         service = role.broker.replication.service
         if service is None or not role.broker.replication.is_sync_master:

@@ -16,11 +16,11 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import CALM_US, ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import BranchChanged
-from engine.lab.nodes.xa_roles import CoordinatorRole, ResourceManagerRole
+from engine.lab.nodes.xa_nodes import CoordinatorNode, ResourceManagerNode
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.texts import Text
 from engine.xa.states import BranchState
-from engine.xa.transaction_manager import Outcome
+from engine.xa.transaction_manager import TransactionOutcome
 
 
 class XaBranchesAgree(Checker):
@@ -49,8 +49,8 @@ class XaBranchesAgree(Checker):
 
     def run_ended(self) -> None:
         roles = self.world.nodes.values()
-        managers = [role for role in roles if isinstance(role, ResourceManagerRole)]
-        servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorRole))]
+        managers = [role for role in roles if isinstance(role, ResourceManagerNode)]
+        servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorNode))]
         if self.watch.has_been_calm and all(role.status == "running" for role in servers):
             for role in managers:
                 for doubtful in role.resource_manager.in_doubt if role.resource_manager is not None else ():
@@ -59,8 +59,8 @@ class XaBranchesAgree(Checker):
                 self._report_never_ended(xid, key)
         for ended in self.world.history.transfers_ended:
             for branch in self._ends.get(ended.xid, {}).values():
-                told, did = ended.outcome == Outcome.COMMITTED, branch.state == BranchState.COMMITTED
-                if ended.outcome != Outcome.UNKNOWN and told is not did:
+                reported, did = ended.outcome == TransactionOutcome.COMMITTED, branch.state == BranchState.COMMITTED
+                if ended.outcome != TransactionOutcome.UNKNOWN and reported is not did:
                     self._report_untrue(branch, ended.node, ended.outcome)
 
     def _never_ended(self) -> list[tuple[str, str]]:
@@ -69,7 +69,7 @@ class XaBranchesAgree(Checker):
         return [
             (transaction.xid, transaction.key)
             for role in self.world.nodes.values()
-            if isinstance(role, CoordinatorRole) and role.coordinator is not None
+            if isinstance(role, CoordinatorNode) and role.coordinator is not None
             for transaction in role.coordinator.open.values()
             if transaction.begun_us < since_us
         ]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol
 
 from engine.broker.broker import Broker
-from engine.lab.checkers.watch.logged_message import LoggedMessage, Place, read_logged_message
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.checkers.watch.logged_message import LoggedMessage, LogPlace, read_logged_message
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.protocol.message.record_layout import BLANK_MAGIC, MESSAGE_MAGIC, SIZE_AND_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC
 
@@ -65,18 +65,18 @@ class BrokerWatch:
     :ivar is_up: the broker runs and has loaded its store.
     """
 
-    def __init__(self, role: BrokerRole, tell: Tell, power_cuts: Mapping[str, None]) -> None:
+    def __init__(self, role: BrokerNode, report: Tell, power_cuts: Mapping[str, None]) -> None:
         self.name = role.name
         self.spec = role.spec
         self.log: dict[int, LoggedMessage] = {}
         self.messages: list[LoggedMessage] = []
-        self.by_place: dict[Place, LoggedMessage] = {}
+        self.by_place: dict[LogPlace, LoggedMessage] = {}
         self.lost: dict[tuple[int, str], LoggedMessage] = {}
         self.lost_until: dict[tuple[str, int], int] = {}
         self.flushed_offset = 0
         self.is_up = False
         self._role = role
-        self._tell = tell
+        self._report = report
         self._power_cuts = power_cuts
         self._usual_flush_us = role.spec.disk.fsync_ms * 1_000
         self._broker: Broker | None = None
@@ -132,7 +132,7 @@ class BrokerWatch:
         while self.dispatched_count < count and self.messages[self.dispatched_count].end_offset <= end:
             self.dispatched_count += 1
         if self.dispatched_count > first:
-            self._tell(BrokerListener.messages_dispatched, self, self.messages[first : self.dispatched_count])
+            self._report(BrokerListener.messages_dispatched, self, self.messages[first : self.dispatched_count])
 
     def is_to_come(self, group: str, message: LoggedMessage) -> bool:
         """Return whether the group, or the delay level of the message, has not passed it. The broker must be up."""
@@ -147,7 +147,7 @@ class BrokerWatch:
     def _read_log(self) -> None:
         """Read what was appended."""
         for message in self._read_on():
-            self._tell(BrokerListener.message_stored, message)
+            self._report(BrokerListener.message_stored, message)
 
     def _read_on(self) -> list[LoggedMessage]:
         """Read the messages after ``_read_offset`` and return them."""
@@ -168,7 +168,7 @@ class BrokerWatch:
             if following is None:
                 # Neither a message nor a blank: the next record cannot be found by its length.
                 following = log.max_offset
-                self._tell(BrokerListener.hole_found, self, offset)
+                self._report(BrokerListener.hole_found, self, offset)
             self._read_offset = following
         return found
 
@@ -221,12 +221,12 @@ class BrokerWatch:
                 self._lose(message, flushed_offset)
         for message in found:
             if old.get(message.commit_log_offset) != message:
-                self._tell(BrokerListener.message_stored, message)
+                self._report(BrokerListener.message_stored, message)
         self._dispatched_offset = store.dispatcher.dispatched_offset
         self.dispatched_count = len(self.messages)
         self._offsets = {}
         self._compare_offsets(is_news=False)
-        self._tell(BrokerListener.broker_loaded, self)
+        self._report(BrokerListener.broker_loaded, self)
 
     def _lose(self, message: LoggedMessage, flushed_offset: int) -> None:
         is_lawful = self.name in self._power_cuts and message.end_offset > flushed_offset
@@ -234,7 +234,7 @@ class BrokerWatch:
             self.lost[message.commit_log_offset, message.key] = message
             queue = message.topic, message.queue_id
             self.lost_until[queue] = max(self.lost_until.get(queue, 0), message.queue_offset + 1)
-        self._tell(BrokerListener.message_lost, message, is_lawful)
+        self._report(BrokerListener.message_lost, message, is_lawful)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -250,6 +250,6 @@ class BrokerWatch:
                 if offset != before:
                     known[queue_id] = offset
                     if is_news:
-                        self._tell(BrokerListener.offset_committed, self, group, topic, queue_id, before, offset)
+                        self._report(BrokerListener.offset_committed, self, group, topic, queue_id, before, offset)
         if len(self._offsets) != len(table):
             self._offsets = {key: dict(offsets) for key, offsets in table.items()}

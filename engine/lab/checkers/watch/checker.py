@@ -131,7 +131,7 @@ def has_transactions(scenario: Scenario) -> bool:
 
 
 def consumption_element(entry: ConsumeBegan) -> dict[str, str | int]:
-    """Return the element of claims about order: one message that one member of a group begins with."""
+    """Return the element of a violation of order: a message, and the group member that begins to consume it."""
     return {
         "node": entry.node,
         "group": entry.group,

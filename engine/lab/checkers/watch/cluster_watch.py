@@ -18,9 +18,9 @@ from engine.lab.checkers.watch.kafka_watch import KafkaWatch, RecordListener
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.raft_watch import RaftListener, RaftWatch
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     BankEntry,
     BranchChanged,
@@ -30,7 +30,7 @@ from engine.lab.nodes.history import (
     SendReturned,
     WorkDone,
 )
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role
 from engine.lab.world.world import ScenarioWorld
@@ -95,7 +95,7 @@ class WatchListener(BrokerListener, RecordListener, RaftListener):
         """An exception was not caught."""
 
     def audit(self) -> None:
-        """Called every few events: check one old item again."""
+        """Check one old item again; called every few events."""
 
     def second_passed(self) -> None:
         """A second of virtual time has passed, or more."""
@@ -183,11 +183,11 @@ class ClusterWatch:
         self._commands = self._failures = 0
         self._power_cuts: dict[str, None] = {}
         #: Listeners per event: only those that override its method are called.
-        self._told: dict[Callable[..., None], list[Callable[..., None]]] = {news: [] for news in NEWS}
+        self._noted: dict[Callable[..., None], list[Callable[..., None]]] = {news: [] for news in NEWS}
         # The group's state is updated before a checker is notified.
-        self._told[WatchListener.consume_ended].append(self._note_consumed)
-        self._told[WatchListener.message_stored].append(self._note_stored)
-        self._told[WatchListener.message_lost].append(self._note_lost)
+        self._noted[WatchListener.consume_ended].append(self._note_consumed)
+        self._noted[WatchListener.message_stored].append(self._note_stored)
+        self._noted[WatchListener.message_lost].append(self._note_lost)
         self._choose_readings()
         self._look_for_nodes()
 
@@ -195,18 +195,18 @@ class ClusterWatch:
         """Notify ``listener`` of the events that it has methods for."""
         for news in NEWS:
             if getattr(type(listener), news.__name__) is not news:
-                self._told[news].append(getattr(listener, news.__name__))
+                self._noted[news].append(getattr(listener, news.__name__))
         self._choose_readings()
 
     def _choose_readings(self) -> None:
         """Choose the readings that are needed. Entries that a list had before are not events."""
         for reading in self._readings:
-            if not reading.is_wanted and any(news and self._told[news] for news in reading.all_news()):
+            if not reading.is_wanted and any(news and self._noted[news] for news in reading.all_news()):
                 reading.is_wanted, reading.count = True, len(reading.entries)
         self._wanted = [reading for reading in self._readings if reading.is_wanted]
 
-    def _tell(self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
-        for listener in self._told[news]:
+    def _report(self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
+        for listener in self._noted[news]:
             listener(*what, **more)
 
     # --- events ------------------------------------------------------------------------------------------------------
@@ -229,10 +229,10 @@ class ClusterWatch:
         failures = loop.failures.failures
         if len(failures) != self._failures:
             for failure in failures[self._failures :]:
-                self._tell(WatchListener.code_failed, failure)
+                self._report(WatchListener.code_failed, failure)
             self._failures = len(failures)
         if event_number % _EVENTS_PER_AUDIT == 0:
-            self._tell(WatchListener.audit)
+            self._report(WatchListener.audit)
         if now_us >= self._next_second_us:
             self._pass_second()
         if not self.found:
@@ -246,7 +246,7 @@ class ClusterWatch:
                 new = reading.entries[reading.count :]
                 reading.count += len(new)
                 for entry in new:
-                    self._tell(reading.news_for(self.world.nodes[entry.node].role), entry)
+                    self._report(reading.news_for(self.world.nodes[entry.node].role), entry)
 
     def _note_consumed(self, entry: ConsumeEnded) -> None:
         group = self.groups.get(entry.group)
@@ -258,9 +258,9 @@ class ClusterWatch:
                 group.consumed[message.unique_key] = None
 
     def end(self) -> Sequence[Violation]:
-        """Handle the end of the run."""
+        """Let the checkers examine what is missing at the end of the run."""
         self.now_us = self._loop.now_us
-        self._tell(WatchListener.run_ended)
+        self._report(WatchListener.run_ended)
         found, self.found = self.found, []
         return found
 
@@ -278,15 +278,15 @@ class ClusterWatch:
         nodes = self.world.nodes
         for name in list(nodes)[self._node_count :]:
             role = nodes[name]
-            if isinstance(role, BrokerRole) and role.spec.slave_of:
-                self.slaves[name] = BrokerWatch(role, _tell_nobody, self._power_cuts)
-            elif isinstance(role, BrokerRole):
-                self.brokers[name] = BrokerWatch(role, self._tell, self._power_cuts)
-            elif isinstance(role, KafkaBrokerRole):
-                self.kafka_brokers[name] = KafkaWatch(role, self._tell, self._power_cuts)
-            elif isinstance(role, RaftPeerRole):
-                self.raft_peers[name] = RaftWatch(role, self._tell)
-            elif isinstance(role, ConsumerRole):
+            if isinstance(role, BrokerNode) and role.spec.slave_of:
+                self.slaves[name] = BrokerWatch(role, _report_nobody, self._power_cuts)
+            elif isinstance(role, BrokerNode):
+                self.brokers[name] = BrokerWatch(role, self._report, self._power_cuts)
+            elif isinstance(role, KafkaBrokerNode):
+                self.kafka_brokers[name] = KafkaWatch(role, self._report, self._power_cuts)
+            elif isinstance(role, RaftPeerNode):
+                self.raft_peers[name] = RaftWatch(role, self._report)
+            elif isinstance(role, ConsumerNode):
                 self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
         self._watches = {**self.brokers, **self.slaves, **self.kafka_brokers, **self.raft_peers}
         self._node_count = len(nodes)
@@ -295,7 +295,7 @@ class ClusterWatch:
         self._next_second_us = self.now_us - self.now_us % _SECOND_US + _SECOND_US
         if not self._is_calm():
             self.calm_since_us = self.now_us
-        self._tell(WatchListener.second_passed)
+        self._report(WatchListener.second_passed)
 
     @property
     def has_been_calm(self) -> bool:
@@ -305,7 +305,7 @@ class ClusterWatch:
     def is_idle(self, group: GroupWatch) -> bool:
         """Return whether a member of ``group`` runs, and no listener call is in progress or would take forever."""
         roles = [role for role in self.world.nodes.values() if role.spec.group == group.name]
-        members = [role for role in roles if isinstance(role, ConsumerRole) and role.consumer is not None]
+        members = [role for role in roles if isinstance(role, ConsumerNode) and role.consumer is not None]
         return bool(members) and not any(
             role.listener_calls
             or role.listener.result is ListenerResult.HANGS
@@ -336,7 +336,7 @@ class ClusterWatch:
         """Return whether every broker lists exactly the running members of each group."""
         running: dict[str, list[str]] = {name: [] for name in self.groups}
         for role in self.world.nodes.values():
-            if isinstance(role, ConsumerRole) and role.consumer is not None and role.status == "running":
+            if isinstance(role, ConsumerNode) and role.consumer is not None and role.status == "running":
                 running[role.spec.group].append(role.consumer.instance.client_id)
         for broker in self.brokers.values():
             for group, client_ids in running.items():
@@ -347,11 +347,11 @@ class ClusterWatch:
         return True
 
     def message_at(self, broker: str, topic: str, queue_id: int, queue_offset: int) -> LoggedMessage | None:
-        """Return the message that a consumer finds there."""
+        """Return the message that a consumer finds at this queue offset."""
         watch = self.brokers.get(broker)
         return watch.by_place.get((topic, queue_id, queue_offset)) if watch is not None else None
 
-    # --- what brokers report -----------------------------------------------------------------------------------------
+    # --- reports of brokers ------------------------------------------------------------------------------------------
 
     def _note_stored(self, message: LoggedMessage) -> None:
         if message.resends >= 0 and message.reconsume_times == 0:
@@ -375,5 +375,5 @@ class ClusterWatch:
         return self.groups.get(name) if name is not None else None
 
 
-def _tell_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
+def _report_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
     """Report nothing; used for slaves."""

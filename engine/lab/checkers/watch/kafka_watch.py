@@ -9,8 +9,8 @@ from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.records.transaction_marker import is_commit
 from engine.kafka.replication.replica_state import ReplicaState
 from engine.lab.checkers.watch.broker_watch import Tell
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.stored_log import StoredBatch, StoredSegment
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.stored_log import StoredRecordBatch, StoredSegment
 
 
 class LoggedRecord(NamedTuple):
@@ -24,7 +24,7 @@ class LoggedRecord(NamedTuple):
 
     @property
     def element(self) -> dict[str, str | int]:
-        """Return the element for a claim about it."""
+        """Return the element for a violation about the record."""
         return {
             "node": self.broker,
             "topic": self.topic,
@@ -68,13 +68,13 @@ class KafkaWatch:
     :ivar uncommitted: records of transactions that are open or were aborted, which need not be consumed.
     """
 
-    def __init__(self, role: KafkaBrokerRole, tell: Tell, power_cuts: Mapping[str, None]) -> None:
+    def __init__(self, role: KafkaBrokerNode, report: Tell, power_cuts: Mapping[str, None]) -> None:
         self.records: dict[tuple[str, int, int], LoggedRecord] = {}
         self.lost: dict[LoggedRecord, None] = {}
         self.lost_until: dict[tuple[str, int], int] = {}
         self.uncommitted: dict[LoggedRecord, None] = {}
         self._role = role
-        self._tell = tell
+        self._report = report
         self._power_cuts = power_cuts
         self._segments: list[StoredSegment] = []
         self._records: dict[_Place, list[LoggedRecord]] = {}
@@ -102,18 +102,18 @@ class KafkaWatch:
         for partition, replica in self._role.replicas.items():
             if replica.is_leader and self._led.get(partition) != replica.leader_epoch:
                 self._led[partition] = replica.leader_epoch
-                self._tell(RecordListener.partition_led, self._role.name, *partition, replica.leader_epoch)
+                self._report(RecordListener.partition_led, self._role.name, *partition, replica.leader_epoch)
         for place, offset in self._role.committed_offsets():
             if self._offsets.get(place) != offset:
                 self._offsets[place] = offset
-                self._tell(RecordListener.offset_kept, self._role.name, *place, offset)
+                self._report(RecordListener.offset_kept, self._role.name, *place, offset)
 
     def _compare(self, segments: list[StoredSegment]) -> None:
         """Compare segments: only the new part of one that has grown, everything of any other."""
         known = {segment[:4]: segment for segment in self._segments}
         self._segments = segments
-        gone: dict[_Place, StoredBatch] = {}
-        come: dict[_Place, StoredBatch] = {}
+        gone: dict[_Place, StoredRecordBatch] = {}
+        come: dict[_Place, StoredRecordBatch] = {}
         first: dict[tuple[str, int], int] = {}
         for segment in segments:
             first.setdefault((segment.topic, segment.partition), segment.base_offset)
@@ -140,9 +140,11 @@ class KafkaWatch:
                 self._note_transaction((*place[:2], batch.header.producer_id), batch, self._records[place])
             for record in self._records[place]:
                 self.records[record[1:4]] = record
-                self._tell(RecordListener.record_stored, record)
+                self._report(RecordListener.record_stored, record)
 
-    def _note_transaction(self, whose: tuple[str, int, int], batch: StoredBatch, records: list[LoggedRecord]) -> None:
+    def _note_transaction(
+        self, whose: tuple[str, int, int], batch: StoredRecordBatch, records: list[LoggedRecord]
+    ) -> None:
         if not batch.header.is_control:
             self._open.setdefault(whose, []).extend(records)
             self.uncommitted.update(dict.fromkeys(records))
@@ -158,8 +160,8 @@ class KafkaWatch:
             self.lost[record] = None
             place = (record.topic, record.partition)
             self.lost_until[place] = max(self.lost_until.get(place, 0), record.offset + 1)
-        self._tell(RecordListener.record_lost, record, is_lawful)
+        self._report(RecordListener.record_lost, record, is_lawful)
 
 
-def _by_place(segment: StoredSegment, begin: int = 0) -> dict[_Place, StoredBatch]:
+def _by_place(segment: StoredSegment, begin: int = 0) -> dict[_Place, StoredRecordBatch]:
     return {(segment.topic, segment.partition, one.header.base_offset): one for one in segment.batches[begin:]}

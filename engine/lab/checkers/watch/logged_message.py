@@ -21,7 +21,7 @@ from engine.store.queues.dispatch_request import belongs_in_consume_queue
 _RECONSUME_TIMES = fields_at("reconsume_times")
 
 #: (topic, queue id, queue offset): where consumers find a message.
-Place = tuple[str, int, int]
+LogPlace = tuple[str, int, int]
 
 
 class LoggedMessage(NamedTuple):
@@ -57,22 +57,22 @@ class LoggedMessage(NamedTuple):
 
     @property
     def end_offset(self) -> int:
-        """Return the commit-log offset after it."""
+        """Return the commit-log offset after the message."""
         return self.commit_log_offset + self.size_bytes
 
     @property
     def first_key(self) -> str:
-        """Return the key by which the clients of the lab identify it."""
+        """Return the key by which the clients of the lab identify the message."""
         return self.key.partition(" ")[0]
 
     @property
-    def place(self) -> Place:
-        """Return where consumers find it."""
+    def place(self) -> LogPlace:
+        """Return the topic, queue and offset at which consumers find the message."""
         return self.topic, self.queue_id, self.queue_offset
 
     @property
     def element(self) -> dict[str, str | int]:
-        """Return the element for a violation about it."""
+        """Return the element for a violation about the message."""
         return {
             "node": self.broker,
             "topic": self.topic,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.lab.checkers.watch.broker_watch import Tell
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.replication.raft.raft_log import RaftEntry
 
 
@@ -26,9 +26,9 @@ class RaftWatch:
     :param tell: reports what changed.
     """
 
-    def __init__(self, role: RaftPeerRole, tell: Tell) -> None:
+    def __init__(self, role: RaftPeerNode, report: Tell) -> None:
         self._role = role
-        self._tell = tell
+        self._report = report
         self._led_term = 0
         self._log: list[RaftEntry] = []
         self._applied = 0
@@ -46,9 +46,9 @@ class RaftWatch:
             self._compare(log)
         if role.is_leader and role.term != self._led_term:
             self._led_term = role.term
-            self._tell(RaftListener.leader_elected, role.name, role.term, log)
+            self._report(RaftListener.leader_elected, role.name, role.term, log)
         for entry in role.applied[self._applied :]:
-            self._tell(RaftListener.entry_applied, role.name, entry)
+            self._report(RaftListener.entry_applied, role.name, entry)
         self._applied = len(role.applied)
 
     def _compare(self, log: list[RaftEntry]) -> None:
@@ -57,4 +57,4 @@ class RaftWatch:
             known -= 1
         self._log = list(log)
         for number in range(known, len(log)):
-            self._tell(RaftListener.entry_logged, self._role.name, log[number], log[number - 1] if number else None)
+            self._report(RaftListener.entry_logged, self._role.name, log[number], log[number - 1] if number else None)

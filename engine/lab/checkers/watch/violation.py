@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Anomaly(StrEnum):
-    """The field's name for a violated invariant."""
+    """The names of anomalies, as the literature uses them."""
 
     #: A write was acknowledged and is not stored.
     LOST_WRITE = "lost write"
@@ -48,7 +48,7 @@ class Violation:
     text: Mapping[str, str]
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON object."""
+        """Return the violation as a JSON object."""
         return {
             "checker": self.checker,
             "anomaly": self.anomaly.value,

@@ -52,9 +52,9 @@ DESCRIPTION = JobDescription(
         JobTable(
             "archive",
             (
-                TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
+                TableColumn("topic", ColumnKind.TEXT),
                 TableColumn("day", ColumnKind.TEXT),
-                TableColumn("messages", ColumnKind.INTEGER, text=Text("job.column.message_count")),
+                TableColumn("messages", ColumnKind.INTEGER),
                 *columns(ColumnKind.INTEGER, "copies", "changed", "files", "bytes"),
             ),
             bad_column="changed",

@@ -56,7 +56,7 @@ DESCRIPTION = JobDescription(
         JobTable(
             "moved",
             (
-                TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
+                TableColumn("topic", ColumnKind.TEXT),
                 TableColumn("queue", ColumnKind.TEXT),
                 TableColumn("group_at", ColumnKind.INTEGER),
                 TableColumn("from", ColumnKind.INTEGER, text=Text("job.backlog-relief.column.from")),
@@ -68,14 +68,14 @@ DESCRIPTION = JobDescription(
             "sent",
             (
                 TableColumn("batch", ColumnKind.INTEGER),
-                TableColumn("messages", ColumnKind.INTEGER, text=Text("job.column.message_count")),
+                TableColumn("messages", ColumnKind.INTEGER),
                 *columns(ColumnKind.INTEGER, "sent", "not_sent", "left"),
             ),
         ),
         JobTable(
             "not_sent",
             (
-                TableColumn("message", ColumnKind.TEXT, text=Text("job.backlog-relief.column.message")),
+                TableColumn("message", ColumnKind.TEXT),
                 TableColumn("why", ColumnKind.TEXT, cell_texts=cell_texts("body too long", "properties too long")),
                 TableColumn("bytes", ColumnKind.INTEGER),
             ),

@@ -15,7 +15,7 @@ from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority
 from engine.pipeline.jobs.backlog_relief.moving import Mover
 from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder
 from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState, name_of
-from engine.pipeline.jobs.backlog_relief.sending import Sender, refused_rows
+from engine.pipeline.jobs.backlog_relief.sending import ReliefSender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import ROWS_MAX
@@ -63,13 +63,13 @@ class Relief:
         self._folder = ReliefFolder(run.spark, arguments["folder"], arguments["group"], str(rule), writer, reached)
         self._mover = Mover(cluster, self._folder, rule, self._read)
         limits = {"maxMessageBytes": str(arguments["max_message_bytes"])}
-        self._sender = Sender(self._folder, {**run.cluster, **limits}, self._writable_queues, reached)
+        self._sender = ReliefSender(self._folder, {**run.cluster, **limits}, self._writable_queues, reached)
 
     # --- moving ------------------------------------------------------------------------------------------------------
 
     def move_aside(self) -> None:
         """Move messages aside while the backlog is long; with ``follow``, whenever it is."""
-        self._mover.tell(self._folder.latest()[1])
+        self._mover.report(self._folder.latest()[1])
         is_active = False
         while not self._run.stop.is_set():
             backlog, state = self._look()
@@ -131,14 +131,14 @@ class Relief:
     def send_later(self) -> None:
         """Send what was moved aside; with ``follow``, also what will be moved."""
         topic = self._arguments["send_to"] or retry_topic(self._arguments["group"])
-        told = 0
+        reported = 0
         while not self._run.stop.is_set():
             backlog, state = self._look()
             if self._may_send(backlog, state):
                 state = self._send_all(topic)
             self._show(backlog, state)
-            if state.not_sent != told:
-                self._tell_not_sent(told := state.not_sent)
+            if state.not_sent != reported:
+                self._report_not_sent(reported := state.not_sent)
             if not self._arguments["follow"]:
                 return
             self._run.stop.wait(self._arguments["trigger_ms"] / 1000)
@@ -188,13 +188,13 @@ class Relief:
                 self._folder.commit(base, None, state)
             except CommitTaken:
                 return self._folder.latest()[1]
-            self._mover.tell(state)
+            self._mover.report(state)
         return state
 
     def _writable_queues(self, topic: str) -> list[str]:
         return [name_of(queue) for queue in self._cluster.writable_queues(topic)]
 
-    # --- telling -----------------------------------------------------------------------------------------------------
+    # --- reporting ---------------------------------------------------------------------------------------------------
 
     def _look(self) -> tuple[Backlog, ReliefState]:
         return look(self._cluster, self._folder.group, self._topics), self._folder.latest()[1]
@@ -231,7 +231,7 @@ class Relief:
             ],
         )
 
-    def _tell_not_sent(self, count: int) -> None:
+    def _report_not_sent(self, count: int) -> None:
         rows = refused_rows(self._folder.not_sent(), ROWS_MAX)
         self._run.report.table("not_sent", rows, left_out=count - len(rows))
         folder = f"{self._arguments['folder']}/{NOT_SENT}"

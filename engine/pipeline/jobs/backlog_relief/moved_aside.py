@@ -51,7 +51,7 @@ class LowPriority:
             return cls(property_name=name, property_value=value)
         tags = tuple(sorted(dict.fromkeys(tag for tag in map(java_trim, text.split(",")) if tag)))
         if separator or not tags:
-            raise ValueError(f"{text!r} says nothing; tags (bulk,report) or a property (level=low) are allowed")
+            raise ValueError(f"{text!r} is empty; allowed: tags (bulk,report) or a property (level=low)")
         return cls(tags)
 
     def __str__(self) -> str:

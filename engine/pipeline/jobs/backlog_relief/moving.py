@@ -65,7 +65,7 @@ class Mover:
         base, state = self._folder.latest()
         planned = plan(backlog, state.ranges, left_to_group, messages_max)
         if not planned:
-            self.tell(state)
+            self.report(state)
             return state, 0
         low = self._read(planned).where(is_low(self._rule)).withColumn("day", F.to_date("store_timestamp"))
         # Sorted by place, so that the messages of a sending, a range of offsets, are stored together. One file, unless
@@ -79,10 +79,10 @@ class Mover:
             batches = {**state.batches, base.version + 1: MovedBatch(names, sum(counts.values()))}
             state = replace(state, batches=batches)
         self._folder.commit(base, stage, state)
-        self.tell(state)
+        self.report(state)
         return state, self._overtaken(planned, counts)
 
-    def tell(self, state: ReliefState) -> None:
+    def report(self, state: ReliefState) -> None:
         """Set the marks, ``from`` before ``to``, so that no reader sees a range that is too wide."""
         from_group, to_group = mark_groups(state.group, self._rule)
         # Also finds the brokers' present addresses. Queues may have been removed since: brokers refuse those.

@@ -51,7 +51,7 @@ class ReliefFolder:
         return self.files.commit(base, stage, state.to_json())
 
     def read(self, names: Sequence[str], below: str = "") -> DataFrame:
-        """Return the messages in some of its files."""
+        """Return the messages in some files of the folder."""
         files = self.files.files
         reader = self._spark.read.schema(spark_schema()).option("basePath", files.uri(below) if below else files.root)
         return reader.parquet(*(files.uri(name) for name in names))
@@ -65,5 +65,5 @@ class ReliefFolder:
         return self._spark.read.schema(rows.schema).parquet(folder).count()
 
     def not_sent(self) -> DataFrame:
-        """Return all messages stored that way; there must be some."""
+        """Return all messages that :meth:`keep_not_sent` stored; there must be some."""
         return self._spark.read.parquet(self.files.files.uri(f"{NOT_SENT}/*"))

@@ -98,7 +98,7 @@ def refused_rows(not_sent: DataFrame, most: int) -> list[list[str | int]]:
     return [list(row) for row in not_sent.select("moved_from", why, length).orderBy("moved_from").limit(most).collect()]
 
 
-class Sender:
+class ReliefSender:
     """Send messages that were moved aside.
 
     :param options: options of the data source's writer: which cluster, and what its brokers accept.

@@ -35,7 +35,7 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class JoinRules:
-    """What is reported, and what is kept for later.
+    """The rules of a join: what is reported, and what is kept for later.
 
     :ivar judge_until_ms: messages stored by then should have been consumed, and acknowledged ones be stored.
     :ivar acknowledged_since_ms: earlier acknowledgements may concern messages that were not read.
@@ -90,7 +90,7 @@ class _Join:
         #: Message -> the row of its first copy; -1: not stored.
         self._row_of = np.full(len(self._unique_ids), -1, np.int64)
         self._row_of[self._message[self._stored_rows]] = self._stored_rows
-        self._told_rows: Numbers = np.concatenate((self._rows("consumed"), self._rows("swallowed")))
+        self._reported_rows: Numbers = np.concatenate((self._rows("consumed"), self._rows("swallowed")))
         self._is_swallowed = np.zeros(len(self._message), bool)
         self._is_swallowed[self._rows("swallowed")] = True
         self._calls = self._distinct_calls()
@@ -100,7 +100,7 @@ class _Join:
 
     def _distinct_calls(self) -> Numbers:
         """Return rows of listener calls about stored messages; a record that was sent twice counts once."""
-        rows = self._told_rows[self._row_of[self._message[self._told_rows]] >= 0]
+        rows = self._reported_rows[self._row_of[self._message[self._reported_rows]] >= 0]
         group, call = _encoded(self._table, "client_group")[1], _encoded(self._table, "call")[1]
         fresh = ~_column(self._table, "is_counted").astype(bool)
         rows = rows[np.lexsort((fresh[rows], self._is_swallowed[rows], call[rows], group[rows], self._message[rows]))]
@@ -120,14 +120,14 @@ class _Join:
         topics, topic = _encoded(self._table, "topic")
         queues, queue = _encoded(self._table, "queue")
         offset = _column(self._table, "queue_offset")
-        told = []
+        reported = []
         for some, (topic_code, queue_code) in _groups(judged, topic, queue):
-            told.append([topics[topic_code], queues[queue_code], NumberSet.of(offset[some]).encode()])
+            reported.append([topics[topic_code], queues[queue_code], NumberSet.of(offset[some]).encode()])
         return {
-            "judged": told,
+            "judged": reported,
             "groups": list(self._group_facts()),
             "not_stored": self._not_stored(),
-            "unmatched": int((self._row_of[self._message[self._told_rows]] < 0).sum()),
+            "unmatched": int((self._row_of[self._message[self._reported_rows]] < 0).sum()),
             "unreadable": len(self._rows("unreadable")),
         }
 
@@ -179,17 +179,17 @@ class _Join:
         rows = rows[once]
         topics, topic = _encoded(self._table, "topic")
         groups, group = _encoded(self._table, "client_group")
-        told: list[list[object]] = []
+        reported: list[list[object]] = []
         for some, (code,) in _groups(rows, topic):
             some = some[np.argsort(self._at_ms[some], kind="stable")]
             samples = [
                 [self._unique_ids[self._message[row]], groups[group[row]], int(self._at_ms[row])]
                 for row in some[:SAMPLES_MAX]
             ]
-            told.append([topics[code], len(some), samples])
-        return told
+            reported.append([topics[code], len(some), samples])
+        return reported
 
-    # --- what is kept for later --------------------------------------------------------------------------------------
+    # --- kept state --------------------------------------------------------------------------------------------------
 
     def kept(self, forget_ms: int) -> Any:
         """Return the events about messages that are not settled."""
@@ -203,7 +203,7 @@ class _Join:
         keep[self._calls] = True
         keep &= keeps_message[self._message]
         # Records about messages that have not been seen, or never will be, because they may be of other topics.
-        loose = np.concatenate((self._unstored(), self._told_rows))
+        loose = np.concatenate((self._unstored(), self._reported_rows))
         loose = loose[~stored[self._message[loose]] & (self._at_ms[loose] > rules.judge_until_ms)]
         keep[loose] = True
         is_counted = np.zeros(len(self._message), bool)

@@ -26,7 +26,7 @@ class GroupQueue:
 
     @property
     def first(self) -> int:
-        """Return the lowest offset that it reported."""
+        """Return the lowest offset that the group reported."""
         return min(numbers.minimum for numbers in (self.consumed, self.failed) if numbers.count)
 
 

@@ -15,7 +15,7 @@ from engine.protocol.errors import MalformedBody
 from engine.protocol.message.numbering_ledger import NumberingLedger
 
 #: A summary of :mod:`~engine.pipeline.jobs.delivery_audit.summaries`: kind and JSON.
-Summary = tuple[str, str]
+DeliverySummary = tuple[str, str]
 
 #: Most producers of one topic with a book of their own; the books are bounded whatever a client writes.
 PRODUCERS_MAX = 10_000
@@ -46,7 +46,7 @@ class DeliveryBook:
         #: Topic -> its producers that have a book.
         self._producers_of: Counter[str] = Counter()
 
-    def add(self, summaries: Iterable[Summary], read_limit: int | None = None) -> dict[str, TopicTimes]:
+    def add(self, summaries: Iterable[DeliverySummary], read_limit: int | None = None) -> dict[str, TopicTimes]:
         """Add one batch, which continues each queue where the previous ended. Return its times by topic.
 
         :param read_limit: most messages in a batch. A full batch may have left messages unread; it contains some of

@@ -46,7 +46,7 @@ _TABLES = (
         "producers",
         (
             TableColumn("producer", ColumnKind.TEXT, cell_texts=cell_texts("(not numbered)")),
-            TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
+            TableColumn("topic", ColumnKind.TEXT),
             *columns(
                 ColumnKind.INTEGER,
                 "numbered",
@@ -82,10 +82,10 @@ _TABLES = (
                     "failed",
                 ),
             ),
-            TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
+            TableColumn("topic", ColumnKind.TEXT),
             *columns(ColumnKind.TEXT, "who", "queue"),
             *columns(ColumnKind.INTEGER, "first", "last"),
-            TableColumn("count", ColumnKind.INTEGER, text=Text("job.delivery-audit.column.count")),
+            TableColumn("count", ColumnKind.INTEGER),
             TableColumn("where", ColumnKind.TEXT),
         ),
         bad_column="count",
@@ -94,7 +94,7 @@ _TABLES = (
         "groups",
         (
             TableColumn("group", ColumnKind.TEXT),
-            TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
+            TableColumn("topic", ColumnKind.TEXT),
             *columns(ColumnKind.INTEGER, "stored", "consumed", "missing", "twice", "failed", "findings"),
         ),
         bad_column="findings",
@@ -103,9 +103,9 @@ _TABLES = (
         "latency",
         (
             TableColumn("from_to", ColumnKind.TEXT, cell_texts=cell_texts("born > stored", "stored > consumed")),
-            TableColumn("topic", ColumnKind.TEXT, text=Text("job.column.a_topic")),
+            TableColumn("topic", ColumnKind.TEXT),
             TableColumn("group", ColumnKind.TEXT),
-            TableColumn("messages", ColumnKind.INTEGER, text=Text("job.column.message_count")),
+            TableColumn("messages", ColumnKind.INTEGER),
             *columns(ColumnKind.MILLISECONDS, "p50", "p95", "p99", "longest"),
         ),
     ),

@@ -25,7 +25,7 @@ from engine.pipeline.jobs.delivery_audit.consumption import FACTS_SCHEMA, JoinRu
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of
+from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, ledger_body, summarise
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
@@ -44,7 +44,7 @@ _FOLDER = "audit"
 
 @dataclass(frozen=True, slots=True)
 class FollowRules:
-    """What is audited; constant for the lifetime of a checkpoint.
+    """The scope of an audit; constant for the lifetime of a checkpoint.
 
     :ivar groups: as in :attr:`JudgedGroups.named`.
     """
@@ -78,7 +78,7 @@ class Follower:
         self._spark = spark
         self._rules = rules
         self._trigger_ms = trigger_ms
-        self._teller = AuditTeller(report)
+        self._reporter = AuditReporter(report)
         self.book = DeliveryBook(rules.topics)
         self.consumption = ConsumptionBook(JudgedGroups(rules.groups))
         self._lock = threading.Lock()
@@ -109,8 +109,8 @@ class Follower:
             frame.unpersist()
         self.batch = batch
         self._save()
-        self._tell()
-        self._teller.plot(times)
+        self._report()
+        self._reporter.plot(times)
         wait_ms = self._rules.grace_ms
         if self.book.horizon_ms < self.book.newest_ms:
             # The batch was as full as a batch may be: the next one follows immediately, unless nothing was left to
@@ -126,7 +126,7 @@ class Follower:
         """
         with self._lock:
             self.book.settle(self.book.newest_ms)
-            self._tell()
+            self._report()
 
     def _add_messages(self, frame: DataFrame) -> dict[str, TopicTimes]:
         rules = self._rules
@@ -170,7 +170,7 @@ class Follower:
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
 
-    # --- what is kept ------------------------------------------------------------------------------------------------
+    # --- kept state --------------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
         states = [name for name in self.files.names(_FOLDER) if name.startswith("state-")]
@@ -198,15 +198,15 @@ class Follower:
 
     # --- reports -----------------------------------------------------------------------------------------------------
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         consumption = self.consumption if self._rules.has_trace else None
-        self._teller.tell(self.book, consumption, findings_of(self.book, consumption))
+        self._reporter.report(self.book, consumption, findings_of(self.book, consumption))
 
     def conclude(self) -> None:
         """Report the conclusion when the audit ends."""
         self._idle.cancel()
         if self.batch >= 0:
-            self._teller.conclude(self.book, self.consumption if self._rules.has_trace else None)
+            self._reporter.conclude(self.book, self.consumption if self._rules.has_trace else None)
 
 
 def _pending(batch: int) -> str:

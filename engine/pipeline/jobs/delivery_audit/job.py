@@ -14,7 +14,7 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.locating import locate
-from engine.pipeline.jobs.delivery_audit.results import AuditTeller, findings_of, located, wanted_places
+from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, ledger_body, summaries_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.job import JobRun
@@ -106,7 +106,7 @@ def audit(
     topics: tuple[str, ...],
 ) -> None:
     """Audit these messages once, and report the results."""
-    arguments, teller = run.arguments, AuditTeller(run.report)
+    arguments, reporter = run.arguments, AuditReporter(run.report)
     groups = _judged_groups(run, topics)
     book = DeliveryBook(topics)
     # Ledgers first: everything they mention is in what is read after them.
@@ -128,9 +128,9 @@ def audit(
     wanted = wanted_places(findings)
     if wanted and not run.stop.is_set():
         findings = list(located(findings, locate(messages, wanted)))
-    teller.tell(book, consumption, (findings, left_out))
-    teller.plot(book.times)
-    teller.conclude(book, consumption)
+    reporter.report(book, consumption, (findings, left_out))
+    reporter.plot(book.times)
+    reporter.conclude(book, consumption)
     if not book.queues:
         run.report.note(Text("job.note.no_messages_to_audit"))
 

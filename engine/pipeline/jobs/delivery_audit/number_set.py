@@ -99,7 +99,7 @@ class NumberSet:
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether it takes much memory for few numbers."""
+        """Return whether the set takes much memory for few numbers."""
         return self._partial > CHUNKS_MAX and self.count < NUMBERS_PER_CHUNK_MIN * self._partial
 
     @property

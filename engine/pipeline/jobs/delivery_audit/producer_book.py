@@ -18,7 +18,7 @@ _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", 
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class NumberingVerdict:
     """Counts for one producer and topic; the terms are defined in ``docs/pipeline.md``.
 
     :ivar numbered: numbers from the first to the last known one.
@@ -78,7 +78,7 @@ class ProducerBook:
         self._waiting: list[tuple[int, int]] = []
 
     def add(self, segment: QueueSegment) -> None:
-        """Add the next segment of one of its queues."""
+        """Add the next segment of a queue of the topic."""
         self.stored += segment.count
         self.late += segment.late
         if self.producer in _UNJUDGED:
@@ -125,8 +125,8 @@ class ProducerBook:
     @property
     def last(self) -> int:
         """Return the highest known number; -1 if none is known."""
-        told = self.ledger.numbered - 1 if self.ledger is not None else -1
-        return max([told, *self._highest.values()])
+        reported = self.ledger.numbered - 1 if self.ledger is not None else -1
+        return max([reported, *self._highest.values()])
 
     def _missing(self) -> Iterator[NumberRange]:
         return iter(()) if self.is_sparse else self.numbers.missing(self.first, self.settled)
@@ -157,11 +157,11 @@ class ProducerBook:
         for queue, numbers in self.descending.items():
             yield queue, numbers.without(repeated)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> NumberingVerdict:
         """Return the verdict as of now."""
         last, ledger = self.last, self.ledger
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
-        return Verdict(
+        return NumberingVerdict(
             self.producer,
             self.topic,
             numbered=max(0, last + 1 - self.first),

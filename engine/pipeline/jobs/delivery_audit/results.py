@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.locating import Places
-from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, Verdict
+from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, NumberingVerdict, ProducerBook
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
@@ -66,10 +66,10 @@ class AuditFinding:
 
 
 #: The worst findings, and how many more there are.
-Found = tuple[list[AuditFinding], int]
+AuditFindings = tuple[list[AuditFinding], int]
 
 
-def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> Found:
+def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> AuditFindings:
     """Return the problems of producers, brokers and groups that the books show."""
     seen = 0
 
@@ -133,16 +133,16 @@ def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditF
 
 
 def _between(before: Sequence[str], after: Sequence[str]) -> Texts | None:
-    told = [Text("job.where.after", place=_place(place)) for place in before[:1]]
-    told += [Text("job.where.before", place=_place(place)) for place in after[:1]]
-    return joined("words.semicolon", told) if told else None
+    reported = [Text("job.where.after", place=_place(place)) for place in before[:1]]
+    reported += [Text("job.where.before", place=_place(place)) for place in after[:1]]
+    return joined("words.semicolon", reported) if reported else None
 
 
 def _listed(places: Sequence[str]) -> Texts:
-    told = [_place(place) for place in places[:PLACES_MAX]]
+    reported = [_place(place) for place in places[:PLACES_MAX]]
     if len(places) > PLACES_MAX:
-        told.append(Text("job.where.more", count=len(places) - PLACES_MAX))
-    return joined("words.semicolon", told) if told else plain("")
+        reported.append(Text("job.where.more", count=len(places) - PLACES_MAX))
+    return joined("words.semicolon", reported) if reported else plain("")
 
 
 def _place(place: str) -> Text:
@@ -162,13 +162,13 @@ def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], lis
     return {key: sorted(numbers) for key, numbers in wanted.items()}
 
 
-class AuditTeller:
+class AuditReporter:
     """Report the contents of the books."""
 
     def __init__(self, report: JobReport) -> None:
         self._report = report
 
-    def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: Found) -> None:
+    def report(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: AuditFindings) -> None:
         """Report all tables."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         rows = sorted(
@@ -221,7 +221,7 @@ class AuditTeller:
         if silent := consumption.silent_groups():
             self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 
-    def _conclude_producers(self, verdicts: list[Verdict]) -> None:
+    def _conclude_producers(self, verdicts: list[NumberingVerdict]) -> None:
         if not verdicts:
             return
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
@@ -236,10 +236,10 @@ class AuditTeller:
             self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 
-def _producer_row(verdict: Verdict) -> list[Cell]:
+def _producer_row(verdict: NumberingVerdict) -> list[Cell]:
     """Return the fields in their order; for sparse numbers only the count of findings is given."""
-    told = list(astuple(verdict))[1:-1]
-    return [verdict.producer or "(not numbered)", *told, verdict.findings + verdict.is_sparse]
+    reported = list(astuple(verdict))[1:-1]
+    return [verdict.producer or "(not numbered)", *reported, verdict.findings + verdict.is_sparse]
 
 
 def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:

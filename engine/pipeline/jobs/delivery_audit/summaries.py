@@ -43,12 +43,12 @@ def summarise(messages: DataFrame, late_ms: int, judge_until_ms: int) -> DataFra
 
 def summaries_of(messages: DataFrame, late_ms: int, judge_until_ms: int) -> list[tuple[str, str]]:
     """Return the summaries of messages in any order; they are sorted first if necessary, which is expensive."""
-    told = [(row.kind, row.summary) for row in summarise(messages, late_ms, judge_until_ms).collect()]
-    if not is_in_order(told):
+    reported = [(row.kind, row.summary) for row in summarise(messages, late_ms, judge_until_ms).collect()]
+    if not is_in_order(reported):
         place = ("topic", "broker_name", "queue_id")
         messages = messages.select(*COLUMNS).repartition(*place).sortWithinPartitions(*place, "queue_offset")
-        told = [(row.kind, row.summary) for row in summarise(messages, late_ms, judge_until_ms).collect()]
-    return told
+        reported = [(row.kind, row.summary) for row in summarise(messages, late_ms, judge_until_ms).collect()]
+    return reported
 
 
 def ledger_body() -> Column:

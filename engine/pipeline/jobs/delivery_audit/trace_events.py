@@ -118,7 +118,7 @@ def _consumed(fields: list[str]) -> TraceEvent | None:
 def _milliseconds(text: str) -> int:
     value = int(text)
     if not 0 <= value < 1 << 53:
-        raise ValueError(f"{text} is no time")
+        raise ValueError(f"{text} is not a time")
     return value
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from engine.lab.run.spread import Spread
 from engine.lab.sweep.seed_chunk import SeedRange, SeedTask, cut_into_chunks, run_chunk, shorten_counterexample
-from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
+from engine.lab.sweep.sweep_summary import SweepCounterexample, SweepSummary
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
 from engine.pipeline.shipping import engine_digest
@@ -34,7 +34,7 @@ class FleetState:
     before: int = 0
     done: int = 0
     summary: SweepSummary = field(default_factory=SweepSummary)
-    examples: dict[str, Counterexample] = field(default_factory=dict)
+    examples: dict[str, SweepCounterexample] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -102,5 +102,5 @@ def _run_portion(task: SeedTask, seeds: SeedRange) -> tuple[str, SweepSummary]:
     return engine_digest(), run_chunk(task, seeds)
 
 
-def _shorten_one(task: SeedTask, found: tuple[str, Counterexample]) -> Counterexample:
+def _shorten_one(task: SeedTask, found: tuple[str, SweepCounterexample]) -> SweepCounterexample:
     return shorten_counterexample(task, *found)

@@ -25,13 +25,13 @@ _TELL_EVERY_S = 1.0
 
 
 def simulation_fleet(run: JobRun) -> None:
-    """Run the job with Spark's executors."""
+    """Run ``glassmq pipeline simulation-fleet`` on Spark's executors."""
     arguments = run.arguments
     scenario = _scenario(str(arguments["scenario"]))
     task = SeedTask(scenario.name, scenario.text, arguments["faults"] == "random")
     seeds = SeedRange(int(arguments["first_seed"]), int(arguments["seeds"]))
     spread = SparkSpread(run.spark, run.stop.is_set)
-    teller = _Teller(run, task)
+    reporter = _Reporter(run, task)
     with ExitStack() as stack:
         results = None
         if arguments["results_folder"]:
@@ -42,13 +42,13 @@ def simulation_fleet(run: JobRun) -> None:
             spread,
             chunk=int(arguments["chunk"] or chunk_size(seeds.size, spread.workers)),
             results=results,
-            on_progress=teller.tell_now_and_then,
+            on_progress=reporter.report_now_and_then,
         )
-    teller.tell(state)
-    teller.conclude(state)
+    reporter.report(state)
+    reporter.conclude(state)
 
 
-class _Teller:
+class _Reporter:
     """Report what a sweep has found."""
 
     def __init__(self, run: JobRun, task: SeedTask) -> None:
@@ -56,12 +56,12 @@ class _Teller:
         self._address = f"{str(run.arguments['address'] or '').rstrip('/')}/lab/{task.scenario}"
         self._next = 0.0
 
-    def tell_now_and_then(self, state: FleetState) -> None:
+    def report_now_and_then(self, state: FleetState) -> None:
         if (now := time.monotonic()) >= self._next:
             self._next = now + _TELL_EVERY_S
-            self.tell(state)
+            self.report(state)
 
-    def tell(self, state: FleetState) -> None:
+    def report(self, state: FleetState) -> None:
         self._report.progress(state.done, state.wanted, "seeds")
         self._report.table(KINDS_TABLE, kind_rows(state.summary))
         self._report.table(FINDINGS_TABLE, finding_rows(state.summary, state.examples, self._address))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
+from engine.lab.sweep.sweep_summary import SweepCounterexample, SweepSummary
 from engine.lab.sweep.wilson import wilson_interval
 from engine.pipeline.jobs.report import AnyCell, Cell
 from engine.pipeline.jobs.simulation_fleet.description import FAULTS
@@ -29,7 +29,7 @@ def _rate(bad: int, runs: int) -> tuple[int, int, float, float, float]:
 
 
 def finding_rows(
-    summary: SweepSummary, examples: Mapping[str, Counterexample], address: str
+    summary: SweepSummary, examples: Mapping[str, SweepCounterexample], address: str
 ) -> list[tuple[AnyCell, ...]]:
     """Return one row per violated invariant, the most frequent first.
 

@@ -66,7 +66,7 @@ def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) 
     return LagLook(lags, refused)
 
 
-class LagTeller:
+class LagReporter:
     """Report the lag, and each problem once."""
 
     def __init__(self, report: JobReport) -> None:
@@ -74,7 +74,7 @@ class LagTeller:
         #: Group, or "" for all of them -> the last problem reported.
         self._problems: dict[str, str] = {}
 
-    def tell(self, seen: LagLook, now_ms: int) -> None:
+    def report(self, seen: LagLook, now_ms: int) -> None:
         """Report one point per group, and the table with the longest lag first."""
         totals: dict[str, int] = {}
         for one in seen.lags:
@@ -89,7 +89,7 @@ class LagTeller:
         self._report.table("lag", rows)
         self._note_new(seen.refused)
 
-    def tell_problem(self, problem: str) -> None:
+    def report_problem(self, problem: str) -> None:
         """Report that no sample could be taken."""
         self._note_new({"": problem})
 
@@ -114,7 +114,7 @@ def watched_lag(
 
     :param tick: called at each interval, too, with the time in ms.
     """
-    teller, end = LagTeller(report), threading.Event()
+    reporter, end = LagReporter(report), threading.Event()
 
     def run() -> None:
         with open_cluster(cluster) as connected:
@@ -122,7 +122,7 @@ def watched_lag(
                 now_ms = time.time_ns() // 1_000_000
                 tick(now_ms)
                 if groups:
-                    _look(teller, connected, groups, topics, now_ms)
+                    _look(reporter, connected, groups, topics, now_ms)
                 end.wait(interval_ms / 1_000)
 
     thread = threading.Thread(target=run, name="consumer lag", daemon=True)
@@ -134,12 +134,12 @@ def watched_lag(
         thread.join(_PATIENCE_S)
 
 
-def _look(teller: LagTeller, cluster: Cluster, groups: Sequence[str], topics: Sequence[str], now_ms: int) -> None:
+def _look(reporter: LagReporter, cluster: Cluster, groups: Sequence[str], topics: Sequence[str], now_ms: int) -> None:
     # Whatever the error is, it must not end the job: if a broker is away, the stream decides for itself.
     try:
-        teller.tell(look_at_lag(cluster, groups, topics), now_ms)
+        reporter.report(look_at_lag(cluster, groups, topics), now_ms)
     except RocketMQError as error:
-        teller.tell_problem(str(error))
+        reporter.report_problem(str(error))
     except Exception as error:
         log.exception("the consumer lag could not be asked for")
-        teller.tell_problem(f"{type(error).__name__}: {error}")
+        reporter.report_problem(f"{type(error).__name__}: {error}")

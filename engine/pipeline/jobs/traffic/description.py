@@ -51,7 +51,7 @@ DESCRIPTION = JobDescription(
             (
                 _TOPIC,
                 _MESSAGES,
-                TableColumn("bytes", ColumnKind.INTEGER, text=Text("job.traffic.column.bytes")),
+                TableColumn("bytes", ColumnKind.INTEGER),
                 TableColumn("peak_per_s", ColumnKind.NUMBER),
                 TableColumn("peak_at", ColumnKind.TIMESTAMP),
                 TableColumn("worst_p99", ColumnKind.MILLISECONDS),
@@ -77,9 +77,9 @@ DESCRIPTION = JobDescription(
         JobTable(
             "lag",
             (
-                TableColumn("group", ColumnKind.TEXT, text=Text("job.traffic.column.group")),
+                TableColumn("group", ColumnKind.TEXT),
                 _TOPIC,
-                TableColumn("queue", ColumnKind.TEXT, text=Text("job.traffic.column.queue")),
+                TableColumn("queue", ColumnKind.TEXT),
                 *columns(ColumnKind.INTEGER, "offset", "end", "lag"),
             ),
         ),
@@ -89,7 +89,7 @@ DESCRIPTION = JobDescription(
             "queues",
             (
                 _TOPIC,
-                TableColumn("queue", ColumnKind.TEXT, text=Text("job.traffic.column.queue")),
+                TableColumn("queue", ColumnKind.TEXT),
                 _MESSAGES,
                 _SHARE,
                 TableColumn("to_mean", ColumnKind.NUMBER),

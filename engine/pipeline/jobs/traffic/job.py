@@ -12,9 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.traffic.consumer_lag import LagTeller, look_at_lag, watched_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagReporter, look_at_lag, watched_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
-from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, WindowFigures, newest_windows
+from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, TrafficWindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import to_json_object
@@ -58,7 +58,7 @@ def _picture(run: JobRun, cluster: Cluster, patience_ms: int) -> TrafficPicture:
     return TrafficPicture(run.report, run.arguments["window_ms"], run.arguments["top"], queue_counts, patience_ms)
 
 
-# --- once ------------------------------------------------------------------------------------------------------------
+# --- single run ------------------------------------------------------------------------------------------------------
 
 
 def _look_back(run: JobRun) -> None:
@@ -71,20 +71,20 @@ def _look_back(run: JobRun) -> None:
         picture.update(newest)
         picture.close_all()
         if groups:
-            LagTeller(run.report).tell(look_at_lag(cluster, groups, topics), time.time_ns() // 1_000_000)
-    _tell_outcome(run, newest, are_all=are_all)
-    told = to_json_object(ends)
-    run.report.offsets(told, told)
+            LagReporter(run.report).report(look_at_lag(cluster, groups, topics), time.time_ns() // 1_000_000)
+    _report_outcome(run, newest, are_all=are_all)
+    reported = to_json_object(ends)
+    run.report.offsets(reported, reported)
 
 
-def _tell_outcome(run: JobRun, newest: Sequence[WindowFigures], *, are_all: bool) -> None:
+def _report_outcome(run: JobRun, newest: Sequence[TrafficWindowFigures], *, are_all: bool) -> None:
     if not newest:
         run.report.note(Text("job.note.no_messages"))
     elif not are_all:
         run.report.note(Text("job.note.too_many_windows", limit=WINDOWS_MAX))
 
 
-# --- for as long as it takes -----------------------------------------------------------------------------------------
+# --- following -------------------------------------------------------------------------------------------------------
 
 
 def _follow(run: JobRun) -> None:

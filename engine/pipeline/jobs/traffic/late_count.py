@@ -20,7 +20,7 @@ from pyspark.sql.streaming.listener import (
 
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, WindowFigures
+from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficWindowFigures
 from engine.texts import Text
 
 #: Name of the observation, and of its only figure.
@@ -48,11 +48,11 @@ class _Known:
         counts = [[start, topic, messages] for (start, topic), messages in self.counts.items()]
         return json.dumps({"counts": counts, "floor_ms": self.floor_ms})
 
-    def followed(self, windows: Sequence[WindowFigures]) -> list[WindowFigures]:
+    def followed(self, windows: Sequence[TrafficWindowFigures]) -> list[TrafficWindowFigures]:
         """Return the windows that are not forgotten."""
         return [window for window in windows if self.floor_ms is None or window.start_ms >= self.floor_ms]
 
-    def take(self, windows: Sequence[WindowFigures]) -> int:
+    def take(self, windows: Sequence[TrafficWindowFigures]) -> int:
         """Return how many messages these windows hold that they did not hold before."""
         added = 0
         for window in windows:
@@ -92,7 +92,9 @@ class LateCount(StreamingQueryListener):
         self.messages = 0
         self.late = 0
 
-    def counted(self, batch_id: int, windows: Sequence[WindowFigures], *, are_all: bool) -> list[WindowFigures]:
+    def counted(
+        self, batch_id: int, windows: Sequence[TrafficWindowFigures], *, are_all: bool
+    ) -> list[TrafficWindowFigures]:
         """Note the windows that micro-batch ``batch_id`` has changed, with all that they hold now; ``are_all`` False:
         only the newest ones. Return those that count; messages of the others are reported as left out.
         """

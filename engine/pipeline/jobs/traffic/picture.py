@@ -24,7 +24,7 @@ ITEMS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class WindowFigures:
+class TrafficWindowFigures:
     """One row of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`.
 
     :ivar queues: ``broker:queue id`` -> messages; queues without any are not in it. Likewise tags and keys.
@@ -42,18 +42,18 @@ class WindowFigures:
     keys: Mapping[str, int]
 
     @classmethod
-    def of_row(cls, row: Any) -> WindowFigures:
+    def of_row(cls, row: Any) -> TrafficWindowFigures:
         """Create the figures from a row of the DataFrame."""
         counts = {name: dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")}
         return cls(**{**row.asDict(), **counts})
 
 
-def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
+def newest_windows(figures: DataFrame) -> tuple[list[TrafficWindowFigures], bool]:
     """Return the newest windows of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`, up to
     :data:`WINDOWS_MAX` rows, each window with all its topics; and whether these are all.
     """
     rows = figures.orderBy("start_ms", ascending=False).limit(WINDOWS_MAX + 1).collect()
-    windows = [WindowFigures.of_row(row) for row in rows]
+    windows = [TrafficWindowFigures.of_row(row) for row in rows]
     if len(windows) <= WINDOWS_MAX:
         return windows, True
     oldest_ms = windows[-1].start_ms
@@ -99,15 +99,15 @@ class TrafficPicture:
         self._patience_ms = patience_ms
         self._lock = threading.Lock()
         #: (start, topic) -> its newest figures.
-        self._windows: dict[tuple[int, str], WindowFigures] = {}
+        self._windows: dict[tuple[int, str], TrafficWindowFigures] = {}
         #: Windows whose points were reported, or that were dropped, end here at the latest.
-        self._told_until_ms = -1
+        self._reported_until_ms = -1
         #: Topic -> its newest window whose points were reported.
-        self._last_told_ms: dict[str, int] = {}
+        self._last_reported_ms: dict[str, int] = {}
         self._dropped: dict[str, WindowSums] = {}
         self.left_out = 0
 
-    def update(self, rows: Iterable[WindowFigures]) -> None:
+    def update(self, rows: Iterable[TrafficWindowFigures]) -> None:
         """Add newer figures of some windows, each of them among the newest :data:`WINDOWS_MAX` so far.
 
         An older one may be forgotten and remain only in the sums, and would be added to them again.
@@ -117,63 +117,63 @@ class TrafficPicture:
                 self._windows[row.start_ms, row.topic] = row
             self._forget()
             newest = max((start for start, _ in self._windows), default=0)
-            self._tell_points(newest + self._window_ms - self._patience_ms)
-            self._tell_tables()
+            self._report_points(newest + self._window_ms - self._patience_ms)
+            self._report_tables()
 
     def close_until(self, now_ms: int) -> None:
         """Close the windows that ended ``patience_ms`` before now: they no longer grow."""
         with self._lock:
-            self._tell_points(now_ms - self._patience_ms)
+            self._report_points(now_ms - self._patience_ms)
 
     def close_all(self) -> None:
-        """Close all windows: nothing more comes."""
+        """Close all windows, because no more messages will be read."""
         with self._lock:
-            self._tell_points(None)
+            self._report_points(None)
 
     def _forget(self) -> None:
         for key in sorted(self._windows)[: max(0, len(self._windows) - WINDOWS_MAX)]:
             dropped = self._windows.pop(key)
             self._dropped.setdefault(dropped.topic, WindowSums()).add(dropped, self._window_ms)
-            if dropped.start_ms + self._window_ms > self._told_until_ms:
-                self._last_told_ms.pop(dropped.topic, None)  # a window that was dropped unreported is not silence
+            if dropped.start_ms + self._window_ms > self._reported_until_ms:
+                self._last_reported_ms.pop(dropped.topic, None)  # a window that was dropped unreported is not silence
             self.left_out += 1
 
     # --- plots -------------------------------------------------------------------------------------------------------
 
-    def _tell_points(self, until_ms: int | None) -> None:
+    def _report_points(self, until_ms: int | None) -> None:
         """Report the points of windows that end by ``until_ms``, in order, once each; None: of all."""
         ready = [
             key
             for key in sorted(self._windows)
-            if key[0] + self._window_ms > self._told_until_ms
+            if key[0] + self._window_ms > self._reported_until_ms
             and (until_ms is None or key[0] + self._window_ms <= until_ms)
         ]
         for key in ready:
-            self._tell_point(self._windows[key])
+            self._report_point(self._windows[key])
         if ready:
-            self._told_until_ms = ready[-1][0] + self._window_ms
+            self._reported_until_ms = ready[-1][0] + self._window_ms
 
-    def _tell_point(self, window: WindowFigures) -> None:
+    def _report_point(self, window: TrafficWindowFigures) -> None:
         x = window.start_ms
-        self._tell_silence(window.topic, x)
+        self._report_silence(window.topic, x)
         self._report.point("throughput", window.topic, x, window.messages * 1_000 / self._window_ms)
         self._report.point("latency", f"{window.topic} p50", x, window.p50_ms)
         self._report.point("latency", f"{window.topic} p99", x, window.p99_ms)
         self._report.point("imbalance", window.topic, x, self._imbalance(window.topic, window.queues).max_to_mean)
 
-    def _tell_silence(self, topic: str, until_ms: int) -> None:
+    def _report_silence(self, topic: str, until_ms: int) -> None:
         """Report zero for windows without a message: a line across them would show traffic where there was no
         message.
         """
-        last_ms = self._last_told_ms.get(topic)
-        self._last_told_ms[topic] = until_ms
+        last_ms = self._last_reported_ms.get(topic)
+        self._last_reported_ms[topic] = until_ms
         if last_ms is not None and until_ms - last_ms > self._window_ms:
             for x in dict.fromkeys((last_ms + self._window_ms, until_ms - self._window_ms)):
                 self._report.point("throughput", topic, x, 0.0)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
-    def _tell_tables(self) -> None:
+    def _report_tables(self) -> None:
         sums = self._sums()
         newest_first = sorted(self._windows.values(), key=lambda window: (-window.start_ms, window.topic))
         rows = [self._window_row(window) for window in newest_first[:ROWS_MAX]]
@@ -191,7 +191,7 @@ class TrafficPicture:
             of_topic.add(window, self._window_ms)
         return sums
 
-    def _window_row(self, window: WindowFigures) -> list[Cell]:
+    def _window_row(self, window: TrafficWindowFigures) -> list[Cell]:
         spread = self._imbalance(window.topic, window.queues)
         per_s = 1_000 / self._window_ms
         figures = window.messages, window.messages * per_s, None if window.bytes is None else window.bytes * per_s
@@ -253,7 +253,7 @@ class WindowSums:
     tags: dict[str | None, _Item] = field(default_factory=dict)
     keys: dict[str | None, _Item] = field(default_factory=dict)
 
-    def add(self, window: WindowFigures, window_ms: int) -> None:
+    def add(self, window: TrafficWindowFigures, window_ms: int) -> None:
         """Add one more window."""
         self.messages += window.messages
         if window.bytes is not None:
@@ -268,7 +268,7 @@ class WindowSums:
             _add_items(items, counts, window)
 
 
-def _add_items(items: dict[str | None, _Item], counts: Mapping[Any, int], window: WindowFigures) -> None:
+def _add_items(items: dict[str | None, _Item], counts: Mapping[Any, int], window: TrafficWindowFigures) -> None:
     for name, count in counts.items():
         item = items.setdefault(name, _Item())
         item.messages += count

@@ -89,7 +89,7 @@ DESCRIPTION = JobDescription(
             "money",
             (
                 *columns(ColumnKind.INTEGER, "before", "expected", "after", "in_flight"),
-                TableColumn("lost", ColumnKind.INTEGER, text=Text("job.transaction-reconciliation.column.lost")),
+                TableColumn("lost", ColumnKind.INTEGER),
                 TableColumn("from_nowhere", ColumnKind.INTEGER),
                 TableColumn("conserved", ColumnKind.YES_NO),
                 TableColumn("problems", ColumnKind.INTEGER),
@@ -122,9 +122,7 @@ DESCRIPTION = JobDescription(
                 TableColumn("count", ColumnKind.INTEGER),
                 TableColumn("p50", ColumnKind.MILLISECONDS, text=Text("job.transaction-reconciliation.column.p50")),
                 *columns(ColumnKind.MILLISECONDS, "p90", "p99"),
-                TableColumn(
-                    "longest", ColumnKind.MILLISECONDS, text=Text("job.transaction-reconciliation.column.longest")
-                ),
+                TableColumn("longest", ColumnKind.MILLISECONDS),
             ),
         ),
         JobTable(

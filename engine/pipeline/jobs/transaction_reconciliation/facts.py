@@ -264,9 +264,9 @@ class _Extraction:
         """Return the original place of a half message that is immune to checks: an answer of its sender names that
         place.
         """
-        told = self._property(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET)
-        is_number = pc.fill_null(pc.match_substring_regex(told, "^[0-9]{1,18}$"), False)
-        offsets = pc.cast(pc.if_else(is_number, told, None), pa.int64())
+        reported = self._property(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET)
+        is_number = pc.fill_null(pc.match_substring_regex(reported, "^[0-9]{1,18}$"), False)
+        offsets = pc.cast(pc.if_else(is_number, reported, None), pa.int64())
         # Senders may write anything.
         return self._only(_HALF, pc.if_else(pc.less(offsets, self._of("queue_offset")), offsets, None))
 

@@ -21,7 +21,7 @@ from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerW
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge, tasks_for
 from engine.pipeline.jobs.transaction_reconciliation.packing import rows_of
-from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationTeller
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget
 from engine.pipeline.jobs.transaction_reconciliation.words import Status
@@ -68,7 +68,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-# --- what brokers say before anything is read ------------------------------------------------------------------------
+# --- queries before the read -----------------------------------------------------------------------------------------
 
 
 def _system_ends(cluster: Cluster, op_queue: OpQueue) -> dict[Any, int]:
@@ -102,12 +102,12 @@ def _op_queue(cluster: Cluster) -> OpQueue:
     return OpQueue(False, {queue.broker_name: offset for queue, offset in progress.items()})
 
 
-def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
+def _report_of(run: JobRun, op_queue: OpQueue) -> None:
     if not op_queue.is_readable:
         run.report.note(Text("job.note.op_queue_unreadable"))
 
 
-# --- once ------------------------------------------------------------------------------------------------------------
+# --- single run ------------------------------------------------------------------------------------------------------
 
 
 def _reconcile_once(run: JobRun) -> None:
@@ -116,13 +116,13 @@ def _reconcile_once(run: JobRun) -> None:
     with _ledgers(run) as ledgers, open_cluster(run.cluster) as cluster:
         op_queue = _op_queue(cluster)
         ends = _system_ends(cluster, op_queue)
-        _tell_of(run, op_queue)
+        _report_of(run, op_queue)
         # Persisted, since it may have to give the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
             wanted = run.names("topics") or _named_topics(run, system)
             topics = cluster.known(wanted)
-            _tell_unknown(run, [topic for topic in wanted if topic not in topics])
+            _report_unknown(run, [topic for topic in wanted if topic not in topics])
             facts = system
             if topics:
                 real_ends = cluster.max_offsets(cluster.queues(topics))
@@ -130,13 +130,13 @@ def _reconcile_once(run: JobRun) -> None:
                 facts = system.unionByName(facts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)))
             merged = merge(facts, tasks_for(_messages_left(cluster, ends))).persist()
             try:
-                ReconciliationTeller(run, op_queue, topics).tell(merged, ledgers)
+                ReconciliationReporter(run, op_queue, topics).report(merged, ledgers)
             finally:
                 merged.unpersist()
         finally:
             system.unpersist()
-    told = to_json_object(ends)
-    run.report.offsets(told, told)
+    reported = to_json_object(ends)
+    run.report.offsets(reported, reported)
 
 
 def _messages_left(cluster: Cluster, ends: Offsets) -> int:
@@ -173,7 +173,7 @@ def _topics_of_piece(facts: Any) -> Any:
     return pa.table({"topic": pc.drop_null(pc.unique(topics))})
 
 
-def _tell_unknown(run: JobRun, topics: Sequence[str]) -> None:
+def _report_unknown(run: JobRun, topics: Sequence[str]) -> None:
     if topics:
         names = ", ".join(topics)
         run.report.note(Text("job.note.topics_gone", names=names))
@@ -189,7 +189,7 @@ def _bank_folder(run: JobRun) -> Path | None:
     return Path(folder) if folder else None
 
 
-# --- for as long as it takes -----------------------------------------------------------------------------------------
+# --- following -------------------------------------------------------------------------------------------------------
 
 
 class _Following:
@@ -205,7 +205,7 @@ class _Following:
         with self._ledgers, run.checkpoint() as folder:
             with open_cluster(run.cluster) as cluster:
                 op_queue = _op_queue(cluster)
-                _tell_of(run, op_queue)
+                _report_of(run, op_queue)
                 topics = self._real_topics(cluster, op_queue)
             state = StreamState(run.spark, f"{folder}/facts")
             batch = partial(self._batch, state, op_queue, topics)
@@ -218,7 +218,7 @@ class _Following:
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
             wanted = _named_topics(self._run, facts_of(half))
         topics = cluster.known(wanted)
-        _tell_unknown(self._run, [topic for topic in wanted if topic not in topics])
+        _report_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
             raise JobFailed(Text("job.error.no_topics"))
         self._run.report.note(
@@ -256,8 +256,8 @@ class _Following:
                 # A credit may be late for longer than a settled transaction is remembered.
                 kept_keys = [*ledgers.uncredited(), *memory.without_transfer]
             merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys, topics))
-            teller = ReconciliationTeller(self._run, op_queue, topics, is_history=False)
-            self._ledgers.tell_again_by(teller.tell(merged, ledgers, memory.unknown))
+            reporter = ReconciliationReporter(self._run, op_queue, topics, is_history=False)
+            self._ledgers.report_again_by(reporter.report(merged, ledgers, memory.unknown))
             if ledgers is None:
                 state.keep_memory(batch_id, None)
             else:

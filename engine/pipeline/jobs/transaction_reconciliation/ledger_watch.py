@@ -37,7 +37,7 @@ class LedgerWatch:
         self._ends = threading.Event()
         self._kept = ExitStack()
         self._ledgers: Ledgers | None = None
-        self._tell: Callable[[], None] | None = None
+        self._report: Callable[[], None] | None = None
         self._seen: list[tuple[int, int]] = []
         self._thread = threading.Thread(target=self._watch, name="ledgers", daemon=True)
 
@@ -68,24 +68,24 @@ class LedgerWatch:
                 self._ledgers, self._seen = ledgers, seen
                 self._kept = stack.pop_all()
 
-    def tell_again_by(self, tell: Callable[[], None]) -> None:
+    def report_again_by(self, report: Callable[[], None]) -> None:
         """Set the function to call when the kept ledgers were copied again; called within :meth:`look`."""
-        self._tell = tell
+        self._report = report
 
-    def tell_if_changed(self) -> None:
+    def report_if_changed(self) -> None:
         """Check for changes; called by the thread repeatedly. It does nothing during a micro-batch, which reports
         everything itself.
         """
         if not self._turn.acquire(blocking=False):
             return
         try:
-            if self._folder is None or self._ledgers is None or self._tell is None:
+            if self._folder is None or self._ledgers is None or self._report is None:
                 return
             seen = _stamps(self._folder)
             if seen != self._seen:
                 self._seen = seen
                 self._ledgers.copy_again()
-                self._tell()
+                self._report()
         except (JobFailed, OSError, sqlite3.Error) as error:
             # The next micro-batch finds it, too, and ends the job if it persists.
             log.warning("%s", error)
@@ -95,10 +95,10 @@ class LedgerWatch:
 
     def _watch(self) -> None:
         while not self._ends.wait(self._every_s):
-            self.tell_if_changed()
+            self.report_if_changed()
 
     def _forget(self) -> None:
-        self._ledgers = self._tell = None
+        self._ledgers = self._report = None
         self._kept.close()
 
 

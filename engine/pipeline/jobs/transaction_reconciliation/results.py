@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import Cell
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers, Money
-from engine.pipeline.jobs.transaction_reconciliation.summary import Buckets, Keys, Summary, buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.summary import (
+    Buckets,
+    ReconciliationSummary,
+    StatusRequest,
+    buckets_over,
+    summarise,
+)
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, halves_until_ms
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
 from engine.texts import Text
@@ -33,7 +39,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class ReconciliationTeller:
+class ReconciliationReporter:
     """Report the results of merged facts.
 
     :param topics: the topics that were read.
@@ -47,7 +53,7 @@ class ReconciliationTeller:
         self._topics = topics
         self._is_history = is_history
 
-    def tell(
+    def report(
         self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None
     ) -> Callable[[], None]:
         """Report the results. Return a function that reports the money again after the ledgers were copied again; it
@@ -61,23 +67,23 @@ class ReconciliationTeller:
             summary = summarise(merged, rules, buckets)
         else:
             # Other programs' transactions are not transfers, even if their keys look alike.
-            summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
+            summary = summarise(merged, rules, buckets, StatusRequest(ledgers.add_messages, ledgers.producer_group))
         if self._run.names("topics"):
             # These were not requested.
             summary.statuses.pop(Status.NOT_READ, None)
-        self._tell_transactions(summary, buckets)
+        self._report_transactions(summary, buckets)
         read_until_ms = None if self._is_history else halves_until_ms(bounds)
 
-        def tell_the_rest() -> None:
+        def report_the_rest() -> None:
             if ledgers is not None:
                 ledgers.compare(read_until_ms, unknown)
-                self._tell_money(ledgers)
-            self._tell_windows(summary, ledgers)
+                self._report_money(ledgers)
+            self._report_windows(summary, ledgers)
 
-        tell_the_rest()
-        return tell_the_rest
+        report_the_rest()
+        return report_the_rest
 
-    def _tell_windows(self, summary: Summary, ledgers: Ledgers | None) -> None:
+    def _report_windows(self, summary: ReconciliationSummary, ledgers: Ledgers | None) -> None:
         """Report how long committed messages were held back, and the time from debit to credit; the longest first."""
         kept_back, what = summary.windows, Window.HALF_TO_COMMITTED
         percentiles: list[Cell] = [None] * 4
@@ -91,7 +97,7 @@ class ReconciliationTeller:
         self._report.table("windows", windows)
         self._report.table("longest", longest)
 
-    def _tell_transactions(self, summary: Summary, buckets: Buckets) -> None:
+    def _report_transactions(self, summary: ReconciliationSummary, buckets: Buckets) -> None:
         counted, now_ms = summary.statuses, _now_ms()
         total = sum(count for count, _ in counted.values())
         known = [status for status in _STATUS_ORDER if status in counted]
@@ -110,18 +116,18 @@ class ReconciliationTeller:
         if self._is_history:
             for at_ms, level in buckets.levels(summary.open_changes):
                 self._report.point("open", "open", at_ms, level)
-            self._tell_outcome(summary)
+            self._report_outcome(summary)
         else:
             self._report.point("open", "open", now_ms, unsettled)
 
-    def _tell_outcome(self, summary: Summary) -> None:
+    def _report_outcome(self, summary: ReconciliationSummary) -> None:
         if not summary.statuses:
             self._report.note(Text("job.note.no_transactions"))
         elif not summary.finding_count:
             could_see_all = self._op_queue.is_readable
             self._report.note(Text("job.note.nothing_wrong") if could_see_all else Text("job.note.nothing_found"))
 
-    def _tell_money(self, ledgers: Ledgers) -> None:
+    def _report_money(self, ledgers: Ledgers) -> None:
         sums = ledgers.money()
         self._report.table("money", [money_row(sums, self._run.arguments["opening_sum"])])
         accounts: Rows = [

@@ -67,7 +67,7 @@ class StreamState:
         self._is_readable = True
 
     def is_first(self, batch_id: int) -> bool:
-        """Return whether there is no state of an earlier micro-batch."""
+        """Return whether this is the first micro-batch: there is no state of an earlier one."""
         return not any(number < batch_id for number in self._numbers())
 
     def memory(self, batch_id: int) -> str | None:

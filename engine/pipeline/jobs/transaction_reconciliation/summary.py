@@ -70,7 +70,7 @@ def buckets_over(bounds: dict[str, Bounds]) -> Buckets:
 
 
 @dataclass
-class Summary:
+class ReconciliationSummary:
     """Counts, and the rows worth reporting.
 
     :ivar statuses: status -> [transactions, check-backs].
@@ -90,7 +90,7 @@ class Summary:
     longest: list[list[Any]] = field(default_factory=list)
     open_changes: dict[int, int] = field(default_factory=dict)
 
-    def update(self, other: Summary) -> None:
+    def update(self, other: ReconciliationSummary) -> None:
         """Add the summary of another task."""
         for status, (count, checks) in other.statuses.items():
             self._count(status, count, checks)
@@ -123,7 +123,7 @@ class Summary:
         known[0] += count
         known[1] += checks
 
-    # --- in a task ---------------------------------------------------------------------------------------------------
+    # --- task --------------------------------------------------------------------------------------------------------
 
     def add(self, merged: Any, judged: Any, buckets: Buckets | None) -> None:
         """Add a table of merged facts, and the same table judged.
@@ -199,7 +199,7 @@ class Summary:
             for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                 self.open_changes[place] = self.open_changes.get(place, 0) + change * count
 
-    # --- on its way --------------------------------------------------------------------------------------------------
+    # --- in flight ---------------------------------------------------------------------------------------------------
 
     def encode(self) -> str:
         """Encode as JSON."""
@@ -207,7 +207,7 @@ class Summary:
         return json.dumps(vars(self) | encoded)
 
     @classmethod
-    def decode(cls, text: str) -> Summary:
+    def decode(cls, text: str) -> ReconciliationSummary:
         """Decode what :meth:`encode` returned."""
         fields = json.loads(text)
         decoded = {"windows": LatencyHistogram.decode(fields["windows"]), "open_changes": dict(fields["open_changes"])}
@@ -223,28 +223,30 @@ def _place(row: list[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class StatusRequest:
     """A request for the status of messages by key.
 
     :ivar tell: called with keys and statuses, some thousands at a time.
     :ivar producer_group: only messages of this group are reported; None: all.
     """
 
-    tell: Callable[[list[str], list[str]], None]
+    report: Callable[[list[str], list[str]], None]
     producer_group: str | None
 
 
-def summarise(merged: DataFrame, rules: Rules, buckets: Buckets, keys: Keys | None = None) -> Summary:
+def summarise(
+    merged: DataFrame, rules: Rules, buckets: Buckets, keys: StatusRequest | None = None
+) -> ReconciliationSummary:
     """Judge and add up everything. The driver holds the summary of one partition at a time."""
-    whole = Summary()
+    whole = ReconciliationSummary()
     group = keys.producer_group if keys is not None else None
     rows: Any = merged.mapInArrow(_summarising(rules, buckets, group, wants_keys=keys is not None), _SCHEMA)
     for row in rows.toLocalIterator(prefetchPartitions=True):
         if row.summary is not None:
-            whole.update(Summary.decode(row.summary))
+            whole.update(ReconciliationSummary.decode(row.summary))
         elif keys is not None:
-            told = unpack_piece(bytes(row.piece))
-            keys.tell(told.column("key").to_pylist(), told.column("status").to_pylist())
+            reported = unpack_piece(bytes(row.piece))
+            keys.report(reported.column("key").to_pylist(), reported.column("status").to_pylist())
     whole.drop_echoes()
     return whole
 
@@ -253,7 +255,7 @@ def _summarising(
     rules: Rules, buckets: Buckets, group: str | None, *, wants_keys: bool
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        summary = Summary()
+        summary = ReconciliationSummary()
         for merged in unpack(batches):
             judged = judge_table(merged, rules)
             summary.add(merged, judged, buckets if rules.op_queue.is_readable else None)

@@ -73,7 +73,7 @@ class Bounds:
     unread_places: Mapping[str, int] = field(default_factory=dict)
 
     def and_those_of(self, other: Bounds) -> Bounds:
-        """Return the bounds of two parts of what was read from one broker."""
+        """Return the combined bounds of two parts that were read from one broker."""
         both = {
             one.name: (min if one.name in _BEGINNINGS else max)(getattr(self, one.name), getattr(other, one.name))
             for one in fields(Bounds)
@@ -132,11 +132,11 @@ def bounds_of_piece(merged: Any) -> Any:
     """Return a row for each broker in it: its name, the numbers of :class:`Bounds`, unread topics and their places."""
     role, brokers = merged.column("role"), merged.column("broker_name")
     is_forgotten = pc.equal(role, FORGOTTEN)
-    told = pc.or_(is_forgotten, pc.equal(role, BROKER)).to_numpy()
-    names = pc.unique(brokers.filter(pa.array(told))).to_pylist()
+    reported = pc.or_(is_forgotten, pc.equal(role, BROKER)).to_numpy()
+    names = pc.unique(brokers.filter(pa.array(reported))).to_pylist()
     rows, topics, places = [], [], []
     for name in names:
-        mine = merged.filter(pa.array(told & pc.equal(brokers, name).to_numpy()))
+        mine = merged.filter(pa.array(reported & pc.equal(brokers, name).to_numpy()))
         forgotten = mine.filter(pc.equal(mine.column("role"), FORGOTTEN))
         unread = forgotten.filter(pc.equal(forgotten.column("key"), Status.NOT_READ))
         topics.append(pc.fill_null(unread.column("topic"), "").to_pylist())

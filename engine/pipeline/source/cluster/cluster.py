@@ -21,7 +21,7 @@ from engine.pipeline.source.cluster.node_client import PULL_BYTES, UNREACHABLE, 
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.protocol.body import question
-from engine.protocol.body.question import Question
+from engine.protocol.body.question import AdminQuestion
 from engine.protocol.body.topic_route_data import BrokerData, TopicRouteData
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
@@ -106,7 +106,7 @@ class Cluster:
 
     def _nothing_to_read(self, topic: str, route: TopicRouteData | None) -> str:
         if route is not None:
-            return f"topic {topic!r} has no queue that one may read"
+            return f"topic {topic!r} has no readable queue"
         return f"name server {self._name_servers_text} knows no topic {topic!r}{self._similar(topic)}"
 
     def writable_queues(self, topic: str) -> list[QueueKey]:
@@ -129,7 +129,7 @@ class Cluster:
         if not queues:
             raise RocketMQError(
                 "ROCKETMQ_UNKNOWN_TOPIC",
-                f"name server {self._name_servers_text} knows no queue of topic {topic!r} that one may write to"
+                f"name server {self._name_servers_text} knows no writable queue of topic {topic!r}"
                 f"{self._similar(topic)}",
             )
         return sorted(queues)
@@ -219,7 +219,7 @@ class Cluster:
     def ask_queues(
         self,
         queues: Iterable[QueueKey],
-        ask: Callable[[QueueKey], Question[_T]],
+        ask: Callable[[QueueKey], AdminQuestion[_T]],
         *,
         group: str | None = None,
         without: Collection[int] | None = (),
@@ -232,11 +232,11 @@ class Cluster:
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
             by_broker.setdefault(queue.broker_name, []).append(queue)
-        answers: list[tuple[QueueKey, Question[_T], RemotingCommand]] = []
+        answers: list[tuple[QueueKey, AdminQuestion[_T], RemotingCommand]] = []
         for broker_name, of_broker in by_broker.items():
             asked = [ask(queue) for queue in of_broker]
-            told = self.ask_broker(broker_name, of_broker[0].topic, [one.request() for one in asked])
-            answers += zip(of_broker, asked, told, strict=True)
+            reported = self.ask_broker(broker_name, of_broker[0].topic, [one.request() for one in asked])
+            answers += zip(of_broker, asked, reported, strict=True)
         found: dict[QueueKey, _T] = {}
         for queue, one, answer in answers:
             if answer.code == ResponseCode.SUCCESS:
@@ -271,7 +271,7 @@ class Cluster:
         if address is None:
             raise RocketMQError(
                 "ROCKETMQ_BROKER_AWAY",
-                f"name server {self._name_servers_text} tells no master of broker {broker_name!r}",
+                f"name server {self._name_servers_text} reports no master of broker {broker_name!r}",
             )
         return address
 
@@ -315,7 +315,7 @@ class Cluster:
                 raise refusal(topic, self._name_servers_text, answer)
         return routes
 
-    def _ask_name_server(self, asked: Question[_T]) -> _T:
+    def _ask_name_server(self, asked: AdminQuestion[_T]) -> _T:
         (answer,) = self._exchange_with_name_server([asked.request()])
         if answer.code != ResponseCode.SUCCESS:
             raise refusal("", self._name_servers_text, answer)

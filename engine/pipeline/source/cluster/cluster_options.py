@@ -62,7 +62,7 @@ class ClusterOptions:
         access_key, secret_key = values.text("accessKey"), values.text("secretKey")
         if (access_key is None) != (secret_key is None):
             missing = "secretKey" if secret_key is None else "accessKey"
-            raise wrong_option(missing, "accessKey and secretKey go together: give both, or none of them")
+            raise wrong_option(missing, "accessKey and secretKey go together: give both or neither")
         return cls(
             name_servers,
             access_key,
@@ -83,7 +83,7 @@ def _tls(values: OptionValues) -> ClientTls | None:
     certificate, key = values.text("tlsCertificate"), values.text("tlsKey")
     if (certificate is None) != (key is None):
         missing = "tlsKey" if key is None else "tlsCertificate"
-        raise wrong_option(missing, "tlsCertificate and tlsKey go together: give both, or none of them")
+        raise wrong_option(missing, "tlsCertificate and tlsKey go together: give both or neither")
     ca = values.text("tlsCa")
     return ClientTls(
         ca=Path(ca) if ca else None,

@@ -20,10 +20,10 @@ CONDITIONS: dict[str, str] = {
     "ROCKETMQ_UNKNOWN_TOPIC": "no broker of the cluster has the topic, or no topic matches the pattern",
     "ROCKETMQ_NAME_SERVER_AWAY": "no name server that was given answers",
     "ROCKETMQ_BROKER_AWAY": "a broker that holds queues of the topic does not answer, or has no master",
-    "ROCKETMQ_OFFSETS_GONE": "messages that should be read are not there any more (or never were)",
+    "ROCKETMQ_OFFSETS_GONE": "messages to be read no longer exist (or never did)",
     "ROCKETMQ_REFUSED": "the broker refuses the request: access control, permissions, settings of the broker",
     "ROCKETMQ_BROKEN_MESSAGE": "a stored message, or another answer of a node, cannot be decoded",
-    "ROCKETMQ_WRONG_ROW": "a DataFrame that shall be written has a column or a value that no message can have",
+    "ROCKETMQ_WRONG_ROW": "a DataFrame to be written has a column or a value that no message can have",
     "ROCKETMQ_SEND_FAILED": "messages could not be stored",
 }
 

@@ -78,7 +78,7 @@ class OptionValues:
         digits = value[1:] if value[:1] == "-" else value
         if not (digits.isascii() and digits.isdigit()) or len(digits) > 19 or not minimum <= int(value) <= maximum:
             upper = f" to {maximum}" if maximum < 2**63 - 1 else " on"
-            raise wrong_option(name, f"{value!r} is not allowed; a whole number from {minimum}{upper} is")
+            raise wrong_option(name, f"{value!r} is not allowed; allowed: an integer from {minimum}{upper}")
         return int(value)
 
     def number(self, name: str, default: int, minimum: int, maximum: int = 2**63 - 1) -> int:
@@ -93,5 +93,5 @@ class OptionValues:
         if value is None:
             return default
         if value.lower() not in _BOOLEANS:
-            raise wrong_option(name, f"{value!r} is not allowed; true and false are")
+            raise wrong_option(name, f"{value!r} is not allowed; allowed: true, false")
         return _BOOLEANS[value.lower()]

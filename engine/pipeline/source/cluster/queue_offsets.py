@@ -40,7 +40,7 @@ def parse_label(topic: str, label: str) -> QueueKey:
     """Return the queue that ``broker:number`` names. Raises ValueError."""
     broker_name, separator, number = label.rpartition(":")
     if not separator or not broker_name or not (number.isascii() and number.isdigit()):
-        raise ValueError(f"{label!r} is no queue; write broker-name:queue-id")
+        raise ValueError(f"{label!r} is not a queue; write broker-name:queue-id")
     return QueueKey(topic, broker_name, int(number))
 
 
@@ -54,9 +54,7 @@ def from_json_object(value: object) -> dict[QueueKey, int]:
             raise ValueError(f"topic {topic!r} needs an object {{broker:queue: offset}}")
         for label, offset in queues.items():
             if not isinstance(offset, int) or isinstance(offset, bool) or offset < EARLIEST:
-                raise ValueError(
-                    f"the offset of {topic} {label} is {offset!r}; a number from 0 on, -1 or -2 is allowed"
-                )
+                raise ValueError(f"the offset of {topic} {label} is {offset!r}; allowed: 0 and more, -1 or -2")
             offsets[parse_label(topic, label)] = offset
     return offsets
 

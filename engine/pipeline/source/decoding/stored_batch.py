@@ -102,7 +102,7 @@ class StoredBatch:
     def __len__(self) -> int:
         return len(self._starts)
 
-    # --- where things are --------------------------------------------------------------------------------------------
+    # --- positions ---------------------------------------------------------------------------------------------------
 
     def _gather_fixed_parts(self) -> None:
         layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & HOST_FLAGS
@@ -116,7 +116,7 @@ class StoredBatch:
                 places = np.flatnonzero(layouts == kind)
                 self._fixed.append((places, _gather(self._data, self._starts[places], _LAYOUTS[kind])))
         if any(bool((fixed["magic"] != MESSAGE_MAGIC).any()) for _, fixed in self._fixed):
-            raise _broken("there is something else than a message")
+            raise _broken("there is something other than a message")
 
     def number(self, name: str) -> npt.NDArray[Any]:
         """Return one fixed field of all messages, in native byte order."""

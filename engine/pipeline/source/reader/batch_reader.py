@@ -93,7 +93,7 @@ def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:
     if not queues:
         raise RocketMQError(
             "ROCKETMQ_UNKNOWN_TOPIC",
-            f"option {options.topic_option!r}: no topic matches {options.pattern!r} and has a queue that one may read",
+            f"option {options.topic_option!r}: no topic matches {options.pattern!r} and has a readable queue",
         )
     return queues
 

@@ -33,7 +33,7 @@ class OffsetRange(NamedTuple):
 
 
 class RangesPartition(InputPartition):
-    """What Spark sends to a task."""
+    """The part of a read that Spark sends to a task."""
 
     def __init__(self, ranges: Sequence[OffsetRange]) -> None:
         super().__init__(tuple(ranges))

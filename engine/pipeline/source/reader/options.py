@@ -43,7 +43,7 @@ _TAG_SEPARATOR = "||"
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where to begin or to end, in one of three forms.
+    """A position at which a read begins or ends, in one of three forms.
 
     :ivar option: the option that sets it, or whose default it is.
     :ivar everywhere: EARLIEST or LATEST, for the queues that ``per_queue`` does not name.
@@ -134,7 +134,7 @@ def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | N
         try:
             re.compile(pattern)
         except re.error as error:
-            raise wrong_option("subscribePattern", f"{pattern!r} is no regular expression: {error}") from None
+            raise wrong_option("subscribePattern", f"{pattern!r} is not a regular expression: {error}") from None
         return (), pattern
     topics = values.words(option)
     if option == "topic" and len(topics) > 1:
@@ -163,7 +163,7 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
         return None
     if text.lower() in _WORDS:
         if which == "ending" and text.lower() == EARLIEST_WORD:
-            raise wrong_option(name, "earliest would leave nothing to read; latest or JSON is allowed")
+            raise wrong_option(name, "earliest would leave nothing to read; allowed: latest or JSON")
         return Bound(name, _WORDS[text.lower()])
     try:
         offsets = parse_json(text)
@@ -174,7 +174,7 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
         ) from None
     strangers = [queue for queue in offsets if topics and queue.topic not in topics]
     if strangers:
-        raise wrong_option(name, f"{list_queues(strangers)} is not of the topics that are read: {', '.join(topics)}")
+        raise wrong_option(name, f"{list_queues(strangers)} is not among the topics that are read: {', '.join(topics)}")
     return Bound(name, fallback, tuple(sorted(offsets.items())))
 
 

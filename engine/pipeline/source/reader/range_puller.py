@@ -55,7 +55,7 @@ _RECONNECT_PAUSE_S, _RECONNECT_PAUSE_MAX_S = 0.25, 4.0
 _WAS_REMOVING = "MESSAGE_WAS_REMOVING"
 
 
-class Pulled(NamedTuple):
+class PulledRange(NamedTuple):
     """Result of one pull: stored messages of offsets ``begin`` to ``end - 1``, all of them unless tags filter."""
 
     queue: QueueKey
@@ -74,7 +74,7 @@ class _Segment:
     asked: int = 0
     is_asked: bool = False
     busy_answers: int = 0
-    pulled: list[Pulled] = field(default_factory=list)
+    pulled: list[PulledRange] = field(default_factory=list)
 
     @property
     def is_done(self) -> bool:
@@ -98,7 +98,7 @@ class RangePuller:
         self._failures = 0
         self._waiting_bytes = 0
 
-    def pull(self) -> Iterator[Pulled]:
+    def pull(self) -> Iterator[PulledRange]:
         """Yield all messages, range by range. Raises :class:`RocketMQError`."""
         try:
             while self._segments or self._ranges:
@@ -109,7 +109,7 @@ class RangePuller:
         finally:
             self._client.close()
 
-    def _take_from_first(self) -> Iterator[Pulled]:
+    def _take_from_first(self) -> Iterator[PulledRange]:
         first = self._segments[0]
         pulled, first.pulled = first.pulled, []
         self._waiting_bytes -= sum(len(answer.body) for answer in pulled)
@@ -117,7 +117,7 @@ class RangePuller:
             self._segments.popleft()
         yield from pulled
 
-    # --- asking ------------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def _exchange(self) -> None:
         """Send the requests that are allowed, and handle one answer."""
@@ -219,7 +219,7 @@ class RangePuller:
         begin, end = segment.next_offset, _header(answer).next_begin_offset
         if end <= begin:
             raise refusal(segment.queue.topic, self._client.address, answer)
-        segment.pulled.append(Pulled(segment.queue, begin, min(end, segment.end), answer.body))
+        segment.pulled.append(PulledRange(segment.queue, begin, min(end, segment.end), answer.body))
         segment.next_offset = end
         segment.busy_answers = 0
         self._waiting_bytes += len(answer.body)
@@ -271,7 +271,7 @@ def report_loss(fails: bool, queue: QueueKey, text: str) -> None:
             f"topic {queue.topic!r} queue {queue.label}: {text}; set the option failOnDataLoss to false to read "
             "what is left",
         )
-    _log.warning("topic %s queue %s: %s; the read goes on with what is left", queue.topic, queue.label, text)
+    _log.warning("topic %s queue %s: %s; the read continues with what is left", queue.topic, queue.label, text)
 
 
 def _header(answer: RemotingCommand) -> PullMessageResponseHeader:

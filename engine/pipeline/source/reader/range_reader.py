@@ -17,7 +17,7 @@ from engine.pipeline.source.cluster.errors import Briefly
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, bounded_batches, message_starts
 from engine.pipeline.source.reader.offset_range import OffsetRange, RangesPartition
 from engine.pipeline.source.reader.options import ReadOptions
-from engine.pipeline.source.reader.range_puller import Pulled, RangePuller, report_loss
+from engine.pipeline.source.reader.range_puller import PulledRange, RangePuller, report_loss
 from engine.protocol.message.message_properties import PROPERTY_TAGS
 from engine.protocol.names import SCHEDULE_TOPIC
 
@@ -28,7 +28,7 @@ _DECOMPRESSED_MAX_BYTES = 64 * 1024 * 1024
 
 
 @cache
-def spare_loaded_modules() -> None:
+def freeze_loaded_modules() -> None:
     """Exclude everything that is loaded by now from garbage collection; once per process, at the start of a task.
 
     PySpark's workers collect all garbage after every task. NumPy, PyArrow and this package are some hundred thousand
@@ -41,7 +41,7 @@ def read_partition(
     options: ReadOptions, partition: InputPartition, schema: Any, tags: tuple[str, ...]
 ) -> Iterator[Any]:
     """Yield the record batches of one task. For an empty plan Spark makes one task without ranges."""
-    spare_loaded_modules()
+    freeze_loaded_modules()
     if isinstance(partition, RangesPartition):
         with Briefly():
             yield from read_ranges(options, partition.ranges, schema, tags)
@@ -56,7 +56,7 @@ def read_ranges(
     :param tags: only messages with one of these tags; empty: all.
     """
     for (_, knows_tags), of_broker in groupby(ranges, key=lambda item: (item.address, _knows_tags(item.queue.topic))):
-        pulled: list[Pulled] = []
+        pulled: list[PulledRange] = []
         size = 0
         for answer in RangePuller(options, list(of_broker), tags if knows_tags else ()).pull():
             pulled.append(answer)
@@ -73,7 +73,7 @@ def _knows_tags(topic: str) -> bool:
     return topic != SCHEDULE_TOPIC
 
 
-def _batches(options: ReadOptions, pulled: Sequence[Pulled], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
+def _batches(options: ReadOptions, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
     data = pulled[0].body if len(pulled) == 1 else b"".join([answer.body for answer in pulled])
     starts = message_starts(data)
     if not tags and len(starts) != sum(answer.end - answer.begin for answer in pulled):
@@ -87,7 +87,7 @@ def _batches(options: ReadOptions, pulled: Sequence[Pulled], schema: Any, tags: 
             yield from _filtered(batch, pulled, schema, tags)
 
 
-def _filtered(batch: StoredBatch, pulled: Sequence[Pulled], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
+def _filtered(batch: StoredBatch, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
     """Yield batches without messages that only share a tag's hash, and without those that a pull returned beyond its
     range.
     """
@@ -98,7 +98,7 @@ def _filtered(batch: StoredBatch, pulled: Sequence[Pulled], schema: Any, tags: t
         yield whole if is_wanted.all() else whole.filter(pa.array(is_wanted))
 
 
-def _within(batch: StoredBatch, pulled: Sequence[Pulled]) -> Any:
+def _within(batch: StoredBatch, pulled: Sequence[PulledRange]) -> Any:
     """Return whether each message is within the requested ranges. Several topics may have queues with the same
     number.
     """
@@ -111,7 +111,7 @@ def _within(batch: StoredBatch, pulled: Sequence[Pulled]) -> Any:
     return is_within
 
 
-def _report_holes(options: ReadOptions, pulled: Sequence[Pulled]) -> None:
+def _report_holes(options: ReadOptions, pulled: Sequence[PulledRange]) -> None:
     """Report gaps: a broker skips what it deletes while it reads, and counts on."""
     for answer in pulled:
         there, wanted = len(message_starts(answer.body)), answer.end - answer.begin

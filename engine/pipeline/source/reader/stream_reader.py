@@ -59,7 +59,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         #: Queues of brokers that did not answer then, and the reason; only if loss is allowed.
         self._away: dict[QueueKey, str] = {}
         #: The missing queues in the last log message.
-        self._told_missing: list[QueueKey] = []
+        self._reported_missing: list[QueueKey] = []
 
     def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
         """Send a new reader to the tasks, without connections and without the planner's state."""
@@ -184,14 +184,14 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if unlisted and self._options.fail_on_data_loss:
             raise _gone(_unlisted_text(unlisted))
         # A stream checks several times per second.
-        if missing == self._told_missing:
+        if missing == self._reported_missing:
             return
-        self._told_missing = missing
+        self._reported_missing = missing
         if unlisted:
-            _log.warning("%s; the stream goes on without", _unlisted_text(unlisted))
+            _log.warning("%s; the stream continues without", _unlisted_text(unlisted))
         silent = sorted((queue for queue in missing if queue in self._away), key=_broker_of)
         for text, queues in groupby(silent, key=self._away.__getitem__):
-            _log.warning("%s; until it does the stream goes on without %s", text, list_queues(queues))
+            _log.warning("%s; until it does the stream continues without %s", text, list_queues(queues))
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
             if gone and self._options.fail_on_data_loss:
                 queues = list_queues([queue for queue, _, _ in gone])
-                raise _gone(f"the name server tells no master of the broker of {queues} any more")
+                raise _gone(f"the name server reports no master of the broker of {queues} any more")
             for queue, first, stop in gone:
                 # Spark has recorded the end of this micro-batch: its messages will not be requested again.
                 report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
@@ -239,8 +239,8 @@ def _broker_of(queue: QueueKey) -> str:
 
 
 def _unlisted_text(queues: Sequence[QueueKey]) -> str:
-    return f"the name server lists {list_queues(queues)} no more among the queues that one may read"
+    return f"the name server no longer lists {list_queues(queues)} among the readable queues"
 
 
 def _gone(text: str) -> RocketMQError:
-    return RocketMQError("ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to go on without")
+    return RocketMQError("ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to continue without")

@@ -49,7 +49,7 @@ class Pending:
 
     @property
     def stored_bytes(self) -> int:
-        """Return about how many bytes of the log it will take."""
+        """Return about how many bytes of the log the message will take."""
         return len(self.content) + len(self.row.topic) + FIXED_SIZE_BYTES + _ADDED_BYTES
 
 
@@ -75,8 +75,8 @@ def make_pending(row: OutgoingRow, unique_id: str, prefix: str, max_message_byte
     if len(row.body) > DECOMPRESSED_MAX_BYTES:
         raise wrong_row(
             row.number,
-            f"'body' has {len(row.body)} bytes; allowed: at most {DECOMPRESSED_MAX_BYTES}, whatever they compress to: "
-            "more is not decompressed by readers",
+            f"'body' has {len(row.body)} bytes; allowed: at most {DECOMPRESSED_MAX_BYTES}, however well they compress: "
+            "readers do not decompress more",
         )
     content, sys_flag = row.body, 0
     if len(content) > max_message_bytes:

@@ -108,5 +108,5 @@ def _topic(values: OptionValues) -> str | None:
 def _replay_check(values: OptionValues) -> ReplayCheck:
     word = (values.text("replayCheck") or ReplayCheck.AUTO).lower()
     if word not in tuple(ReplayCheck):
-        raise wrong_option("replayCheck", f"{word!r} is not allowed; {', '.join(ReplayCheck)} are")
+        raise wrong_option("replayCheck", f"{word!r} is not allowed; allowed: {', '.join(ReplayCheck)}")
     return ReplayCheck(word)

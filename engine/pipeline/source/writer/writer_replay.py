@@ -126,7 +126,7 @@ def _may_be_first_of_run(run_id: str, batch: int) -> bool:
     return batch <= _FIRST_BATCH_OF_RUN[run_id]
 
 
-# --- what is there already -------------------------------------------------------------------------------------------
+# --- existing data ---------------------------------------------------------------------------------------------------
 
 
 class SentMessage(NamedTuple):
@@ -142,7 +142,7 @@ class SentMessage(NamedTuple):
 
 @dataclass(slots=True)
 class EarlierMessages:
-    """What earlier tries stored.
+    """The messages that earlier tries stored.
 
     :ivar fingerprints: fingerprints of its rows, each as often as it is stored.
     :ivar firsts: its lowest offset in each queue that has any of it.
@@ -270,7 +270,7 @@ def stored_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> 
         begin = following
 
 
-# --- where to begin looking ------------------------------------------------------------------------------------------
+# --- start of the search ---------------------------------------------------------------------------------------------
 
 
 def begin_of_search(known: int | None, end: int, lookback: int) -> int:

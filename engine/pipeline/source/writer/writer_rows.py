@@ -165,7 +165,7 @@ class RowReader:
         if delay_level:
             own[PROPERTY_DELAY_TIME_LEVEL] = str(delay_level)
         if queue_id is not None and sharding_key is not None:
-            raise self._wrong("queue_id", "and 'sharding_key' are both given; one of them says the queue")
+            raise self._wrong("queue_id", "and 'sharding_key' are both given; give one of them")
         return OutgoingRow(
             number=self._next_number,
             topic=topic,

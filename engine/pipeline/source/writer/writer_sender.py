@@ -143,8 +143,8 @@ class PartitionSender:
         if not queues:
             raise RocketMQError(
                 "ROCKETMQ_SEND_FAILED",
-                f"option 'replayCheck': topic {topic!r} has no queue that one may read, so nobody can see what an "
-                "earlier try has sent; with never it is written all the same, perhaps twice",
+                f"option 'replayCheck': topic {topic!r} has no readable queue, so what an earlier try has sent "
+                "cannot be seen; with never it is written anyway, perhaps twice",
             )
         return queues
 
@@ -165,7 +165,7 @@ class PartitionSender:
         if len(fitting) != 1:
             asked = f"{row.broker_name}:{row.queue_id}" if row.broker_name else str(row.queue_id)
             labels = ", ".join(queue.label for queue in queues)
-            what = "is ambiguous, give the column broker_name too" if fitting else "is no queue that one may write to"
+            what = "is ambiguous, give the column broker_name too" if fitting else "is not a writable queue"
             raise wrong_row(row.number, f"'queue_id' {asked} {what}; {row.topic!r} has {labels}")
         return fitting[0]
 

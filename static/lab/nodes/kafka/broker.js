@@ -1,5 +1,5 @@
-// A broker of Kafka: for each partition the segments of its log, their batches and the entries of the sparse index; and
-// the fetches that it holds back. What lies on the disk is shown while no process runs, too.
+// A Kafka broker: for each partition the segments of its log, their batches and the entries of the sparse index; and
+// the fetches that it holds back. What is on the disk is shown while no process runs, too.
 
 import { html } from "htm/preact";
 import { bytes, count } from "../../../common/format.js";
@@ -17,7 +17,7 @@ import { Replica } from "./replica.js";
 
 /** No more blocks than can be read, by the density of the stage. */
 const BLOCKS_MOST = [9, 9, 7, 5];
-/** A batch of so many bytes has the widest block. */
+/** A batch of this size has the widest block. */
 const WIDEST_BYTES = 1_500;
 
 export const KafkaBroker = memo(({ name, node }) => {

@@ -1,4 +1,4 @@
-// A consumer of Kafka: the way of a fetch from the request that is only built to the records that the application has,
+// A Kafka consumer: the way of a fetch from the request that is only built to the records that the application has,
 // and the position and the committed offset of each partition.
 
 import { html } from "htm/preact";
@@ -53,7 +53,7 @@ const Fetcher = memo(({ name, part, polled }) => {
   </${Part}>`;
 });
 
-/** An answer that has come and is not used up: its records are decoded as the application asks for them. */
+/** An answer that has arrived and is not used up: its records are decoded as the application asks for them. */
 const Completed = ({
   one,
 }) => html`<span class="chip" title=${t("lab.kafka.completed_one", { ...one, size: bytes(one.size_bytes) })}>

@@ -1,4 +1,4 @@
-// The controller of a cluster of Kafka: which brokers live, and what it has decided of each partition.
+// The controller of a Kafka cluster: which brokers live, and what it has decided of each partition.
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";

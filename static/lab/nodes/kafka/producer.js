@@ -1,4 +1,4 @@
-// A producer of Kafka: what was sent, the accumulator with a queue of batches for each partition, and the requests that
+// A Kafka producer: what was sent, the accumulator with a queue of batches for each partition, and the requests that
 // are in flight.
 
 import { html } from "htm/preact";

@@ -1,4 +1,4 @@
-// A client of a Raft group: what became of its commands, the one that it waits for, and whom it asks.
+// A client of a Raft group: the outcomes of its commands, the one that it waits for, and whom it asks.
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";

@@ -1,4 +1,4 @@
-// A peer of a Raft group: its office and term, its timer, who has answered or follows, why it does not lead, its log.
+// A peer of a Raft group: its role and term, its timer, who has answered or follows, why it does not lead, its log.
 
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
@@ -105,7 +105,7 @@ const Others = memo(
 
 const answerText = ({ name, verdict }) => `${name}: ${t(`lab.raft.verdict_${verdict}`)}`;
 
-/** Why a follower could not be elected: who would refuse it, and who is not there to be asked. Reads all peers. */
+/** Why a follower could not be elected: who would refuse it, and who is not reachable. Reads all peers. */
 function Outlook({ name, raft }) {
   if (raft.role !== "follower" || raft.failure || !raft.voters.includes(name)) return null;
   const rafts = raft.voters.filter((one) => one !== name).map((one) => [one, nodes.value[one]?.raft]);
@@ -142,7 +142,7 @@ const Log = memo(({ log }) => {
   </div>`;
 });
 
-/** What is no command. */
+/** An entry that is not a command. */
 export const RAFT_SIGNS = { no_op: "·", membership: "⚙" };
 
 const Entry = memo(({ entry }) => {

@@ -1,5 +1,5 @@
 // A database that listeners work with: the stock and the orders, the transactions that are open, the records of
-// idempotence. While no process runs: what lies on the disk.
+// idempotence. While no process runs: what is on the disk.
 
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
@@ -112,7 +112,7 @@ function Order({ row }) {
   </li>`;
 }
 
-/** Reads the time. Those that wait for the right to write stand behind the one that has it. */
+/** Reads the time. Those that wait for the right to write are listed after the one that has it. */
 function Transactions({ open }) {
   const now = view.value.time_us;
   return html`<ul class="work-rows work-transactions" ref=${keepsRoom} aria-label=${t("lab.work.transactions")}>

@@ -1,17 +1,17 @@
 // The idempotent listener of a consumer: its strategy, which is a switch, what it has counted over all processes, what
-// it is at, and what became of the newest deliveries.
+// it is working on, and the outcomes of the newest deliveries.
 
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { memo } from "../../memo.js";
 import { accused, pointing } from "../../view.js";
 import { Part, Rule } from "../part.js";
 import { keepsRoom } from "../room.js";
 import { shortKey } from "./records.js";
 
-/** Those that keep what they promise; the others are there to be compared. */
+/** Strategies that work; the others are for comparison. */
 const SOUND = ["message-table", "state-table", "state-condition", "version"];
 export const isSound = (strategy) => SOUND.includes(strategy);
 

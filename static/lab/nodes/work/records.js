@@ -1,8 +1,8 @@
-// Records of idempotence, wherever they lie: whose they are, their state, and how long they still count.
+// Records of idempotence, wherever they are stored: their owners, their state, and how long they still count.
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { span } from "../../format.js";
 import { accused, pointing, view } from "../../view.js";
 import { Bar } from "../node_card.js";
@@ -14,7 +14,7 @@ const LONG_KEY = 20;
 /** Unique ids differ at their ends. */
 export const shortKey = (key) => (key.length > LONG_KEY ? `…${key.slice(-6)}` : key);
 
-/** `rows` as app/lab/views/work_view.py has them; of Redis some are no records. `node`: where they lie. */
+/** `rows` as app/lab/views/work_view.py has them; in Redis some are not records. `node`: where they are stored. */
 export function Records({ rows, node, label, more = 0 }) {
   return html`<ul class="work-rows" ref=${keepsRoom} data-part="records" aria-label=${label}>
     ${rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
@@ -51,7 +51,7 @@ function Row({ row, node }) {
   </li>`;
 }
 
-/** Reads the time, so it is drawn anew whenever that goes on. */
+/** Reads the time, so it is drawn again whenever time passes. */
 function TimeLeft({ row: { expires_us: expires, taken_us: taken, replica_us: replica, is_open: isOpen } }) {
   const now = view.value.time_us;
   const [left, whole] = [Math.max(0, expires - now), expires - (taken ?? 0)];

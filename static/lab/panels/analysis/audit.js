@@ -12,16 +12,16 @@ import { Dialog } from "../controls/dialog.js";
 import { Icon } from "../controls/icons.js";
 
 const isOpen = signal(false);
-/** The audit begun last, whether anybody looks or not: {place, event}, and {isStarting}, {address} or {failure}. */
+/** The audit begun last, whether the panel is open or not: {place, event}, and {isStarting}, {address} or {failure}. */
 const begun = signal(null);
 
-/** What is audited is the run as it stands. */
+/** The audit covers the run as it is shown. */
 function open() {
   if (view.peek().playing) pause();
   isOpen.value = true;
 }
 
-/** Whoever follows somebody else's world cannot make it stand still: there is nothing to audit before a fork. */
+/** A viewer of another user's world cannot stop it: there is nothing to audit before a fork. */
 export function AuditButton() {
   if (isRecording() || !mine.value) return null;
   return html`<p class="audit-line">
@@ -64,7 +64,7 @@ function Audit() {
   const plan = useSignal(null);
   const failure = useSignal(null);
   const { event, link, busy, playing } = view.value;
-  // At another event, or after a command, it is another run. One that moves is looked at when it stands.
+  // At another event, or after a command, it is another run. One that moves is examined when it stops.
   const place = playing || busy !== null ? null : `${event} ${link}`;
   useEffect(() => {
     plan.value = failure.value = null;
@@ -112,7 +112,7 @@ function Audit() {
   </div>`;
 }
 
-/** The button that was pressed is gone: whoever works with the keyboard goes on from here. */
+/** The button that was pressed is gone: keyboard users continue from here. */
 function RunLink({ address }) {
   const link = useRef(null);
   useLayoutEffect(() => void (document.activeElement === document.body && link.current.focus()), []);
@@ -139,7 +139,7 @@ function Problem({ plan }) {
   `;
 }
 
-/** Nodes with a switch that stands in the way of the audit: each leads to its editor. */
+/** Nodes with a switch that prevents the audit: each leads to its editor. */
 function ToSet({ text, names, setting }) {
   if (names.length === 0) return null;
   return html`<div class="audit-settings">

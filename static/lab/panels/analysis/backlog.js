@@ -1,4 +1,4 @@
-// How far each group is behind: its backlog over virtual time, queue by queue, what comes in and what is done per
+// The lag of each group: its backlog over virtual time, queue by queue, what comes in and what is done per
 // second, and how many members there are to do it.
 
 import { html } from "htm/preact";

@@ -9,7 +9,8 @@ import { virtualTime } from "../../format.js";
 import { Axes, Canvas, Cursor, nextChange, timeScale, useSize } from "./time_plot.js";
 
 const SPAN_LEAST_US = 1_000_000;
-/** What comes and goes is counted over so long: offsets reach the broker with pulls, one every few milliseconds or
+/** The span over which incoming and consumed messages are counted: offsets reach the broker with pulls, one every few
+ * milliseconds or
     seconds. */
 const RATE_US = 3_000_000;
 

@@ -1,5 +1,5 @@
 // One scenario, run once per value of a setting: tables that were computed before (glassmq lab compare); each row leads
-// to its run, as it stood when the node started.
+// to its run, at the moment when the node started.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -10,7 +10,7 @@ import { isRecording, openLink } from "../../session.js";
 import { calmView } from "../../view.js";
 import { FILE as OF_REPLICATION, ReplicationCompare } from "./replication_compare.js";
 
-/** Scenario -> the comparisons that come with the page, each with the figures that tell of it. */
+/** Scenario -> the comparisons that come with the page, each with the figures that show it. */
 const COMPARISONS = {
   "batch-trade-offs": {
     "C1.pullBatchSize": ["pulls", "largest_pull", "pull_ms", "pulled_again", "per_second"],
@@ -20,7 +20,7 @@ const COMPARISONS = {
 
 const figure = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 
-/** File -> its table, as soon as somebody wanted to see it; "missing" when it cannot be had. */
+/** File -> its table, once it was requested; "missing" when it is not available. */
 const tables = signal({});
 
 const fileOf = (scenario, assignment) => `/static/lab/comparisons/${scenario}.${assignment}.json`;

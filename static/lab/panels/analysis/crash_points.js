@@ -1,5 +1,5 @@
 // What a crash at each point of a transfer, or of work, does: a table that was computed before
-// (engine/lab/sweep/crash_points.py); each row leads to its run, as it stood right after the crash.
+// (engine/lab/sweep/crash_points.py); each row leads to its run, right after the crash.
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
@@ -12,7 +12,7 @@ import { isRecording, openLink } from "../../session.js";
 /** Scenarios whose table comes with the page. */
 const WITH_TABLE = { "xa-two-phase": ["two-phase", "message"], "six-steps": ["work"], "sub-messages": ["work"] };
 
-/** Scenario -> its table, as soon as somebody wanted to see it; "missing" when it cannot be had. */
+/** Scenario -> its table, once it was requested; "missing" when it is not available. */
 const tables = signal({});
 
 async function load(scenario) {

@@ -1,5 +1,5 @@
 // The search for a schedule that breaks an invariant: what is searched, how it goes, what it found, and the way to see
-// that happen on the stage. The server searches in a process of its own; this panel asks how far it has come.
+// that happen on the stage. The server searches in a process of its own; this panel polls its progress.
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
@@ -15,7 +15,7 @@ import { Icon } from "../controls/icons.js";
 const ADDRESS = "/api/lab/explorations";
 const ASK_EVERY_MS = 400;
 
-/** The search of this page: what the server last said of it, with its id; or null. */
+/** The search of this page: what the server last reported about it, with its id; or null. */
 const search = signal(null);
 
 const isRunning = (state) => state !== null && !["done", "cancelled", "failed"].includes(state.phase);
@@ -33,7 +33,7 @@ const post = (address, body) =>
     body: JSON.stringify(body),
   }).then(answerOf);
 
-/** What a search with these wishes would do. */
+/** What a search with these settings would do. */
 const planOf = (request) => post(`${ADDRESS}/plan`, request);
 
 async function begin(request) {
@@ -63,7 +63,7 @@ async function ask() {
 
 async function cancel() {
   const { id } = search.peek();
-  // Before the server has named the search nobody can end it: it is ended as soon as it has.
+  // Before the server has named the search it cannot be ended: it is ended as soon as it has.
   if (!id) search.value = { ...search.peek(), isUnwanted: true };
   else search.value = { id, ...(await answerOf(await sendRequest(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
 }

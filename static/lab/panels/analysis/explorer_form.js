@@ -1,4 +1,4 @@
-// What to search: what is off, who stands still or dies, for how long, which frames are lost, and in which part of the
+// What to search: what is off, what stalls or dies, for how long, which frames are lost, and in which part of the
 // story. What is left empty is as the server's plan says, which is shown in its place.
 
 import { html } from "htm/preact";
@@ -13,10 +13,10 @@ import { focusPanel } from "../controls/dock.js";
 const DEFAULT_HOLD_MS = 2000;
 const PAUSE_MS = 90_000;
 const RESTART_MS = 2000;
-/** Wishes are typed: the server is asked when the fingers rest. */
+/** Settings are typed: the server is asked after a pause in typing. */
 const REST_MS = 250;
 
-/** The form's wishes as the server wants them. */
+/** The form's settings as the server expects them. */
 function requestOf(form) {
   const fields = new FormData(form);
   const request = {
@@ -113,7 +113,7 @@ const Choice = ({ name, value, options, onChange }) =>
 
 function Stalls({ plan }) {
   const whole = useSignal(false);
-  // How many are usual is known from the first plan on; later plans repeat the wish.
+  // How many are usual is known from the first plan on; later plans repeat the setting.
   const usual = useRef(plan.max_stalls).current;
   return html`
     <${Row} label=${t("lab.explorer.who")}>
@@ -204,7 +204,7 @@ function Losses({ plan }) {
   `;
 }
 
-/** Empty: as the plan says, which stands there in grey. */
+/** Empty: as the plan says, which is shown there in grey. */
 function Window({ plan }) {
   const field = (name) =>
     html`<input

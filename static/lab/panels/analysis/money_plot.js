@@ -1,4 +1,4 @@
-// Debited and credited over virtual time as two step lines. Money on its way hangs from the line of what was debited,
+// Debited and credited over virtual time as two step lines. Money in flight hangs from the line of what was debited,
 // money from nowhere stands on it: both are sums over transfers, so that one transfer's money on its way hides none
 // from nowhere.
 
@@ -14,7 +14,8 @@ import { Axes, Canvas, Cursor, nextChange, timeScale, useSize } from "./time_plo
 const stretch = signal(null);
 const SPAN_LEAST_US = 1_000;
 const ZOOM = 2;
-/** A stretch in which the lines differ is drawn at least so wide: most last some milliseconds of a story of minutes. */
+/** A stretch in which the lines differ is drawn at least this wide: most last some milliseconds of a story of minutes.
+ * */
 const SLIVER_PX = 2;
 
 /** Lets the plot show that stretch of time. */

@@ -1,5 +1,5 @@
 // The same fault for every policy of replication: a table that was computed before (glassmq lab replication-compare).
-// A table for each fault, a row for each policy, which leads to its run as it stood shortly before the fault.
+// A table for each fault, a row for each policy, which leads to its run shortly before the fault.
 
 import { html } from "htm/preact";
 import { language, t } from "../../../common/i18n.js";
@@ -9,14 +9,14 @@ import { openLink } from "../../session.js";
 const SCENARIO = "replication-compare";
 export const FILE = `/static/lab/comparisons/${SCENARIO}.json`;
 
-/** What is counted in each cell, besides what is lost and for how long nobody can send. */
+/** What is counted in each cell, besides what is lost and how long sending is impossible. */
 const COUNTED = ["acknowledged", "duplicates", "on_one_machine", "in_doubt"];
 const EXPORTED = ["policy", "fault", "acknowledged", "lost", "unavailable_ms", "is_back", ...COUNTED.slice(1)];
 
 const whole = new Intl.NumberFormat(language);
 const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** `table`: {policies, faults, cells, searches}, or undefined while it is on its way. */
+/** `table`: {policies, faults, cells, searches}, or undefined while it is loading. */
 export function ReplicationCompare({ table }) {
   if (!table || table === "missing") return null;
   return html`<p class="quiet">${t("lab.same_fault.about")}</p>
@@ -110,7 +110,7 @@ function Finding({ search, table }) {
   <//>`;
 }
 
-/** A link like any other, which the page itself follows without loading anew. */
+/** A link like any other, which the page itself follows without loading again. */
 function RunLink({ link, title, children }) {
   const follow = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -36,7 +36,7 @@ export function timeScale({ left, right }, range) {
 export const nextChange = (series, at, by) =>
   (by > 0 ? series.find(([time]) => time > at) : series.findLast(([time]) => time < at))?.[0];
 
-/** The drawing, which keys and pointer go along; `readout`: the id of the text that tells what stands at the cursor. */
+/** The drawing, which keys and pointer go along; `readout`: the id of the text about the position of the cursor. */
 export function Canvas({ box, size: { width, height }, label, readout, onKeyDown, onPoint, onLeave, children }) {
   return html`<div class="money-canvas" ref=${box}>
     ${
@@ -59,12 +59,12 @@ export function Canvas({ box, size: { width, height }, label, readout, onKeyDown
   </div>`;
 }
 
-/** A line over the whole height of a plot whose axis of time lies at `scale.floor`. */
+/** A line over the whole height of a plot whose time axis is at `scale.floor`. */
 export function Cursor({ scale, time }) {
   return time !== null && html`<path d=${`M${scale.x(time)} ${scale.top}V${scale.floor}`} class="money-cursor" />`;
 }
 
-/** `values`: what is written beside the vertical axis. */
+/** `values`: what is written next to the vertical axis. */
 export function Axes({ scale, values }) {
   const { rem, left, right, range } = scale;
   const step = roundStep((range.right - range.left) / Math.max(2, (right - left) / (TICK_PX * (rem / 14))));

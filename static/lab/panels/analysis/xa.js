@@ -1,4 +1,4 @@
-// Two-phase commit over time, beside the same transfers by transactional message: a lane per node with the states that
+// Two-phase commit over time, next to the same transfers by transactional message: a lane per node with the states that
 // its transactions go through, and who had to wait for a lock meanwhile. Below: what a crash at each point does.
 
 import { html } from "htm/preact";
@@ -118,7 +118,7 @@ function lanesOf({ transactions, messages, blocked, down }, now) {
   ];
 }
 
-/** Over everything else in the lane: whatever state was left, nobody is there to go on with it. */
+/** Over everything else in the lane: whatever state was left, no process continues it. */
 const downBars = (down, name, now) =>
   down
     .filter(({ node }) => node === name)
@@ -290,7 +290,7 @@ function Axis({ window: { from, width } }) {
 
 /** The same in figures: how long A was locked, how long the two banks did not agree, how it ended. */
 function Table({ xa: { transactions, messages, waits, down }, now }) {
-  // Whatever a dead coordinator was at, it does not go on with it.
+  // A dead coordinator does not continue its work.
   const isGone = ({ node, state }) =>
     !ENDS.includes(state) && down.some((one) => one.node === node && one.until_us === null);
   return html`<div class="xa-figures">

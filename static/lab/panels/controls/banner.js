@@ -1,5 +1,5 @@
-// What a person must know before acting: this is the past; why play stopped; the world is being rebuilt. It lies
-// over the stage and pushes nothing; what a violation is the caption says.
+// What a user must know before acting: this is the past; why play stopped; the world is being rebuilt. It covers
+// the stage without moving anything; the caption describes a violation.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";

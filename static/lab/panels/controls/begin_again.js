@@ -1,5 +1,5 @@
-// Before a run has begun its large button stands in the middle of the stage; one that has come to its end offers to
-// begin again. Both lie over the stage, where nothing moves.
+// Before a run has begun its large button is in the middle of the stage; one that has come to its end offers to
+// begin again. Both cover the stage, where nothing moves.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
-import { CommandField, readField } from "../../../common/deeds/fields.js";
+import { CommandField, readField } from "../../../common/actions/fields.js";
 import { t } from "../../../common/i18n.js";
 import { COMMANDS, commandName, commandText } from "../../commands.js";
 import { compare, nodeNames, nodesOfRole, view } from "../../view.js";

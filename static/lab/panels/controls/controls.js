@@ -1,4 +1,4 @@
-// What moves time, beside the sequence: restart, step back, play, step, run until, speed, the scrub bar, fork.
+// What moves time, next to the sequence: restart, step back, play, step, run until, speed, the scrub bar, fork.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -27,7 +27,7 @@ export function Controls() {
   </section>`;
 }
 
-const DEEDS = { restart, back: stepBack, play: togglePlay, step };
+const ACTIONS = { restart, back: stepBack, play: togglePlay, step };
 
 function Buttons() {
   const playing = useComputed(() => view.value.playing);
@@ -38,7 +38,7 @@ function Buttons() {
   const stands = { playing: playing.value, atStart: atStart.value, isOver: isOver.value, off };
   const stepNext = { name: "actor", key: "a", isOff: off || next.value === null, act: () => stepActor(next.peek()) };
   return html`
-    <${TimeButtons} of="controls" deeds=${DEEDS} ...${stands} />
+    <${TimeButtons} of="controls" actions=${ACTIONS} ...${stands} />
     ${!isRecording() && html`<${TimeButton} of="controls" ...${stepNext} />`}
   `;
 }
@@ -47,7 +47,7 @@ function Scrub() {
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => Math.max(view.value.events_total, view.value.event));
   const dragged = useSignal(null);
-  // The later ones lie over the earlier ones.
+  // The later ones cover the earlier ones.
   const marks = useComputed(() => {
     const { calls, commands, stopped_by: stopped } = view.value;
     return [

@@ -1,4 +1,4 @@
-// A dialog that is open while `isOpen`: Escape, its button and a click beside it close it.
+// A dialog that is open while `isOpen`: Escape, its button and a click outside close it.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";

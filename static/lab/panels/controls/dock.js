@@ -1,5 +1,5 @@
-// The drawer beside the stage, and groups of tabs. What everybody looks at comes first; what looks under the bonnet is
-// there behind the switch "Expert". On a narrow window the drawer lies over the stage, and is closed at first.
+// The drawer next to the stage, and groups of tabs. What everyone needs comes first; internals are
+// shown with the switch "Expert". In a narrow window the drawer covers the stage, and is closed at first.
 
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
@@ -31,7 +31,7 @@ const isWide = matchMedia("(min-width: 1200px)");
 const isPhone = matchMedia(
   document.body.classList.contains("is-embedded") ? "(max-width: 439px)" : "(max-width: 699px)",
 );
-/** "wide": the drawer stands beside the stage. "narrow": it lies over it. "phone": everything is one column. */
+/** "wide": the drawer is next to the stage. "narrow": it covers the stage. "phone": everything is one column. */
 export const shape = signal(fittingShape());
 const isProjector = signal(document.documentElement.dataset.theme === "projector");
 
@@ -96,7 +96,7 @@ export function focusPanel(name, selector) {
 
 // ------------------------------------------------------------------------------------------------ drawn
 
-/** The drawer with its tabs; closed, only its first tabs stand over the stage. */
+/** The drawer with its tabs; closed, only its first tabs are shown over the stage. */
 export function Drawer({ panels }) {
   const rows = [FIRST, MORE.filter(isThere), ...(expert.value ? [EXPERT] : [])];
   if (!drawerOpen.value) {

@@ -1,4 +1,4 @@
-// The fault palette: what is broken now, and everything that can be broken: nodes, links, the next matching frame.
+// The fault palette: active faults, and all that can be injected: nodes, links, the next matching frame.
 
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
@@ -6,7 +6,7 @@ import { t } from "../../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsOfTarget } from "../../commands.js";
 import { bilingual } from "../../format.js";
 import { command, isRecording } from "../../session.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { nodeNames, view } from "../../view.js";
 import { CommandForm } from "./command_form.js";
 import { Icon } from "./icons.js";

@@ -9,7 +9,7 @@ import { keyMapOpen } from "../../keys.js";
 import { loaded, sequence, status, view } from "../../view.js";
 import { ExpertSwitch } from "./dock.js";
 import { Share } from "./share.js";
-import { SideBySide } from "./side_by_side.js";
+import { Comparison } from "./comparison.js";
 
 export function Title() {
   const title = useComputed(() => bilingual(view.value.title) || view.value.scenario);
@@ -49,7 +49,7 @@ export function Connection() {
 
 export function Choices() {
   return html`
-    <${SideBySide} /><${Share} /><${ExpertSwitch} />
+    <${Comparison} /><${Share} /><${ExpertSwitch} />
     <button
       type="button"
       class="button toggle toggle-motion"

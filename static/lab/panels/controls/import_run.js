@@ -5,9 +5,9 @@ import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { bilingual } from "../../format.js";
 
-/** Sends `file` to the server. Resolves never when all is well: the page is left. Rejects with a text for people. */
+/** Sends `file` to the server. Resolves never when all is well: the page is left. Rejects with a text for users. */
 export async function importRun(file, maxBytes) {
-  // A body that nobody reads ends the connection before the answer is here: such a file is not sent at all.
+  // A body that is not read ends the connection before the answer is here: such a file is not sent at all.
   if (file.size > maxBytes) throw new Error(t("lab.error.import_too_long", { limit: maxBytes }));
   let response;
   let answer;

@@ -1,4 +1,4 @@
-// Timers and sizes, editable in place. Another value makes another past: the run is made again from its beginning.
+// Timers and sizes, editable in place. Another value makes another past: the run starts again from its beginning.
 
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
@@ -81,7 +81,7 @@ function Field({ node, name, value, facts, ...rest }) {
   />`;
 }
 
-/** Sends the new value; the field shows the old one until the run has been made anew with it. */
+/** Sends the new value; the field shows the old one until the run has been repeated with it. */
 function change(node, name, value, field) {
   const next =
     typeof value === "boolean" ? field.checked : typeof value === "number" ? Number(field.value) : field.value;
@@ -94,7 +94,7 @@ function change(node, name, value, field) {
   return true;
 }
 
-/** What a setting is now, beside what it rules; a press opens its editor. */
+/** The current value of a setting, next to what it controls; a press opens its editor. */
 export function SettingButton({ node, name }) {
   const facts = name && settingFacts(node, name);
   if (!facts) return null;

@@ -18,7 +18,7 @@ const SIZES = ["640x480", "960x600", "1280x800"];
 
 const isOpen = signal(false);
 
-/** A page that stands in a frame, or in a file, stays what it is. */
+/** A page in a frame or in a file cannot change. */
 const takeDrops = () =>
   parent === window && !isRecording()
     ? acceptDrops(take, (isOver) => document.body.classList.toggle("is-dropping", isOver))
@@ -39,7 +39,7 @@ export function Share() {
   </button>`;
 }
 
-/** Stands in the page, not in its head: what drops down there goes when a dialog opens. */
+/** It is in the page, not in its head: what drops down there goes when a dialog opens. */
 export const ShareDialog = () => html`<${Dialog}
   isOpen=${isOpen.value && loaded.value}
   onClose=${() => (isOpen.value = false)}
@@ -77,7 +77,7 @@ function Ways({ onLeave }) {
 /** A heading, a text to take along with a button that copies it, and what it is good for. */
 function Copied({ name, text, children, autofocus = false }) {
   const copied = useSignal("");
-  /** Plain http from another machine gives no clipboard: then the text stands there, marked, to be copied by hand. */
+  /** Over plain http from another machine there is no clipboard: then the text is selected, to be copied by hand. */
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);

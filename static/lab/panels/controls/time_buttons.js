@@ -8,10 +8,10 @@ import { Icon } from "./icons.js";
 /** What can be chosen besides "auto": virtual seconds per second. */
 export const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 
-/** `of`: "controls" or "pair", whose words they are and how their ids begin. `deeds`: restart, back, play, step. */
-export function TimeButtons({ of, deeds, playing, off, atStart, isOver }) {
+/** `of`: "controls" or "pair", whose words they are and how their ids begin. `actions`: restart, back, play, step. */
+export function TimeButtons({ of, actions, playing, off, atStart, isOver }) {
   const button = (name, isOff, key) => html`<${TimeButton}
-    ...${{ of, name, key, isOff: off || isOff, act: deeds[name] }}
+    ...${{ of, name, key, isOff: off || isOff, act: actions[name] }}
   />`;
   const word = t(playing ? "controls.pause" : "lab.controls.play");
   return html`
@@ -21,7 +21,7 @@ export function TimeButtons({ of, deeds, playing, off, atStart, isOver }) {
       class="button button-primary play-button"
       id=${`${ID_OF[of]}-play`}
       disabled=${off || isOver}
-      onClick=${deeds.play}
+      onClick=${actions.play}
       title=${`${word} (${t("lab.keys.space")})`}
     >
       <${Icon} name=${playing ? "pause" : "play"} /><span>${word}</span>
@@ -47,7 +47,8 @@ export function TimeButton({ of, name, key, isOff, act }) {
   </button>`;
 }
 
-/** How quickly time passes: as the eye can follow ("auto"), or so many virtual seconds per second; and `why` it does so
+/** How quickly time passes: as the eye can follow ("auto"), or a fixed number of virtual seconds per second; and `why`
+ * it does so
     now. */
 export function Speed({ id, speed, why, choose }) {
   const known = speed === "auto" || SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);

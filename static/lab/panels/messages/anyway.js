@@ -1,4 +1,4 @@
-// "Anyway": a deed that was done already can be done again, as at a real broker.
+// "Anyway": an action that was carried out can be repeated, as at a real broker.
 
 import { html } from "htm/preact";
 

@@ -1,5 +1,5 @@
-// The dead letters of a group on one broker: what they are, why they died as far as anybody saw it, and sending them
-// again. A dead letter stays where it is: the message that it was resent as says which one it stands for.
+// The dead letters of a group on one broker: what they are, why they died, as far as known, and sending them
+// again. A dead letter stays where it is: the resent message names the dead letter.
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";

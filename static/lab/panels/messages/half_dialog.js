@@ -1,4 +1,4 @@
-// Deciding a half message by hand: what each deed will lead to, and its button. What is decided already can be decided
+// Deciding a half message by hand: what each action will cause, and its button. What is decided already can be decided
 // "anyway", as a real broker does when END_TRANSACTION comes twice.
 
 import { html } from "htm/preact";
@@ -22,12 +22,12 @@ export function HalfDialog() {
     kind="small-dialog"
     title=${title ?? ""}
   >
-    ${open && html`<${Deeds} key=${open.message.id} ...${open} close=${close} />`}
+    ${open && html`<${Actions} key=${open.message.id} ...${open} close=${close} />`}
   </${Dialog}>`;
 }
 
-/** `message`: a row of the card. It is looked up anew: a check or an END_TRANSACTION may have come since. */
-function Deeds({ broker, message: opened, close }) {
+/** `message`: a row of the card. It is looked up again: a check or an END_TRANSACTION may have come since. */
+function Actions({ broker, message: opened, close }) {
   const anyway = useSignal(false);
   const part = view.value.nodes[broker]?.transactions;
   const newest = (rows) => rows?.findLast((row) => row.id === opened.id);
@@ -51,12 +51,12 @@ function Deeds({ broker, message: opened, close }) {
     ${(isGivenUp ? ["resume-half"] : ["commit-half", "rollback-half"]).map(
       (kind) =>
         kind in COMMANDS &&
-        html`<div class="half-deed" key=${kind}>
+        html`<div class="half-action" key=${kind}>
           <p>${commandText(kind)}</p>
           <button
             type="button"
             class="button button-primary"
-            data-deed=${kind}
+            data-action=${kind}
             disabled=${isDecided && !anyway.value}
             onClick=${() => act(kind)}
           >

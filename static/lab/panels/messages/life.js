@@ -1,5 +1,5 @@
 // What happened to each message, on a lane per message and group: produced, stored, delivered for the nth time, failed,
-// delayed, redelivered, dead, resent. A message that is chosen tells the same in sentences.
+// delayed, redelivered, dead, resent. A selected message is also described in sentences.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,9 +1,9 @@
-// Where things stand on the lanes of messages' lives: plain functions of times and widths.
+// Positions on the lanes of messages' lives: plain functions of times and widths.
 //
 // A message is sent, stored and delivered within milliseconds and then waits for seconds or hours. Where nothing
 // happens for long the axis may therefore be broken: such a gap is drawn shorter than it is, and says how long it was.
 
-/** A gap is long when it is so many times longer than nine in ten of the others. */
+/** A gap is long when it is this many times longer than nine in ten of the others. */
 const LONG_TIMES = 4;
 const LEAST_LONG_US = 1_000;
 
@@ -27,7 +27,7 @@ function longFrom(gaps) {
   return Math.max(LEAST_LONG_US, LONG_TIMES * (sorted[Math.floor(0.9 * (sorted.length - 1))] ?? 0));
 }
 
-/** The share of the axis, from 0 to 1, that lies before `time`. */
+/** The share of the axis, from 0 to 1, before `time`. */
 export function shareOf({ points, starts, whole }, time) {
   if (points.length < 2 || time <= points[0]) return 0;
   let [low, high] = [0, points.length - 1];

@@ -99,7 +99,7 @@ function deliverySentence(mark, place, nowUs) {
   );
 }
 
-/** "delayed, due in 3.2s": what a group has come to. */
+/** "delayed, due in 3.2s": the state of a group. */
 export function outcomeOf({ state, attempts, until_us: until }, nowUs) {
   const text =
     state === "delayed" && until !== null

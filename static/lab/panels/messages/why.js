@@ -1,4 +1,4 @@
-// Why did that happen to a message? A card beside the stage: what one may ask, the answer in one sentence, and the
+// Why did that happen to a message? A card next to the stage: the questions, the answer in one sentence, and the
 // events that made it so. Each shows its moment on the stage; what has not happened yet can be run to.
 
 import { html } from "htm/preact";
@@ -26,7 +26,7 @@ export const canAsk = computed(() =>
 
 const SIGNS = { lost: "∅", twice: "2×", "not-yet": "…", late: "◷" };
 
-/** Asks about a message, as of the moment that one looks at, and shows the card: what concerns `group` first. */
+/** Asks about a message, as of the moment that is shown, and shows the card: what concerns `group` first. */
 export async function openWhy(key, group = null) {
   const question = { key, answer: null, problem: null };
   asked.value = question;
@@ -163,7 +163,7 @@ function show(step) {
 
 const runTo = ({ time_us }) => runUntil({ on: "time", node: "", contains: "", time_us });
 
-/** The answer is as of one moment; elsewhere one may ask again. */
+/** The answer is as of one moment; at another moment the question can be asked again. */
 function AsOf({ answer, messageKey }) {
   const isElsewhere = !isRecording() && calmView.value.event !== answer.event;
   return html`<p class="why-as-of quiet">

@@ -42,6 +42,6 @@ export function WhyStep({ step, isHere, share, go }) {
   </li>`;
 }
 
-/** Names of frames are long: they may break behind an underscore. */
+/** Names of frames are long: they may break after an underscore. */
 const breakable = (text) =>
   text.split("_").flatMap((part, index) => (index === 0 ? [part] : ["_", html`<wbr />`, part]));

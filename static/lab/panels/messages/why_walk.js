@@ -12,7 +12,7 @@ const PER_LETTER_MS = language === "zh" ? 110 : 38;
 
 /** `steps`: those that have happened; `show` shows the moment of one. */
 export function WalkButton({ steps, show }) {
-  /** Which step is shown; -1: nobody walks. */
+  /** Which step is shown; -1: no walk. */
   const at = useSignal(-1);
   useEffect(() => {
     const step = steps[at.value];

@@ -13,11 +13,11 @@ import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
 import { Matters } from "../stage/sequence.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../../view.js";
-import { onlyWhatMatters } from "../../what_matters.js";
+import { onlyRelevant } from "../../relevance.js";
 
 const ROW_REM = 1.6;
 const AROUND = 6;
-/** A filter is applied when nobody has typed for so long. */
+/** A filter is applied after this pause in typing. */
 const TYPED_MS = 250;
 
 export function Log() {
@@ -28,7 +28,7 @@ export function Log() {
     const timer = setTimeout(() => (text.value = typed.value.trim()), TYPED_MS);
     return () => clearTimeout(timer);
   }, [typed.value]);
-  const matters = onlyWhatMatters.value;
+  const matters = onlyRelevant.value;
   const search = useSearch(text.value !== "" || node.value !== "" || matters, text.value, node.value, matters);
   const rows = search ? foundRows(search) : allRows();
   return html`<div class="event-log">
@@ -68,7 +68,7 @@ function useSearch(isFiltered, text, node, matters) {
   return search;
 }
 
-// Rows are a count, and what stands in each: an entry, or only its number where it is not known (yet).
+// Rows are a count, and what each shows: an entry, or only its number where it is not known (yet).
 
 function allRows() {
   void [journalVersion.value, pagesVersion.value];

@@ -1,11 +1,11 @@
-// The drawer's first panel: what to try, with buttons that do it; what the scenario is; what one did to the world.
+// The drawer's first panel: what to try, with buttons that do it; what the scenario is; the user's actions.
 
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { commandName } from "../../commands.js";
 import { bilingual, virtualTime } from "../../format.js";
-import { undoOf } from "../../deeds/undo.js";
+import { undoOf } from "../../actions/undo.js";
 import { command, isOver, isRecording, play, restart, runUntil, scrub } from "../../session.js";
 import { calmView, mine, view } from "../../view.js";
 import { focusPanel, setDrawer, shape } from "../controls/dock.js";
@@ -19,8 +19,8 @@ const text = computed(() => bilingual(view.value.about));
 const suggestion = computed(() => bilingual(view.value.suggestion));
 const buttons = computed(() => view.value.try_buttons);
 const scenario = computed(() => view.value.scenario);
-/** What people and the story did, the newest first. */
-const deeds = computed(() => [...calmView.value.commands].reverse());
+/** The actions of users and of the story, the newest first. */
+const actions = computed(() => [...calmView.value.commands].reverse());
 
 export const Story = () => html`
   <${Why} />
@@ -29,7 +29,7 @@ export const Story = () => html`
   <div class="story-text">
     ${summary.value && html`<p class="story-summary">${summary.value}</p>`}
     <p>${text.value}</p>
-    ${deeds.value.length > 0 && html`<${Deeds} />`}
+    ${actions.value.length > 0 && html`<${Actions} />`}
   </div>
 `;
 
@@ -54,14 +54,14 @@ const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}
   }
 </section>`;
 
-/** What it has broken it mends, as long as the run goes on: in the next one nothing is broken. */
+/** It repairs what it has broken, as long as the run goes on: in the next one nothing is broken. */
 function TryButton({ button }) {
-  const { label, command: deed, run_until: condition, search } = button;
-  const undo = deed && !isOver() && undoOf(deed);
+  const { label, command: action, run_until: condition, search } = button;
+  const undo = action && !isOver() && undoOf(action);
   const press = () => {
     // Over the stage the drawer would hide what is about to happen.
     if (shape.peek() === "narrow" && !search) setDrawer(false);
-    if (deed) doAndPlay(undo?.command ?? deed);
+    if (action) doAndPlay(undo?.command ?? action);
     if (condition) runAnewUntil(condition);
     if (search) focusPanel("explorer");
   };
@@ -76,23 +76,23 @@ function doAndPlay({ kind, target, ...values }) {
   play();
 }
 
-/** A moment that is past comes again in a run that begins anew. */
+/** A moment that is past comes again in a run that starts again. */
 function runAnewUntil(condition) {
   const { time_us: now } = view.peek();
   if (isOver() || (condition.on === "time" && condition.time_us <= now)) restart();
   runUntil(condition);
 }
 
-const Deeds = () => html`
-  <h3>${t("lab.story.deeds")}</h3>
-  <ul class="deeds">
-    ${deeds.value.map(
-      (deed, index) =>
-        html`<li key=${deeds.value.length - index}>
-          <button type="button" class="link-button number" onClick=${() => scrub(deed.event ?? 0)}>
-            ${virtualTime(deed.time_us ?? 0)} s
+const Actions = () => html`
+  <h3>${t("lab.story.actions")}</h3>
+  <ul class="actions">
+    ${actions.value.map(
+      (action, index) =>
+        html`<li key=${actions.value.length - index}>
+          <button type="button" class="link-button number" onClick=${() => scrub(action.event ?? 0)}>
+            ${virtualTime(action.time_us ?? 0)} s
           </button>${" "}
-          <strong>${commandName(deed.kind)}</strong> ${deed.target}
+          <strong>${commandName(action.kind)}</strong> ${action.target}
         </li>`,
     )}
   </ul>

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { onPaint, shownTime } from "../../clock.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { span } from "../../format.js";
 import { labelText } from "../../labels.js";
 import { runUntil } from "../../session.js";

@@ -1,5 +1,5 @@
 // The caption of the moment: one sentence about what has just happened, over the foot of the stage. While the world
-// plays quickly a grave sentence is not chased away by a lighter one before it can be read.
+// plays quickly an important sentence is not replaced by a lighter one before it can be read.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -7,11 +7,12 @@ import { useComputed, useSignal } from "@preact/signals";
 import { bilingual } from "../../format.js";
 import { view } from "../../view.js";
 
-/** So long a sentence stays while the world plays: before one of the same weight, and before lighter ones; housekeeping
+/** How long a sentence stays while the world plays: before one of the same weight, and before lighter ones;
+ * housekeeping
     waits longest. */
 const STAYS_MS = [450, 1500, 2500, 4000];
 
-/** So long after the last change it is marked as resting; a lesson lets it fade then. */
+/** It is marked as resting this long after the last change; a lesson lets it fade then. */
 const RESTS_AFTER_MS = 6_000;
 
 export function Caption() {

@@ -1,4 +1,4 @@
-// Where links run: from the head of one card to that of another, beside the cards between them. A line is a list of
+// Where links run: from the head of one card to that of another, around the cards between them. A line is a list of
 // Bézier curves, each [start, control, control, end], with the share of the way at which it ends; in the stage's own
 // pixels, whatever it is zoomed to.
 
@@ -51,7 +51,7 @@ function curvesBetween(a, b, others) {
   ];
 }
 
-/** From left to right. What stands in between is passed through the nearest gap above, below or between the cards. */
+/** From left to right. Cards in between are passed through the nearest gap above, below or between the cards. */
 function across(from, to, others) {
   const between = others.filter((box) => box.left > from[0] && box.right < to[0]);
   if (between.length === 0) return [bend(from, to)];

@@ -12,7 +12,7 @@ const LARGEST = 1.2;
 const SHRINK = 1.07;
 /** The least letters of a card, in rem: static/styles/lab/nodes.css. */
 const LETTERS_REM = 0.93;
-/** So large they are on the screen, until all is folded that can be; and then; in pixels. */
+/** Their size on the screen until everything that can be is folded; and then; in pixels. */
 const READABLE_PX = 11;
 const READABLE_REM = 0.6;
 const HARDLY_PX = 9;
@@ -44,7 +44,7 @@ export function layOut(inner, width, height, isFresh = false) {
   const all = layouts(rem);
   const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 0;
   const most = Math.min(Math.max(cards, 1), COLUMNS_MOST);
-  // Lays the cards out so; by how many pixels they reach beyond the frame.
+  // Lays the cards out; returns by how many pixels they reach beyond the frame.
   const excess = ([scale, dense], columns) => {
     inner.style.setProperty("--consumer-columns", columns);
     inner.dataset.density = dense;
@@ -75,7 +75,7 @@ export function layOut(inner, width, height, isFresh = false) {
       const columns = tries.find((n) => excess(all[index], n) === 0);
       if (columns) return choose(index, columns);
     }
-  // Nothing fits: what reaches out least, and then it stays.
+  // Nothing fits: the layout that overflows least, and then it stays.
   const sorted = () => others.map((n) => [excess(all.at(-1), n), n]).sort(([one], [other]) => one - other);
   const best = last.index === all.length - 1 ? last.columns : sorted()[0][1];
   excess(all.at(-1), best);

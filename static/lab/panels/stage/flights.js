@@ -8,7 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { motion } from "../../../live/view.js";
 import { remPx } from "../../../live/lane_axis.js";
 import { onPaint, repaint } from "../../clock.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { span } from "../../format.js";
 import { frameName, frameShape, shortName } from "../../frame_words.js";
 import { Roving } from "../../roving.js";
@@ -21,14 +21,14 @@ export { frameName } from "../../frame_words.js";
 const MOST_BUTTONS = 32;
 const MOST_TRACES = 24;
 const TRACE_MS = 420;
-/** A lost frame stays to be seen for so long in virtual time, and where a playing world is past that in an instant, for
+/** How long a lost frame stays visible in virtual time, and where a playing world is past that in an instant, for
     so long on the watcher's clock. */
 const LOST_US = 30_000;
 const LOST_MS = 1_500;
 const MOST_LOST = 6;
 /** Of more frames of one name on one way only the first says it. */
 const MOST_NAMES = 3;
-/** Requests and responses fly beside each other, not over each other; pixels. */
+/** The distance between requests and responses, so that they do not overlap; pixels. */
 const ASIDE = 5;
 
 export function Flights({ stage }) {
@@ -102,7 +102,7 @@ export function Flights({ stage }) {
   `;
 }
 
-/** Where the name stands: over the sign in the middle of the gap, and on the gap's side of it near a node; of a line
+/** Where the name is: over the sign in the middle of the gap, and on the gap's side of it near a node; of a line
     between two nodes above each other, which is at their left, at its left. */
 function asideOf(line, x) {
   const [[left], [right]] = endsOf(line);

@@ -1,5 +1,5 @@
-// What of the stage is drawn large, and what as a line: a scenario names the parts that it is about (`focus`), a person
-// opens and closes what he likes, which is remembered, and nodes that only stand by are a line until then.
+// What of the stage is drawn large, and what as a line: a scenario names the parts that it is about (`focus`), a user
+// opens and closes parts, which is remembered, and uninvolved nodes are a line until then.
 
 import { computed, signal } from "@preact/signals";
 import { keep, kept } from "../../../common/kept.js";
@@ -12,11 +12,11 @@ export const stageScale = signal(1);
 export const density = signal(0);
 
 const KEY = "glassmq.lab.folds";
-/** Scenarios of which a person's folding is remembered. */
+/** How many scenarios' folding is remembered. */
 const REMEMBERED = 40;
 const NONE = {};
 
-/** What a person opened (true) or closed (false) by hand: [[scenario, { "node B1": true }]], the last one first. */
+/** What the user opened (true) or closed (false): [[scenario, { "node B1": true }]], the last one first. */
 const byHand = signal(remembered());
 /** The same for the scenario that is shown. */
 export const folds = computed(() => byHand.value.find(([name]) => name === view.value.scenario)?.[1] ?? NONE);
@@ -40,7 +40,7 @@ export const focus = computed(() => new Set(view.value.focus));
 /** Parts that a lesson has pointed at. */
 const pointedAt = signal(new Set());
 
-/** A name server says little, unless the scenario is about routes or something is the matter with it; a machine whose
+/** A name server says little, unless the scenario is about routes or it has a problem; a machine whose
     process never ran has nothing to say. */
 const standsBy = (name) => {
   const node = nodes.value[name];

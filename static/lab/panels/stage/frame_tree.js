@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
 
-/** Open from the beginning: so many levels. */
+/** How many levels are open at first. */
 const OPEN_LEVELS = 4;
 
 /** The leaves in the order of their bytes, as the hex dump wants its fields; a leaf is found by its place there. */

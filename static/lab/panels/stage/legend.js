@@ -1,4 +1,4 @@
-// The legend of the stage: every sign with its name and what it means. The same words stand at the signs themselves.
+// The legend of the stage: every sign with its name and what it means. The same words are at the signs themselves.
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";

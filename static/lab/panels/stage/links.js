@@ -1,9 +1,9 @@
-// The links between nodes: curves that pass beside the cards, each a button: what can be done to it stands at its
+// The links between nodes: curves that pass around the cards, each a button: its actions are at its
 // middle. A cut link is red, dashed and crossed; one that is slow or loses frames is dashed.
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
-import { acting, offer } from "../../deeds/thing.js";
+import { acting, offer } from "../../actions/thing.js";
 import { bilingual } from "../../format.js";
 import { Roving } from "../../roving.js";
 import { steadyList, view } from "../../view.js";
@@ -11,7 +11,7 @@ import { pathOf, pointOn } from "./curves.js";
 
 const linkFaults = steadyList(() => view.value.faults.filter((fault) => fault.links?.length > 0));
 
-/** `lines`: a signal, pair -> line; see curves.js. Above the curves lies what is wrong with them. */
+/** `lines`: a signal, pair -> line; see curves.js. Their problems are drawn above the curves. */
 export function Links({ lines }) {
   const of = (pair) => {
     const ends = pair.split(" ");
@@ -22,7 +22,7 @@ export function Links({ lines }) {
     return { pair, ends, state, text: found.map((fault) => bilingual(fault.text)).join(" · ") };
   };
   const links = [...lines.value].map(([pair, line]) => ({ ...of(pair), line, at: pointOn(line, 0.5) }));
-  const label = ({ ends: [a, b], text }) => t("lab.links.label", { a, b, state: text || t("lab.deeds.link_good") });
+  const label = ({ ends: [a, b], text }) => t("lab.links.label", { a, b, state: text || t("lab.actions.link_good") });
   return html`
     <svg class="links" aria-hidden="true">
       ${links.map(({ pair, state, line }) => html`<path key=${pair} class=${`link is-${state}`} d=${pathOf(line)} />`)}

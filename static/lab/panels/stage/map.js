@@ -1,5 +1,5 @@
 // Zoom and pan of the stage, as of a map. Left alone it fits itself: everything is whole, always. The wheel zooms at
-// the pointer, dragging the ground moves it, the arrow keys too; whoever zoomed in is taken to what acts or breaks.
+// the pointer, dragging the ground moves it, the arrow keys too; a zoomed stage moves to what acts or breaks.
 
 import { signal } from "@preact/signals";
 import { layOut } from "./fitting.js";
@@ -12,7 +12,7 @@ const STEP = 1.25;
 const PAN_PX = 60;
 const MARGIN_PX = 10;
 const FIT_EVERY_MS = 250;
-/** Pixels that a pointer may tremble while it clicks. */
+/** How many pixels a pointer may move during a click. */
 const TREMBLE_PX = 4;
 
 /** Whether the stage fits itself. */
@@ -29,7 +29,7 @@ export function mapOf(outer, inner) {
   /** Everything whole, where that can be read: fitting.js. `isFresh`: somebody asked for it. */
   const fit = (isFresh = false) => {
     fits.value = true;
-    // The padding is the banner's and the caption's: nothing stands behind them.
+    // The padding is the banner's and the caption's: nothing is drawn below them.
     const { paddingTop, paddingBottom } = getComputedStyle(outer);
     const [above, below] = [parseFloat(paddingTop), parseFloat(paddingBottom)];
     const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - MARGIN_PX];
@@ -126,7 +126,7 @@ function dragging(outer, pan) {
   return () => stops.forEach((stop) => stop());
 }
 
-/** Lets changes of the stage's size and contents fit it again, a moment later and never while somebody zoomed. */
+/** Lets changes of the stage's size and contents fit it again, a moment later and never while it is zoomed. */
 export function keepFitting(outer, map) {
   let [wanted, waits] = [0, 0];
   const again = () => {

@@ -1,5 +1,5 @@
 // The sequence diagram: a lane per node, time from left to right, an arrow per frame, a bar per call of a listener, a
-// dot per event, faults as flashes. It shows the last frames, and follows what happens until somebody goes back. Drawn
+// dot per event, faults as flashes. It shows the last frames, and follows the run until the user goes back. Drawn
 // on a canvas: there may be thousands. The chosen event's causes are drawn as a chain.
 
 import { html } from "htm/preact";
@@ -14,7 +14,7 @@ import { knownEntry, pagesVersion, wantEntries } from "../../journal/pages.js";
 import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
 import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view, violations } from "../../view.js";
-import { entryMatters, onlyWhatMatters } from "../../what_matters.js";
+import { isEntryRelevant, onlyRelevant } from "../../relevance.js";
 import { windowVersion } from "../../journal/window_store.js";
 import { frameName } from "./flights.js";
 import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
@@ -24,7 +24,7 @@ const CHAIN_MOST = 200;
 const REACH = 9;
 /** Events that a step of the arrow keys passes over at most, when only what matters is shown. */
 const PASSED_MOST = 400;
-/** A hand that has moved so far drags. */
+/** A movement this long is a drag. */
 const DRAG_PX = 40;
 
 export function Sequence() {
@@ -43,7 +43,7 @@ export function Sequence() {
     };
     const stops = [
       onPaint(paint),
-      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyWhatMatters].map((shown) =>
+      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyRelevant].map((shown) =>
         shown.subscribe(repaint),
       ),
       view.subscribe(({ playing, pace, event }) => {
@@ -145,8 +145,8 @@ export function Matters() {
   return html`<label class="matters" title=${t("lab.relevance.hint")}>
     <input
       type="checkbox"
-      checked=${onlyWhatMatters.value}
-      onChange=${(event) => (onlyWhatMatters.value = event.currentTarget.checked)}
+      checked=${onlyRelevant.value}
+      onChange=${(event) => (onlyRelevant.value = event.currentTarget.checked)}
     />
     ${t("lab.relevance.title")}
   </label>`;
@@ -192,7 +192,7 @@ function choose(by) {
   for (let passed = 0; passed < PASSED_MOST; passed += 1) {
     next += passed === 0 ? by : Math.sign(by);
     const entry = knownEntry(next);
-    if (!entry || !onlyWhatMatters.peek() || entryMatters(entry)) break;
+    if (!entry || !onlyRelevant.peek() || isEntryRelevant(entry)) break;
   }
   chosenEvent.value = Math.min(last, Math.max(1, next));
 }
@@ -209,7 +209,7 @@ function sceneAt(time) {
     unit: remPx.peek() / 14,
     lanes: nodeNames.peek(),
     parts: partsOf(nodes.peek()),
-    journal: onlyWhatMatters.peek() ? entries.filter(entryMatters) : entries,
+    journal: onlyRelevant.peek() ? entries.filter(isEntryRelevant) : entries,
     calls: calls.map((call) => ({ ...call, isBroken: isBroken(call) })),
     lastEvent: view.peek().event,
     commands,
@@ -227,7 +227,7 @@ const isBroken = ({ keys, since_us: since, until_us: until }) =>
         since <= at && at <= (until ?? Infinity) && messages.some((key) => keys.includes(key)),
     );
 
-/** Node -> "TM RM": the parts that nodes play in a transaction over several nodes. */
+/** Node -> "TM RM": the roles that nodes have in a transaction over several nodes. */
 const partsOf = (known) =>
   new Map(Object.entries(known).flatMap(([name, { xa_roles: parts }]) => (parts ? [[name, parts.join(" ")]] : [])));
 

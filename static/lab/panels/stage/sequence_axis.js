@@ -1,6 +1,7 @@
 // The axis of a sequence diagram: where nothing happened for long it is broken, and says how long that was.
 
-/** A gap that is so many times as long as a flight is marked; the longer the gap, the less each microsecond counts. */
+/** A gap that is this many times as long as a flight is marked; the longer the gap, the less each microsecond counts.
+ * */
 const GAP_FLIGHTS = 6;
 const GAP_GROWTH = 0.35;
 
@@ -16,7 +17,7 @@ export function axisOf(moments, flightUs) {
   return places.map((place) => ({ ...place, at: sum > 0 ? place.at / sum : 1 }));
 }
 
-/** Where on the axis a moment lies, from 0 to 1; outside of it less or more. */
+/** The position of a moment on the axis, from 0 to 1; outside of it less or more. */
 export function placeOf(points, us) {
   let [low, high] = [0, points.length - 1];
   if (us <= points[0].us) return us < points[0].us ? -0.02 : 0;

@@ -2,7 +2,7 @@
 
 import { t } from "../../../common/i18n.js";
 import { span, virtualTime } from "../../format.js";
-import { firstAtOrAfter } from "../../journal/halving.js";
+import { firstAtOrAfter } from "../../journal/binary_search.js";
 import { placeOf } from "./sequence_axis.js";
 
 const LABEL_WIDTH = 62;
@@ -138,7 +138,7 @@ class Painter {
     context.clip();
   }
 
-  /** The parts that the node plays in a transaction over several nodes, right-aligned before the lane begins. */
+  /** The roles that the node has in a transaction over several nodes, right-aligned before the lane begins. */
   part(name, y) {
     const { context, scene, colours } = this;
     const text = scene.parts.get(name);
@@ -151,7 +151,8 @@ class Painter {
     context.restore();
   }
 
-  /** A listener's call is a bar on its node's lane, with the keys of its messages; several at once lie side by side. */
+  /** A listener's call is a bar on its node's lane, with the keys of its messages; simultaneous ones are side by side.
+   * */
   calls() {
     const { context, scene, colours } = this;
     const height = Math.max(4, Math.min(13 * scene.unit, this.row * 0.4));

@@ -1,7 +1,7 @@
-// Which part of time the sequence diagram shows: the last so many frames, however long ago they flew.
+// Which part of time the sequence diagram shows: the last few frames, however long ago they flew.
 
 import { signal } from "@preact/signals";
-import { frameMatters, onlyWhatMatters } from "../../what_matters.js";
+import { isFrameRelevant, onlyRelevant } from "../../relevance.js";
 import { windowOf } from "../../journal/window_store.js";
 import { axisOf } from "./sequence_axis.js";
 
@@ -66,7 +66,7 @@ function lastFrames(end, count) {
     const { entries, frames, calls, isWhole } = windowOf(Math.max(0, end - span), end);
     const fit = frames
       .filter((frame) => frame.sent_us <= end && frame.source !== frame.target)
-      .filter((frame) => !onlyWhatMatters.peek() || frameMatters(frame))
+      .filter((frame) => !onlyRelevant.peek() || isFrameRelevant(frame))
       .sort((a, b) => a.sent_us - b.sent_us);
     if (fit.length >= count || span >= end || !isWhole || step >= STEPS_MOST) {
       foundSpan = span;
@@ -76,7 +76,7 @@ function lastFrames(end, count) {
   }
 }
 
-/** The moment half a window before or behind what is shown; null: the present. */
+/** The moment half a window before or after what is shown; null: the present. */
 export function pan(by, time) {
   const { frames, right } = windowAt(time, []);
   const half = Math.max(1, COUNTS[zoomed.peek()] >> 1);
@@ -87,7 +87,7 @@ export function pan(by, time) {
   }
   const behind = windowOf(right, time)
     .frames.filter((frame) => frame.sent_us > right && frame.sent_us <= time)
-    .filter((frame) => !onlyWhatMatters.peek() || frameMatters(frame))
+    .filter((frame) => !onlyRelevant.peek() || isFrameRelevant(frame))
     .sort((a, b) => a.sent_us - b.sent_us);
   endsAt.value = behind.length > half ? behind[half].sent_us : null;
 }

@@ -61,7 +61,7 @@ const SERVERS = [
 const STORES = ["database", "redis", "service"];
 const hasStores = computed(() => STORES.some((role) => nodesOfRole[role].value.length > 0));
 
-/** `children` lie over the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
+/** `children` cover the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
 export function Stage({ children, isFilm = false }) {
   const outer = useRef(null);
   const inner = useRef(null);
@@ -101,7 +101,7 @@ export function Stage({ children, isFilm = false }) {
   </div>`;
 }
 
-/** What is accused comes into view, by `show(card)`. */
+/** The element of a violation comes into view, by `show(card)`. */
 const followTheEye = (show) =>
   accused.subscribe((names) => {
     const [first] = names;

@@ -1,10 +1,10 @@
-// Sending dead letters again: a question that says who will get them, the requests, and what came of it.
+// Sending dead letters again: a question that says who will get them, the requests, and the result.
 
 import { html } from "htm/preact";
 import { useSignal, signal } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
-import { DeedCommand, commandOf } from "../operator/command_line.js";
-import { DeedDialog, DeedForm, post } from "./deed.js";
+import { ActionCommand, commandOf } from "../operator/command_line.js";
+import { ActionDialog, ActionForm, post } from "./action.js";
 
 /** { group, messages (null: all), count } in the dialog, or null. */
 const asked = signal(null);
@@ -16,9 +16,9 @@ export const ask = (group, messages, count = messages?.length ?? 0) => (asked.va
 export function ResendDialog({ onDone }) {
   const question = asked.value;
   const close = () => (asked.value = null);
-  return html`<${DeedDialog} id="resend-dialog" question=${question} onClose=${close}>
+  return html`<${ActionDialog} id="resend-dialog" question=${question} onClose=${close}>
     ${question && html`<${Question} ...${question} close=${close} onDone=${onDone} />`}
-  </${DeedDialog}>`;
+  </${ActionDialog}>`;
 }
 
 function Question({ group, messages, count, close, onDone }) {
@@ -44,7 +44,7 @@ function Question({ group, messages, count, close, onDone }) {
       : messages.length === 1
         ? t("live.dead.title_one", { name: messages[0].keys[0] ?? messages[0].id })
         : t("live.dead.title_some", { n: messages.length, group });
-  return html`<${DeedForm}
+  return html`<${ActionForm}
     id="resend-dialog"
     title=${title}
     button=${t("lab.dead.resend")}
@@ -81,8 +81,8 @@ function Question({ group, messages, count, close, onDone }) {
       </label>`
     }
     ${messages === null && html`<p>${t("live.dead.all_leaves")}</p>`}
-    <${DeedCommand} text=${command} />
-  </${DeedForm}>`;
+    <${ActionCommand} text=${command} />
+  </${ActionForm}>`;
 }
 
 /** All of a group go in portions, as many as one request may send. `why`: empty when all that could be sent was. */
@@ -90,11 +90,11 @@ async function resend(group, messages, to, anyway) {
   const report = { sent: 0, already: 0 };
   const failures = [];
   for (let start = 0; start !== null;) {
-    const wish =
+    const request =
       messages === null
         ? { messages: "all", to, start }
         : { messages: messages.map((message) => message.id), to, anyway };
-    const { answer, why: refusal } = await post(`/api/live/dead-letters/${encodeURIComponent(group)}/resend`, wish);
+    const { answer, why: refusal } = await post(`/api/live/dead-letters/${encodeURIComponent(group)}/resend`, request);
     if (refusal) return { report, why: refusal };
     report.sent += answer.resent.length;
     report.already += answer.already;

@@ -116,7 +116,7 @@ function Result() {
   useEffect(() => {
     if (resendResult.value) line.current?.focus();
   }, [resendResult.value]);
-  return html`<p class="deed-result" role="status" tabindex="-1" ref=${line}>${resendResult.value}</p>`;
+  return html`<p class="action-result" role="status" tabindex="-1" ref=${line}>${resendResult.value}</p>`;
 }
 
 function Page({ answer: { group: facts, start: first, messages } }) {

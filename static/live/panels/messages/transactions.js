@@ -7,7 +7,7 @@ import { count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, inspectedOffset, state } from "../../view.js";
-import { DeedButton, DeedResult, HalfDeedDialog, nameOf } from "./half_deeds.js";
+import { ActionButton, ActionResult, HalfActionDialog, nameOf } from "./half_actions.js";
 import { Countdown, TopicMark } from "../stage/marks.js";
 
 export function Transactions() {
@@ -33,7 +33,7 @@ export function Transactions() {
         ${fact("discarded", count(part.discarded))}
         <${NextRound} part=${part} />
       </dl>
-      <${DeedResult} />
+      <${ActionResult} />
       ${
         part.messages.length === 0
           ? html`<p class="quiet">${t("live.half.none")}</p>`
@@ -41,7 +41,7 @@ export function Transactions() {
       }
       ${part.given_up.length > 0 && html`<${GivenUp} part=${part} />`}
     </div>
-    <${HalfDeedDialog} />
+    <${HalfActionDialog} />
   </section>`;
 }
 
@@ -127,12 +127,12 @@ function Row({ message, part }) {
           : html`<span class="half-decided">✓ op ${count(op)}</span>`
       }
     </td>
-    <td class="deeds">
+    <td class="actions">
       ${
         op === null &&
         html`
-          <${DeedButton} deed="commit" message=${message} part=${part} />
-          <${DeedButton} deed="rollback" message=${message} part=${part} />
+          <${ActionButton} action="commit" message=${message} part=${part} />
+          <${ActionButton} action="rollback" message=${message} part=${part} />
           <${Bolt} kind="half" facts=${{ id: message.id, name: nameOf(message) }} name=${nameOf(message)} />
         `
       }
@@ -152,7 +152,7 @@ function GivenUpRow({ message, part }) {
           : html`<span class="quiet">${t("live.half.checked_again", { offset: count(again) })}</span>`
       }
     </td>
-    <td class="deeds">${again === null && html`<${DeedButton} deed="resume" message=${message} part=${part} />`}</td>
+    <td class="actions">${again === null && html`<${ActionButton} action="resume" ...${{ message, part }} />`}</td>
   </tr>`;
 }
 

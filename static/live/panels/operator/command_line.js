@@ -9,7 +9,7 @@ import { Command } from "../stage/marks.js";
 /** A word as a shell has to read it. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** The `words` of a call of glassmq; what is no option may begin with a dash after "--" only. */
+/** The `words` of a call of glassmq; an argument that is not an option may begin with a dash after "--" only. */
 export function commandLine(words) {
   return `.venv/bin/glassmq ${words.map((word) => quoted(String(word))).join(" ")}`;
 }
@@ -21,7 +21,7 @@ export function commandOf(name, options, values) {
   return commandLine([...name.split(" "), ...options, ...server, ...(dashed ? ["--"] : []), ...values]);
 }
 
-export function DeedCommand({ text }) {
+export function ActionCommand({ text }) {
   const isCopied = useSignal(false);
   const copy = async () => {
     try {
@@ -31,7 +31,7 @@ export function DeedCommand({ text }) {
       // Not allowed here: the text selects itself as a whole.
     }
   };
-  return html`<div class="deed-command">
+  return html`<div class="action-command">
     <span class="quiet">${t("operator.command")}</span>
     <${Command} text=${text} />
     <button type="button" class="button row-button" onClick=${copy}>

@@ -3,5 +3,5 @@
 import { html } from "htm/preact";
 
 export function Field({ label, children, isWide = false }) {
-  return html`<label class=${`deed-field ${isWide ? "is-wide" : ""}`}><span>${label}</span>${children}</label>`;
+  return html`<label class=${`action-field ${isWide ? "is-wide" : ""}`}><span>${label}</span>${children}</label>`;
 }

@@ -1,16 +1,16 @@
-// The forms for what an operator does by hand, in one dialog, and the line that tells what came of it.
+// The forms for what an operator does by hand, in one dialog, and the line that shows the result.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { DeedDialog } from "../messages/deed.js";
+import { ActionDialog } from "../messages/action.js";
 import { askedForm, told } from "./asked.js";
 import { ResetForm } from "./reset_form.js";
 import { SendForm } from "./send_form.js";
 import { TopicForm } from "./topic_form.js";
 
-/** How long what came of a form is told; as long as one points at it, it stays. */
+/** How long the result of a form is shown; while the pointer is on it, it stays. */
 const TOLD_MS = 6_000;
 
 const FORMS = { send: SendForm, topic: TopicForm, reset: ResetForm };
@@ -28,9 +28,9 @@ export function Operator() {
   const keep = { onPointerEnter: true, onFocusIn: true, onPointerLeave: false, onFocusOut: false };
   const keeping = Object.entries(keep).map(([name, value]) => [name, () => (isKept.value = value)]);
   return html`
-    <${DeedDialog} id="operator-dialog" question=${question} onClose=${close}>
+    <${ActionDialog} id="operator-dialog" question=${question} onClose=${close}>
       ${question && html`<${FORMS[question.form]} ...${question} onClose=${close} onDone=${tell} />`}
-    </${DeedDialog}>
+    </${ActionDialog}>
     <div class="told" role="status" ...${Object.fromEntries(keeping)}>
       ${
         told.value &&

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
 import { askToReset } from "./asked.js";
 
-/** `isShort` where the group is named beside it. */
+/** `isShort` where the group is named next to it. */
 export function ResetButton({ group, isShort = false }) {
   return html`<button
     type="button"

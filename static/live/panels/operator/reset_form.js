@@ -6,12 +6,12 @@ import { useComputed, useSignal } from "@preact/signals";
 import { clockTime, count } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { state } from "../../view.js";
-import { DeedForm, post } from "../messages/deed.js";
-import { DeedCommand, commandOf } from "./command_line.js";
+import { ActionForm, post } from "../messages/action.js";
+import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 
 const PLACES = ["earliest", "latest", "time", "offset"];
-/** Queues whose change is listed; the sum tells of the others. */
+/** Queues whose change is listed; the others are in the sum. */
 const MOST_QUEUES = 16;
 const PREVIEW_AFTER_MS = 200;
 
@@ -33,16 +33,16 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
   const queue = useSignal(0);
   const offset = useSignal(0);
   const plan = useSignal({});
-  const wish = {
+  const request = {
     group,
     topic: topic.value,
     to: place.value,
     ...(place.value === "time" ? { time_ms: Date.parse(time.value) || 0 } : {}),
     ...(place.value === "offset" ? { queue_id: queue.value, offset: offset.value } : {}),
   };
-  usePlan(wish, plan);
+  usePlan(request, plan);
   const act = async () => {
-    const { answer, why = "" } = await post("/api/live/offsets", wish);
+    const { answer, why = "" } = await post("/api/live/offsets", request);
     const done = answer && whatItMeans(answer, group, "done");
     return { why, done: answer?.is_online ? t("operator.reset_done_online", { done }) : done };
   };
@@ -60,7 +60,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
       onInput=${(event) => (value.value = Number(event.currentTarget.value))}
     />
   </${Field}>`;
-  return html`<${DeedForm}
+  return html`<${ActionForm}
     id="operator-dialog"
     title=${t("operator.reset_title", { group })}
     button=${t("operator.reset_do")}
@@ -68,7 +68,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     onClose=${onClose}
     onDone=${onDone}
   >
-    <div class="deed-fields">
+    <div class="action-fields">
       <${Field} label=${t("field.topic")}>
         <select name="topic" value=${topic.value} onChange=${(event) => (topic.value = event.currentTarget.value)}>
           ${topics.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
@@ -101,17 +101,17 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
       ${place.value === "offset" && number("offset", offset, t("word.offset"))}
     </div>
     <${Plan} plan=${plan.value} group=${group} />
-    <${DeedCommand} text=${commandOf("groups reset-offset", options, [group])} />
-  </${DeedForm}>`;
+    <${ActionCommand} text=${commandOf("groups reset-offset", options, [group])} />
+  </${ActionForm}>`;
 }
 
-/** Asks the broker what the wish would mean, a moment after it was changed last. */
-function usePlan(wish, plan) {
-  const key = JSON.stringify(wish);
+/** Asks the broker for the effect of the request, a moment after it was changed last. */
+function usePlan(request, plan) {
+  const key = JSON.stringify(request);
   useEffect(() => {
     let isNewest = true;
     const timer = setTimeout(async () => {
-      const found = await post("/api/live/offsets", { ...wish, preview: true });
+      const found = await post("/api/live/offsets", { ...request, preview: true });
       if (isNewest) plan.value = found;
     }, PREVIEW_AFTER_MS);
     return () => {
@@ -134,7 +134,7 @@ function Plan({ plan: { answer, why }, group }) {
   const moved = answer?.queues?.filter(({ old, new: next }) => old !== next) ?? [];
   return html`<div class="reset-plan" role="status">
     ${refused && html`<p class="problem-text">${refused}</p>`}
-    ${answer?.queues && html`<p class="deed-advice">${whatItMeans(answer, group, "plan")}</p>`}
+    ${answer?.queues && html`<p class="action-advice">${whatItMeans(answer, group, "plan")}</p>`}
     ${answer?.is_online && html`<p>${t("operator.reset_online")}</p>`}
     <ul class="reset-queues number" role="list">
       ${moved.slice(0, MOST_QUEUES).map(

@@ -5,8 +5,8 @@ import { useSignal } from "@preact/signals";
 import { count, typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { userTopics } from "../../view.js";
-import { DeedForm, post } from "../messages/deed.js";
-import { DeedCommand, commandOf } from "./command_line.js";
+import { ActionForm, post } from "../messages/action.js";
+import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 
 const DELAYS = "1 s,5 s,10 s,30 s,1 min,2 min,3 min,4 min,5 min,6 min,7 min,8 min,9 min,10 min,20 min,30 min,1 h,2 h";
@@ -19,8 +19,8 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
   const level = useSignal(0);
   const words = keys.value.split(" ").filter(Boolean);
   const act = async () => {
-    const wish = { topic: topic.value.trim(), body: body.value, tag: typedKey(tag.value), keys: words };
-    const { answer, why = "" } = await post("/api/live/messages", { ...wish, delay_level: level.value });
+    const request = { topic: topic.value.trim(), body: body.value, tag: typedKey(tag.value), keys: words };
+    const { answer, why = "" } = await post("/api/live/messages", { ...request, delay_level: level.value });
     if (!answer) return { why };
     const place = { topic: answer.topic, id: answer.queue_id, offset: count(answer.offset) };
     return { why, done: t(level.value > 0 ? "operator.send_delayed" : "operator.send_done", place) };
@@ -37,7 +37,7 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     ...${more}
     onInput=${(event) => (value.value = event.currentTarget.value)}
   />`;
-  return html`<${DeedForm}
+  return html`<${ActionForm}
     id="operator-dialog"
     title=${chosen ? t("operator.send_title_to", { topic: chosen }) : t("operator.send_title")}
     button=${t("operator.send_do")}
@@ -45,7 +45,7 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     onClose=${onClose}
     onDone=${onDone}
   >
-    <div class="deed-fields">
+    <div class="action-fields">
       ${
         !chosen &&
         html`<${Field} label=${t("field.topic")} isWide=${true}>
@@ -84,6 +84,6 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
         </select>
       </${Field}>
     </div>
-    <${DeedCommand} text=${commandOf("send", options, [topic.value.trim() || "TOPIC", body.value || "TEXT"])} />
-  </${DeedForm}>`;
+    <${ActionCommand} text=${commandOf("send", options, [topic.value.trim() || "TOPIC", body.value || "TEXT"])} />
+  </${ActionForm}>`;
 }

@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { DeedForm, post } from "../messages/deed.js";
-import { DeedCommand, commandOf } from "./command_line.js";
+import { ActionForm, post } from "../messages/action.js";
+import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 
 const QUEUES_MAX = 1024;
@@ -17,7 +17,7 @@ export function TopicForm({ onClose, onDone }) {
     return { why, done: answer && t("operator.topic_done", answer) };
   };
   const command = commandOf("topics create", ["--queues", queues.value], [topic.value.trim() || "TOPIC"]);
-  return html`<${DeedForm}
+  return html`<${ActionForm}
     id="operator-dialog"
     title=${t("operator.topic_title")}
     button=${t("operator.topic_do")}
@@ -25,7 +25,7 @@ export function TopicForm({ onClose, onDone }) {
     onClose=${onClose}
     onDone=${onDone}
   >
-    <div class="deed-fields">
+    <div class="action-fields">
       <${Field} label=${t("field.topic")}>
         <input
           name="topic"
@@ -51,6 +51,6 @@ export function TopicForm({ onClose, onDone }) {
       </${Field}>
     </div>
     <p>${t("operator.topic_text")}</p>
-    <${DeedCommand} text=${command} />
-  </${DeedForm}>`;
+    <${ActionCommand} text=${command} />
+  </${ActionForm}>`;
 }

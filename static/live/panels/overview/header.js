@@ -1,4 +1,4 @@
-// What stands in the page's header: the state of the connection, the sections, and the controls of the view.
+// The contents of the page's header: the state of the connection, the sections, and the controls of the view.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";

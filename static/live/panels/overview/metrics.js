@@ -1,4 +1,4 @@
-// The figures beside the verdict, each with what it means on hover; how they went stands in the plots.
+// The figures next to the verdict, each with what it means on hover; the plots show their history.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -11,7 +11,7 @@ export function Metrics() {
   const rates = useComputed(() => state.value.rates);
   const { in_messages: into, out_messages: out, in_bytes: inBytes, out_bytes: outBytes } = rates.value;
   const end = useComputed(() => state.value.commit_log.max_offset - state.value.commit_log.min_offset);
-  // The verdict judges, by a threshold that people set.
+  // The verdict judges, by a threshold that can be set.
   const isBehind = useComputed(() => state.value.verdict?.clauses.some(({ rule }) => rule === "group_behind"));
   const rate = (name) => rateOf(rates.value, name);
   const median = (value) => t("live.metrics.median", { value });

@@ -37,7 +37,7 @@ export function drawWhileShown(place, plot) {
   const sizes = new ResizeObserver(() => chart.setSize(sizeOf(place)));
   rebuild();
   sizes.observe(place);
-  // What nobody sees is drawn when it comes into view.
+  // What is out of view is drawn when it comes into view.
   const sight = new IntersectionObserver((entries) => show(entries.at(-1).isIntersecting));
   sight.observe(place);
   addEventListener("themechange", rebuild);
@@ -159,7 +159,7 @@ function mark(chart) {
   chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
 }
 
-/** "▲ 12,000" at the top where a spike was cut off; of those that would lie on each other the highest. */
+/** "▲ 12,000" at the top where a spike was cut off; the highest of those that would overlap. */
 function nameSpikes(chart, plot, font, colour) {
   const { ctx, bbox, data, scales } = chart;
   const spikes = highest(chart)

@@ -10,7 +10,7 @@ export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 
 const LIVE = "5m";
 /** A stretch shorter than this was a click. */
 const LEAST_SECONDS = 4;
-/** So often at most a range is asked for again; coarser ones when they have a new point. */
+/** The minimum interval between requests for a range; coarser ones when they have a new point. */
 const AGAIN_MS = 10_000;
 
 const kept = choice("plot-range", LIVE);

@@ -46,6 +46,6 @@ export function powersOfTen(_, __, least, most) {
   return powers;
 }
 
-/** Places of the values that have none beside them. */
+/** Places of the values that have none next to them. */
 export const aloneIn = (values) =>
   [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);

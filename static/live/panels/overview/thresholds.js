@@ -6,7 +6,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { language, t } from "../../../common/i18n.js";
-import { DeedDialog, DeedForm, post } from "../messages/deed.js";
+import { ActionDialog, ActionForm, post } from "../messages/action.js";
 
 export function Thresholds({ isOpen, onClose }) {
   const rules = useSignal(null);
@@ -25,8 +25,8 @@ export function Thresholds({ isOpen, onClose }) {
     const { why, answer } = await post("/api/live/verdict/thresholds", wanted());
     return { why: why ?? "", done: answer };
   };
-  return html`<${DeedDialog} id="thresholds" question=${isOpen} onClose=${onClose}>
-    <${DeedForm}
+  return html`<${ActionDialog} id="thresholds" question=${isOpen} onClose=${onClose}>
+    <${ActionForm}
       id="thresholds"
       title=${t("word.rules")}
       button=${t("live.verdict.save")}

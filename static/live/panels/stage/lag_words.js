@@ -26,7 +26,7 @@ function ReaderMark({ kind, name, size }) {
   return kind === "spark" ? html`<${SparkMark} size=${size} />` : html`<${GroupMark} group=${name} size=${size} />`;
 }
 
-/** At a lane: the jobs on Spark, and of the groups the one that is farthest behind. */
+/** At a lane: the jobs on Spark, and of the groups the one with the greatest lag. */
 export function LaneLag({ readers }) {
   const groups = readers.filter(({ kind }) => kind === "group");
   const jobs = readers.filter(({ kind }) => kind === "spark");

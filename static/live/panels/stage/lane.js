@@ -1,4 +1,4 @@
-// One queue as a lane: the stored messages as a bar that ends at the newest one, and where each group stands.
+// One queue as a lane: the stored messages as a bar that ends at the newest one, and the position of each group.
 // It renders again only when its own queue changes (patch.js keeps unchanged queues identical).
 
 import { html } from "htm/preact";
@@ -15,7 +15,7 @@ import { LateMarks, ParkedMarks } from "./lane_marks.js";
 
 /** As long as the animation in styles/stage.css. */
 const FLASH_MS = 700;
-/** Readers of a topic with a sentence of their own; of more, those that are farthest behind. */
+/** Readers of a topic with a sentence of their own; of more, those with the greatest lag. */
 const MOST_SENTENCES = 8;
 
 /**

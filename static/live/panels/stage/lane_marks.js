@@ -1,5 +1,5 @@
 // The readers' marks on a lane (consumer groups, and jobs on Spark): those that are behind over the place that they
-// have come to, those that have caught up beyond the newest message. Marks stand beside each other, never on each
+// have come to, those that have caught up beyond the newest message. Marks are side by side, never on each
 // other; a tick shows the exact place.
 
 import { html } from "htm/preact";

@@ -29,7 +29,7 @@ export function AxisTicks() {
 const LABEL_REM = 0.9;
 const WORDS_REM = 4.6;
 
-/** Words stand at the newest end; then whatever has room beside the label before it. */
+/** Words stand at the newest end; then whatever has room next to the label before it. */
 function readableTicks(ticks, room) {
   let limit = laneWidth.value - WORDS_REM * remPx.value;
   const widthOf = (tick) => room * (0.5 + 0.5 * compact(tick).length);

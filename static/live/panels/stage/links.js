@@ -55,7 +55,7 @@ export function Links({ stage }) {
 
 /**
  * One line per linked card that is in sight: [{ key, address, points }], the points from client to broker. None where
- * the clients stand below the broker and not beside it.
+ * the clients stand below the broker and not next to it.
  */
 function measureLines(stage) {
   const origin = stage.getBoundingClientRect();
@@ -96,7 +96,7 @@ function curve(x1, y1, x2, y2) {
 
 const pathOf = ([start, first, second, end]) => `M${start}C${first} ${second} ${end}`;
 
-/** Keyframes along the curve: transforms are what a browser moves without painting anew. */
+/** Keyframes along the curve: transforms are what a browser moves without painting again. */
 function keyframesAlong(points, radius) {
   return [0, 0.25, 0.5, 0.75, 1].map((at) => {
     const [x, y] = [0, 1].map(

@@ -88,7 +88,7 @@ export function Countdown({ left, whole, label }) {
   </span>`;
 }
 
-/** The bar alone, where words beside it say the same. */
+/** The bar alone, where words next to it say the same. */
 export function CountdownBar({ share }) {
   const shown = Math.min(1, Math.max(0, share)).toFixed(3);
   return html`<span class="countdown" aria-hidden="true">

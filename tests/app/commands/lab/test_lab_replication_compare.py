@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from app.command_line import main
 from app.commands.lab.lab_replication_compare import report_of, tables_of
 from app.replication_plot import replication_svg
-from engine.lab.sweep.replication_compare import Cell
+from engine.lab.sweep.replication_compare import ComparisonCell
 from engine.lab.sweep.shortest_loss import SearchedPolicy
 
 ROOT = Path(__file__).parents[4]
@@ -31,7 +31,7 @@ def replication_compare(*arguments):
 def cell(policy="async-master", **figures):
     usual = {"acknowledged": 1_201, "in_doubt": 0, "lost": 1, "unavailable_ms": 223, "is_back": True, "duplicates": 2}
     others = {"on_one_machine": 0, "violations": 0, "events": 9, "link": "x"}
-    return Cell(policy, "leader-dies", **{**usual, **others, **figures})
+    return ComparisonCell(policy, "leader-dies", **{**usual, **others, **figures})
 
 
 def test_a_row_tells_what_a_policy_made_of_the_fault():
@@ -43,7 +43,7 @@ def test_a_row_tells_what_a_policy_made_of_the_fault():
 def test_a_search_tells_what_it_needed_or_how_many_schedules_lost_nothing():
     found = SearchedPolicy("async-master", 145, faults=2, before="slow-follower", events=42, lost=1, link="x")
     *_, first, second = tables_of([], [found, SearchedPolicy("raft-majority", 387)]).splitlines()
-    assert first.startswith("| ASYNC_MASTER | 1 after 2 faults: the line to one follower becomes slow")
+    assert first.startswith("| ASYNC_MASTER | 1 after 2 faults: the link to one follower becomes slow")
     assert first.endswith(", then the leader dies | 42 | 145 |")
     assert second == "| Raft, majority | none | - | 387 |"
 
@@ -64,7 +64,7 @@ def test_a_document_without_a_place_for_the_tables_is_refused_before_anything_ru
 
 def test_page_document_and_picture_show_the_same_figures():
     report = json.loads(TABLE.read_text(encoding="utf-8"))
-    cells = [Cell(**one) for one in report["cells"]]
+    cells = [ComparisonCell(**one) for one in report["cells"]]
     assert replication_svg(cells) == PICTURE.read_text(encoding="utf-8"), REFRESH
     searches = [SearchedPolicy(**one) for one in report["searches"]]
     assert report_of(cells, searches) == report, REFRESH

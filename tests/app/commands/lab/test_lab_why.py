@@ -35,9 +35,9 @@ def test_the_answer_is_a_sentence_and_the_events_behind_it():
     ]
 
 
-def test_what_comes_is_told_apart():
+def test_what_comes_is_reported_apart():
     done = ask("killed-owner-waits-60s", "order-30", "--at-ms", "20000")
-    before, _, after = done.output.partition("  What comes, if nobody interferes:\n")
+    before, _, after = done.output.partition("  What happens next without interference:\n")
     assert "(shop: lock)" in before
     assert "B1 grants the lock to C2" in after
 
@@ -60,14 +60,14 @@ def test_a_link_leads_to_its_run():
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("hello", "nobody-sent-this"), "nobody has sent a message of that key"),
+        (("hello", "nobody-sent-this"), "no message with that key was sent"),
         (("hello", "hello-1", "--command", "soon crash B1"), "for example '9000 crash B1'"),
         (("hello", "hello-1", "--command", "1 crash B1 B2"), "is not FIELD=VALUE"),
         (("hello", "hello-1", "--command", "1 crash Q9"), "there is no node 'Q9'"),
         (("hello", "hello-1", "--set", "C1.pullBatchSize"), "write NODE.SETTING=VALUE"),
         (("hello", "hello-1", "--set", "C1.pullBatchSize=0"), "allowed: 1 to"),
         (("hello", "hello-1", "--link", "x"), ""),
-        (("hello", "hello-1", "--link", "x", "--seed", "2"), "goes without --at-ms"),
+        (("hello", "hello-1", "--link", "x", "--seed", "2"), "excludes --at-ms"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(arguments, problem):
@@ -79,4 +79,4 @@ def test_what_cannot_be_asked_is_refused(arguments, problem):
 
 def test_where_nobody_consumes_there_is_nothing_to_explain():
     done = ask("majority-log", "order-3")
-    assert "nobody consumes there" in done.output
+    assert "no group consumes there" in done.output

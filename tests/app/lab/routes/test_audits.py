@@ -144,9 +144,9 @@ def test_a_world_of_somebody_else_is_not_audited(lab):
 
 def test_a_run_without_numbers_says_what_to_set_and_then_can_be_audited(lab):
     browser = opened(lab, "hello", 3_000)
-    told = plan(browser)
-    assert (told["unnumbered"], told["topics"]) == (["P1"], [])
-    assert "numbers" in told["problem"]["en"] and "编号" in told["problem"]["zh"]
+    reported = plan(browser)
+    assert (reported["unnumbered"], reported["topics"]) == (["P1"], [])
+    assert "numbers" in reported["problem"]["en"] and "编号" in reported["problem"]["zh"]
     answer = begin(browser)
     assert (answer.status_code, answer.json["reason"]) == (400, "audit_no_numbers")
     browser.command("setting", "P1", name="number_messages", value=True)
@@ -185,7 +185,7 @@ def test_a_world_that_holds_too_much_is_refused(lab, monkeypatch):
     assert begin(opened(lab)).json["reason"] == "audit_too_much"
 
 
-def test_without_a_pipeline_the_page_is_told_why():
+def test_without_a_pipeline_the_page_is_reported_why():
     lab = Lab()
     browser = opened(lab)
     assert "--no-pipeline" in plan(browser)["problem"]["zh"]

@@ -138,7 +138,7 @@ def test_a_fork_far_from_any_copy_is_a_job_and_the_command_follows(lab, browser,
     assert view["nodes"]["C1"]["status"] == "crashed"
 
 
-def test_what_cannot_be_done_after_a_far_fork_is_told_by_the_view(lab, browser, short_slices, monkeypatch):
+def test_what_cannot_be_done_after_a_far_fork_is_reported_by_the_view(lab, browser, short_slices, monkeypatch):
     monkeypatch.setattr(player_module, "FORK_AT_ONCE_EVENTS", 100)
     session = session_of(lab, browser)
     browser.control("scrub", event=900)

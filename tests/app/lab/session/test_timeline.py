@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from app.lab.foundation.bounds import PARKED_PER_WORLD
+from app.lab.foundation.bounds import CHECKPOINTS_PER_WORLD
 from app.lab.session import timeline as timeline_module
 from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import WorldView
@@ -78,7 +78,7 @@ def test_preparing_comes_to_an_end_and_starts_again_only_for_what_was_used(timel
     for event in random.Random(2).sample(range(1, 1500), 10):
         seek(timeline, event)
         assert grow_all(timeline) <= 3
-    assert timeline.copies <= PARKED_PER_WORLD + 2
+    assert timeline.copies <= CHECKPOINTS_PER_WORLD + 2
 
 
 def test_a_copy_is_not_run_past_a_command_that_it_does_not_know(timeline):

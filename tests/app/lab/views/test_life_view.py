@@ -105,7 +105,7 @@ def test_a_failing_message_climbs_the_levels_and_dies(begun):
     assert life["groups"]["picky"]["state"] == "consumed"
 
 
-def test_what_a_group_does_not_want_is_told_once_it_is_past_it(begun):
+def test_what_a_group_does_not_want_is_reported_once_it_is_past_it(begun):
     life = message(begun(20_000), "k-1")
     assert life["groups"]["picky"] == {"state": "filtered", "attempts": 0, "until_us": None}
     assert life["groups"]["shop"]["state"] == "consumed"

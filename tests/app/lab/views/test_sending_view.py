@@ -1,8 +1,8 @@
 """What the cards of producers and consumers say about sending: permits, requests, avoided brokers, replies, notes."""
 
 from app.lab.views.client_view import consumer_view, producer_view
-from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 from tests.support.lab.lab_scenarios import small
@@ -10,9 +10,9 @@ from tests.support.lab.lab_scenarios import small
 
 def view_of(run: LabRun, name: str):
     role = run.world.nodes[name]
-    if isinstance(role, ProducerRole):
+    if isinstance(role, ProducerNode):
         return producer_view(role)
-    assert isinstance(role, ConsumerRole)
+    assert isinstance(role, ConsumerNode)
     return consumer_view(role)
 
 

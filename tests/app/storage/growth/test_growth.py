@@ -10,7 +10,7 @@ from app.storage.growth.access_counter import PATTERN_MAX, AccessCounter
 from app.storage.growth.grown_stores import batches_of
 from app.storage.growth.growth import Size, grow
 from app.storage.growth.report import comma_separated, picture, table, write_pattern
-from app.storage.progress import Cancelled, Step
+from app.storage.progress import Cancelled, ProgressStep
 from engine.runtime.traced_disk import AccessKind, DiskAccess
 
 
@@ -65,9 +65,9 @@ def test_topics_without_a_message_are_refused(tmp_path):
 
 
 def test_growth_that_is_cancelled_leaves_nothing(tmp_path):
-    steps: list[Step] = []
+    steps: list[ProgressStep] = []
 
-    def cancel_in_kafka(step: Step) -> None:
+    def cancel_in_kafka(step: ProgressStep) -> None:
         steps.append(step)
         if step.number == 1 and len(steps) > 3:
             raise Cancelled

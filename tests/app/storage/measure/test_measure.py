@@ -11,27 +11,27 @@ from app.storage.measure.appends import FLUSHES
 from app.storage.measure.measure import Measurement
 from app.storage.measure.report import picture, tables
 from app.storage.measure.socket_sends import WAYS
-from app.storage.progress import Cancelled, Step
+from app.storage.progress import Cancelled, ProgressStep
 
 SIZE_BYTES = 2 << 20
 
 
 @pytest.fixture(scope="module")
-def told() -> list[Step]:
+def reported() -> list[ProgressStep]:
     return []
 
 
 @pytest.fixture(scope="module")
-def result(told, tmp_path_factory):
+def result(reported, tmp_path_factory):
     folder = tmp_path_factory.mktemp("measure")
-    measured = Measurement(folder, SIZE_BYTES, 2, told.append).run()
+    measured = Measurement(folder, SIZE_BYTES, 2, reported.append).run()
     assert list(folder.iterdir()) == []
     return measured
 
 
-def test_every_step_is_told_before_it_is_done(result, told):
-    assert [step.number for step in told] == list(range(told[0].total))
-    assert len({step.doing for step in told}) * 2 == len(told)
+def test_every_step_is_reported_before_it_is_done(result, reported):
+    assert [step.number for step in reported] == list(range(reported[0].total))
+    assert len({step.doing for step in reported}) * 2 == len(reported)
 
 
 def test_reads_take_a_call_for_each_block(result):
@@ -69,7 +69,7 @@ def test_the_tables_have_a_row_for_each_figure_and_the_picture_a_bar(result):
 
 
 def test_a_measurement_that_is_cancelled_leaves_nothing(tmp_path):
-    def cancel_at_third(step: Step) -> None:
+    def cancel_at_third(step: ProgressStep) -> None:
         if step.number == 2:
             raise Cancelled
 

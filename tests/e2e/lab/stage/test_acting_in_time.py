@@ -24,7 +24,7 @@ def page(address, open_page) -> Page:
 
 def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_in_three_presses(page):
     page.locator("[data-node=B1] [data-lock-switch]").click()
-    page.locator("#deeds [data-kind=switch]").click()
+    page.locator("#actions [data-kind=switch]").click()
     expect(page.locator("[data-node=B1] .pill.is-off")).to_contain_text("Broker lock")
     page.locator("#speed").select_option("3")
     page.locator("#begin button").click()
@@ -33,18 +33,18 @@ def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_
         expect(page.locator(f"#node-{name} .listener-call .is-accused")).to_be_in_viewport(ratio=0.99)
 
 
-def test_time_rests_while_the_deeds_of_a_thing_are_open_and_goes_on_after_the_deed(page):
+def test_time_rests_while_the_actions_of_a_thing_are_open_and_goes_on_after_the_action(page):
     page.locator("#begin button").click()
     page.locator("[data-node=B1] .broker-table .pill").click()
     expect(page.locator("#control-play")).to_have_text("Play")
     stood = event_number(page)
-    page.locator("#deeds [data-kind=switch]").click()
+    page.locator("#actions [data-kind=switch]").click()
     expect(page.locator("#control-play")).to_have_text("Pause")
     command = page.evaluate(VIEW)["commands"][0]
     assert (command["event"], command["kind"]) == (stood, "lock-switch")
 
 
-def test_time_goes_on_when_the_deeds_are_closed_but_not_against_who_stopped_it(page):
+def test_time_goes_on_when_the_actions_are_closed_but_not_against_who_stopped_it(page):
     page.locator("#begin button").click()
     page.locator("[data-node=B1] .broker-table .pill").click()
     expect(page.locator("#control-play")).to_have_text("Play")
@@ -64,7 +64,7 @@ def test_a_frame_is_still_there_when_one_has_decided_to_drop_it(page):
     run_until(page, "frame", "SEND_MESSAGE", node="P1")
     page.locator("#control-play").click()
     page.locator(".flights .frame-request[aria-label*='SEND_MESSAGE']").first.dispatch_event("click")  # it never rests
-    page.locator("#deeds [data-kind=drop-frame]").click()
+    page.locator("#actions [data-kind=drop-frame]").click()
     expect(page.locator(".flights .frame-lost[aria-label*='SEND_MESSAGE']")).to_be_visible()
 
 
@@ -73,17 +73,17 @@ def test_a_lock_switched_in_a_run_that_is_over_begins_the_run_again_without_it(p
     run_to_ms(page, 60_000)
     expect(page.locator("#begin-again")).to_be_visible()
     page.locator("[data-node=B1] .pill[data-lock-switch]").click()
-    expect(page.locator("#deeds")).to_contain_text("This run is over")
-    assert findings_in_every_theme(page, "#deeds") == []
-    page.locator("#deeds [data-kind=switch]").click()
+    expect(page.locator("#actions")).to_contain_text("This run is over")
+    assert findings_in_every_theme(page, "#actions") == []
+    page.locator("#actions [data-kind=switch]").click()
     expect(page.locator(".moment-violation")).to_contain_text("twice at the same time", timeout=60_000)
 
 
 def test_what_ended_cannot_be_killed_any_more(page):
     run_to_ms(page, 60_000)
     open_faults(page, "C1")
-    expect(page.locator("#deeds [data-kind=kill-consumer]")).to_have_count(0)
-    expect(page.locator("#deeds [data-kind=listener]")).to_be_visible()
+    expect(page.locator("#actions [data-kind=kill-consumer]")).to_have_count(0)
+    expect(page.locator("#actions [data-kind=listener]")).to_be_visible()
 
 
 def test_the_suggestions_button_plays_and_turns_into_its_opposite(page):
@@ -123,15 +123,15 @@ def test_what_does_not_come_any_more_is_said(page):
 
 def test_housekeeping_does_not_chase_a_grave_sentence_away(page):
     page.clock.install()
-    tell = """async ({ event, weight, en }) => {
+    report = """async ({ event, weight, en }) => {
         const { receiveView, view } = await import('/static/lab/view.js');
         const caption = { event, weight, kind: 'frame', keys: [], text: { en, zh: en } };
         receiveView({ ...view.peek(), playing: true, caption }, false);
     }"""
     text = page.locator(".moment")
-    page.evaluate(tell, {"event": 5, "weight": 3, "en": "B1 dies."})
+    page.evaluate(report, {"event": 5, "weight": 3, "en": "B1 dies."})
     expect(text).to_have_text("B1 dies.")
-    page.evaluate(tell, {"event": 6, "weight": 0, "en": "C1 sends a heartbeat."})
+    page.evaluate(report, {"event": 6, "weight": 0, "en": "C1 sends a heartbeat."})
     page.clock.run_for(3_000)
     expect(text).to_have_text("B1 dies.")
     page.clock.run_for(1_500)

@@ -45,17 +45,19 @@ def test_what_raftscope_can_do_is_a_click_away(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/majority-log", reduced_motion="reduce"))
     run_to_ms(page, 1_000)
     open_faults(page, "R2")
-    offered = set(page.locator("#deeds [data-kind]").evaluate_all("deeds => deeds.map(deed => deed.dataset.kind)"))
+    offered = set(
+        page.locator("#actions [data-kind]").evaluate_all("actions => actions.map(action => action.dataset.kind)")
+    )
     assert {"time-out", "crash", "crash-power", "pause-node", "slow-fsync", "change-membership"} <= offered
     assert "restart" not in offered, "who runs cannot be started"
-    page.locator("#deeds [data-kind=time-out]").click()
+    page.locator("#actions [data-kind=time-out]").click()
     run_to_ms(page, 1_001)
     expect(page.locator("[data-node=R2] [data-office]")).to_contain_text("pre-candidate")
     open_faults(page, "R1")
-    page.locator("#deeds [data-kind=crash]").click()
+    page.locator("#actions [data-kind=crash]").click()
     expect(page.locator("[data-node=R1]")).to_have_attribute("data-status", "crashed")
     open_faults(page, "R1")
-    page.locator("#deeds [data-kind=restart]").click()
+    page.locator("#actions [data-kind=restart]").click()
     run_to_ms(page, 1_050)
     expect(page.locator("[data-node=R1] [data-office]")).to_contain_text("follower")
 

@@ -92,7 +92,7 @@ def test_the_wheel_and_the_keys_zoom_and_one_key_shows_everything_again(address,
 def test_who_zoomed_in_is_taken_to_the_node_that_breaks(address, open_page):
     page = opened_at(open_page, address, "three-locks", "desk")
     page.locator("[data-node=B1] [data-lock-switch]").click()
-    page.locator("#deeds [data-kind=switch]").click()
+    page.locator("#actions [data-kind=switch]").click()
     for _ in range(4):
         page.locator("#map-in").click()
     page.locator("#stage").focus()
@@ -140,7 +140,7 @@ def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(addres
     card.get_by_role("button", name="Run until C2 joins").click()
     expect(page.locator("#virtual-time")).to_contain_text("3.990")
     card.get_by_role("button", name="Switch the broker lock off").click()
-    expect(page.locator(".deeds")).to_contain_text("Toggle a lock")
+    expect(page.locator(".actions")).to_contain_text("Toggle a lock")
     expect(card).to_be_visible()
     card.get_by_role("button", name="Dismiss this suggestion").click()
     expect(card).to_have_count(0)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from engine.broker.delivery.pull_request_hold_service import PullRequest, PullRequestHoldService
+from engine.broker.delivery.pull_request_hold_service import HeldPullRequest, PullRequestHoldService
 from engine.protocol.command.headers import PullMessageRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
@@ -36,7 +36,7 @@ class Parked:
             node.clock, lambda topic, queue_id: 1, self._answer, lambda offset, size: None
         )
 
-    def _answer(self, pull: PullRequest) -> int:
+    def _answer(self, pull: HeldPullRequest) -> int:
         event = self.world.journal.entries[-1].number if self.world.journal.entries else 0
         if self._event != event:
             self.turns.append([])
@@ -49,7 +49,7 @@ class Parked:
         request = RemotingCommand.request(RequestCode.PULL_MESSAGE)
         return all(
             self.service.suspend_pull_request(
-                PullRequest(cast(Channel, peer), request, header, None, self.service.clock.now_ms(), 60_000, 0)
+                HeldPullRequest(cast(Channel, peer), request, header, None, self.service.clock.now_ms(), 60_000, 0)
             )
             for _ in range(count)
         )

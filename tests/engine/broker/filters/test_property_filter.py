@@ -184,7 +184,7 @@ def checked(client: LabClient, expression: str, kind: str = "SQL92"):
     return client.call(RequestCode.CHECK_CLIENT_CONFIG, body=json.dumps(body).encode())
 
 
-def test_a_client_is_told_before_it_subscribes(lab):
+def test_a_client_is_reported_before_it_subscribes(lab):
     client = lab.client()
     assert checked(client, YOUNG).code == ResponseCode.SUCCESS
     assert checked(client, "TagA || TagB", "TAG").code == ResponseCode.SUCCESS
@@ -245,7 +245,7 @@ def test_a_group_keeps_its_expression_until_the_broker_has_time_for_the_new_one(
         for number in range(20):  # until nothing more is compiled
             checked(client, f"a = {number}")
         subscribe(client, "age > 6", version=2)
-        assert "is not taken yet" in caplog.text
+        assert "is not accepted yet" in caplog.text
         data = lab.broker.consumer_filter_manager.get("T", "consumers")
         assert data is not None
         assert data.expression == YOUNG
@@ -299,7 +299,7 @@ def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monke
         assert len(lab.broker.pull_request_hold_service) == 50
 
 
-def test_a_pull_with_its_own_expression_is_told_to_come_again():
+def test_a_pull_with_its_own_expression_is_reported_to_come_again():
     with broker_lab(SLOW) as lab:
         client = lab.client()
         send_ages(client, 3)

@@ -140,7 +140,7 @@ def test_changes_during_a_registration_share_the_next_one():
         assert len(sent) == 2
 
 
-def test_a_change_is_told_alone_and_every_30_s_all_is():
+def test_a_change_is_reported_alone_and_every_30_s_all_is():
     with broker_lab() as lab:
         client = lab.client()
         got = count_registrations(lab)
@@ -153,7 +153,7 @@ def test_a_change_is_told_alone_and_every_30_s_all_is():
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
-def test_a_name_server_that_was_started_anew_is_told_everything(is_silent):
+def test_a_name_server_that_was_started_anew_is_reported_everything(is_silent):
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("Old")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS, BrokerStatsManager, LatencyHistogram
+from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS, BrokerStatsManager, PutLatencyHistogram
 
 START_MS = 1_000_000_000_000
 
@@ -21,7 +21,7 @@ def test_a_full_second_holds_what_happened_in_it():
     assert second.deliver_p50_ms == 50
 
 
-def test_the_slowest_thousandth_is_told_of_the_last_full_second_only():
+def test_the_slowest_thousandth_is_reported_of_the_last_full_second_only():
     stats = BrokerStatsManager(START_MS)
     for latency_us in [10] * 995 + [50_000] * 5:
         stats.record_put("T", 1, 100, latency_us, START_MS)
@@ -102,7 +102,7 @@ def test_midnight_moves_the_totals_of_the_morning():
 
 @given(st.lists(st.integers(min_value=0, max_value=2_000_000_000), min_size=1), st.sampled_from([0.5, 0.9, 0.99]))
 def test_a_percentile_is_exact_when_small_never_too_low_and_at_most_one_part_in_32_too_high(values, share):
-    histogram = LatencyHistogram()
+    histogram = PutLatencyHistogram()
     for value in values:
         histogram.record(value)
     ordered = sorted(values)
@@ -114,7 +114,7 @@ def test_a_percentile_is_exact_when_small_never_too_low_and_at_most_one_part_in_
 
 
 def test_a_histogram_stays_small_whatever_it_counts():
-    histogram = LatencyHistogram()
+    histogram = PutLatencyHistogram()
     for bits in range(64):
         for value in range(1 << bits, 2 << bits, max(1, (1 << bits) // 100)):
             histogram.record(value)
@@ -129,11 +129,11 @@ def test_a_clock_that_was_set_back_begins_its_seconds_anew(back_s):
     now = START_MS + 1_000 * (699 - back_s)
     for second in range(4):
         stats.record_put("T", 2, 20, 5, now + 1_000 * second)
-    told = stats.history(now + 4_000)
-    assert told[-1].second == now // 1_000 + 3
-    assert [one.in_messages for one in told[-3:]] == [2, 2, 2]
-    assert told[-4].in_messages == 9, "what the last second of the old time had counted so far is in the first one"
-    before = [one.in_messages for one in told if one.second < now // 1_000]
+    reported = stats.history(now + 4_000)
+    assert reported[-1].second == now // 1_000 + 3
+    assert [one.in_messages for one in reported[-3:]] == [2, 2, 2]
+    assert reported[-4].in_messages == 9, "what the last second of the old time had counted so far is in the first one"
+    before = [one.in_messages for one in reported if one.second < now // 1_000]
     assert before.count(7) == min(len(before), max(0, HISTORY_SECONDS - 1 - back_s))
     assert set(before) <= {0, 7}
 
@@ -146,6 +146,6 @@ def test_a_clock_that_sways_by_a_second_closes_nothing():
 
 
 def test_a_clock_that_went_back_counts_as_no_latency():
-    histogram = LatencyHistogram()
+    histogram = PutLatencyHistogram()
     histogram.record(-5)
     assert histogram.percentile(0.99) == 0

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.broker.foundation.traffic_samples import Span, Traffic, TrafficSamples
+from engine.broker.foundation.traffic_samples import SampleSpan, Traffic, TrafficSamples
 from engine.protocol.command.headers import ViewBrokerStatsDataRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
@@ -17,13 +17,13 @@ def test_a_minute_forgets_what_is_older_and_the_hour_does_not():
     traffic = Traffic(in_messages=60, in_requests=6)
     for _ in range(7):
         samples.sample({"T": traffic})
-    assert samples.item("T", Span.MINUTE, "TOPIC_PUT_NUMS").sum == 0
+    assert samples.item("T", SampleSpan.MINUTE, "TOPIC_PUT_NUMS").sum == 0
     for _ in range(60 - 7):
         samples.sample({"T": traffic})
-    hour = samples.item("T", Span.HOUR, "TOPIC_PUT_NUMS")
+    hour = samples.item("T", SampleSpan.HOUR, "TOPIC_PUT_NUMS")
     assert (hour.sum, hour.average_per_time) == (60, 10.0)
     assert hour.tps == pytest.approx(60 / 600)
-    assert samples.item("T", Span.DAY, "TOPIC_PUT_NUMS").sum == 0
+    assert samples.item("T", SampleSpan.DAY, "TOPIC_PUT_NUMS").sum == 0
 
 
 def test_a_day_reaches_back_24_hours():
@@ -33,7 +33,7 @@ def test_a_day_reaches_back_24_hours():
         traffic.in_messages += 100
         for _ in range(360):
             samples.sample({"T": traffic})
-    day = samples.item("T", Span.DAY, "TOPIC_PUT_NUMS")
+    day = samples.item("T", SampleSpan.DAY, "TOPIC_PUT_NUMS")
     assert day.sum == 2_400
     assert day.tps == pytest.approx(2_400 / 86_400)
 
@@ -42,15 +42,15 @@ def test_what_was_never_sampled_is_zero_and_what_is_forgotten_too():
     samples: TrafficSamples[str] = TrafficSamples()
     samples.sample({"T": Traffic(out_messages=5), "U": Traffic(out_messages=5)})
     samples.forget(lambda key: key == "T")
-    assert samples.item("T", Span.MINUTE, "GROUP_GET_NUMS").sum == 0
-    assert samples.item("U", Span.MINUTE, "GROUP_GET_NUMS").sum == 5
+    assert samples.item("T", SampleSpan.MINUTE, "GROUP_GET_NUMS").sum == 0
+    assert samples.item("U", SampleSpan.MINUTE, "GROUP_GET_NUMS").sum == 5
 
 
 def ask(client: LabClient, name: str, key: str) -> RemotingCommand:
     return client.call(RequestCode.VIEW_BROKER_STATS_DATA, ViewBrokerStatsDataRequestHeader(name, key))
 
 
-def test_a_tool_is_told_what_went_in_and_out():
+def test_a_tool_is_reported_what_went_in_and_out():
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T", 1)

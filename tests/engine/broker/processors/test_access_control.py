@@ -11,9 +11,9 @@ from engine.acl.guess_limit import WRONG_AT_ONCE
 from engine.broker.broker import ACL_WATCH_INTERVAL_MS, Broker
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.broker.processors import access_guard
-from engine.broker.transactions.half_message_lookup import Deed
+from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client.callbacks.acl_client_rpc_hook import AclClientRPCHook, SessionCredentials
 from engine.protocol.command.acl_headers import (
     CreateAccessConfigRequestHeader,
@@ -117,7 +117,7 @@ def test_an_address_that_guesses_a_secret_key_is_slowed_and_who_is_known_is_not(
         seconds = (lab.world.loop.now_us - began_us) // 1_000_000
         looked_at = answers.count("Check signature failed for accessKey=shop-key")
         assert WRONG_AT_ONCE <= looked_at <= WRONG_AT_ONCE + seconds + 1
-        assert guess("shop-secret") == "too many wrong signatures from this address: one a second is looked at"
+        assert guess("shop-secret") == "too many wrong signatures from this address: one per second is checked"
         # The account goes on where it is known, and so do others and other addresses.
         assert known.send("T").code == ResponseCode.SUCCESS
         assert lab.signing_client("admin", "office").send("T").code == ResponseCode.SUCCESS
@@ -266,7 +266,7 @@ def test_an_admin_adds_changes_and_deletes_accounts_and_the_file_has_it_all() ->
         (50, CreateAccessConfigRequestHeader("new-account"), 209, "secretKey must have more than 6"),
         (50, CreateAccessConfigRequestHeader("shop-key", topic_perms="T"), 209, "write name=permission"),
         (51, DeleteAccessConfigRequestHeader("nobody-key"), 210, "no account with accessKey 'nobody-key'"),
-        (53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0"), 211, "no white address"),
+        (53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0"), 211, "not a white address"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
@@ -282,7 +282,7 @@ def test_a_file_that_somebody_is_writing_by_hand_is_not_overwritten() -> None:
     with guarded_lab() as lab:
         lab.write_rules("accounts: [half of a")
         reply = change(lab, 53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0.1"))
-        assert reply.code == 211 and "must be put right first" in (reply.remark or "")
+        assert reply.code == 211 and "must be corrected first" in (reply.remark or "")
         assert lab.world.node("broker-a").disk.read_whole(RULES_FILE) == b"accounts: [half of a"
 
 
@@ -312,11 +312,11 @@ def test_without_acl_nothing_is_checked_and_the_rules_requests_say_so(code: int)
         assert reply.code != ResponseCode.SUCCESS and "aclEnable is off" in (reply.remark or "")
 
 
-def test_a_broker_does_not_start_without_the_rules_it_is_told_to_follow() -> None:
+def test_a_broker_does_not_start_without_the_rules_it_is_reported_to_follow() -> None:
     world = LabMachines(seed=1)
     broker = Broker(world.node("broker-a"), BrokerConfig(acl_enable=True))
     try:
-        with pytest.raises(ConfigRefused, match=r"aclEnable is on, but there are no rules: .*plain_acl.yml"):
+        with pytest.raises(BrokerConfigRefused, match=r"aclEnable is on, but there are no rules: .*plain_acl.yml"):
             world.run(broker.start(), node="broker-a")
     finally:
         world.close()
@@ -341,7 +341,7 @@ def test_whoever_runs_the_broker_decides_half_messages_without_an_account() -> N
         admin.create_topic("T")
         properties = {"UNIQ_KEY": "U", "TRAN_MSG": "true", "PGROUP": "p"}
         assert admin.send("T", sys_flag=TRANSACTION_PREPARED_TYPE, properties=properties).code == ResponseCode.SUCCESS
-        lab.world.run(lab.broker.half_message_administrator.act(Deed.COMMIT, "U"), node="broker-a")
+        lab.world.run(lab.broker.half_message_administrator.act(HalfMessageAction.COMMIT, "U"), node="broker-a")
         lab.run_for(1)
         assert [message.unique_id for message in admin.messages()] == ["U"]
 

@@ -26,7 +26,7 @@ def commit(client: LabClient, offset: int, *, topic: str = "T", queue_id: int = 
     assert client.call(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == ResponseCode.SUCCESS
 
 
-def test_all_groups_are_told_with_the_version_of_the_table():
+def test_all_groups_are_reported_with_the_version_of_the_table():
     with broker_lab() as lab:
         client = lab.client()
         client.heartbeat("audit")

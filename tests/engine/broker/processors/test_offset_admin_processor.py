@@ -65,7 +65,7 @@ def is_awaited(tool: LabClient) -> bool:
     return b'"resetAwaited":true' in stats.body
 
 
-def told(client: LabClient) -> list[RemotingCommand]:
+def reported(client: LabClient) -> list[RemotingCommand]:
     return [request for request in client.notified if request.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
 
 
@@ -79,7 +79,7 @@ def test_a_reset_tells_every_member_where_to_begin_and_stores_that():
         assert ResetOffsetBody.from_json(reply.body).offset_table == {queue: 3}
         lab.run_for(100)
         for client in members:
-            [request] = told(client)
+            [request] = reported(client)
             assert ResetOffsetBody.from_json(request.body).offset_table == {queue: 3}
             assert request.ext_fields["topic"] == "T"
         assert stored(lab) == 3
@@ -186,7 +186,7 @@ def test_members_that_have_not_stored_an_offset_yet_can_be_reset(force):
         assert lab.broker.consumer_offset_manager.offsets_of("young", "T") == {0: 10}
 
 
-def test_a_cpp_tool_has_the_members_told_in_a_list():
+def test_a_cpp_tool_has_the_members_reported_in_a_list():
     with broker_lab() as lab:
         tool = filled(lab)
         client = member(lab, "m")
@@ -196,13 +196,13 @@ def test_a_cpp_tool_has_the_members_told_in_a_list():
         tool.name = "cpp"
         assert tool.exchange(request).code == ResponseCode.SUCCESS
         lab.run_for(100)
-        [received] = told(client)
+        [received] = reported(client)
         assert json.loads(received.body) == {
             "offsetTable": [{"brokerName": "broker-a", "offset": 10, "queueId": 0, "topic": "T"}]
         }
 
 
-def test_stored_offsets_and_delay_offsets_are_told_as_they_are_in_the_files():
+def test_stored_offsets_and_delay_offsets_are_reported_as_they_are_in_the_files():
     with broker_lab() as lab:
         client = filled(lab)
         client.send(delay_level=1)
@@ -258,12 +258,12 @@ def test_a_group_that_stands_at_the_beginning_can_be_reset_too():
     with broker_lab() as lab:
         client = filled(lab)
         commit(client, 0)
-        told_member = member(lab, "c1")
+        reported_member = member(lab, "c1")
         assert ResetOffsetBody.from_json(reset(client, LATEST).body).offset_table == {
             MessageQueue("T", "broker-a", 0): 10
         }
         lab.run_for(100)
-        assert len(told(told_member)) == 1
+        assert len(reported(reported_member)) == 1
 
 
 def test_cloned_offsets_outlive_the_broker():

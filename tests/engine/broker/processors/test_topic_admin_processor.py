@@ -231,7 +231,7 @@ def test_a_topic_that_nobody_knows_counts_as_deleted():
         assert delete(lab.client(), "Nowhere").code == ResponseCode.SUCCESS
 
 
-def test_a_disk_that_fails_is_told_and_nothing_is_deleted(monkeypatch):
+def test_a_disk_that_fails_is_reported_and_nothing_is_deleted(monkeypatch):
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T", 1)
@@ -261,7 +261,7 @@ def test_consume_queues_without_a_topic_are_cleaned_and_others_are_not():
         assert queue_folders(lab) == ["SCHEDULE_TOPIC_XXXX", "T"]
 
 
-def test_all_topics_are_told_with_the_version_of_the_table():
+def test_all_topics_are_reported_with_the_version_of_the_table():
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T", 3)

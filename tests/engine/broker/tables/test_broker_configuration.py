@@ -56,7 +56,7 @@ def test_topics_on_demand_can_be_switched_on_and_off():
         assert client.send("Newer").code == ResponseCode.TOPIC_NOT_EXIST
 
 
-def test_the_permission_of_the_broker_is_told_to_the_name_server():
+def test_the_permission_of_the_broker_is_reported_to_the_name_server():
     """As in RocketMQ the route keeps producers away; the broker itself refuses only topics of strict order."""
     with broker_lab() as lab:
         client = lab.client()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.broker.tables import offset_resets
-from engine.broker.tables.offset_resets import GUARD_MS, OffsetResets
+from engine.broker.tables.offset_resets import GUARD_MS, BrokerOffsetResets
 
 QUEUE = ("g", "T", 0)
 
@@ -30,7 +30,7 @@ class Clock:
     commit=st.integers(0, 70),
 )
 def test_a_commit_is_taken_where_an_unbroken_line_of_pulls_leads_from_the_reset_to_it(target, pulls, commit):
-    resets = OffsetResets(Clock())
+    resets = BrokerOffsetResets(Clock())
     resets.begin(*QUEUE, target)
     end = target
     for begin, count in pulls:
@@ -43,7 +43,7 @@ def test_a_commit_is_taken_where_an_unbroken_line_of_pulls_leads_from_the_reset_
 
 def test_the_protection_ends_and_takes_no_room_then():
     clock = Clock()
-    resets = OffsetResets(clock)
+    resets = BrokerOffsetResets(clock)
     resets.begin(*QUEUE, 5)
     assert not resets.lets_commit(*QUEUE, 9)
     clock.us = GUARD_MS * 1_000
@@ -54,7 +54,7 @@ def test_the_protection_ends_and_takes_no_room_then():
 
 def test_the_queues_that_are_protected_are_bounded(monkeypatch):
     monkeypatch.setattr(offset_resets, "_QUEUES_MAX", 3)
-    resets = OffsetResets(Clock())
+    resets = BrokerOffsetResets(Clock())
     for queue_id in range(9):
         resets.begin("g", "T", queue_id, 0)
     assert len(resets) == 3

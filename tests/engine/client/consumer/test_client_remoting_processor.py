@@ -18,7 +18,7 @@ from engine.client import (
     MessageExt,
     MessageQueue,
 )
-from engine.client.consumer.consumer_running_info import INSIDES_PROPERTY, consumer_running_info
+from engine.client.consumer.consumer_running_info import INTERNALS_PROPERTY, consumer_running_info
 from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.command.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
@@ -79,7 +79,7 @@ class Stage:
     def ask(self, request: RemotingCommand) -> RemotingCommand:
         return self.cluster.world.run(self.channel.call(request, 5_000), node="broker-a")
 
-    def tell(self, request: RemotingCommand) -> None:
+    def report(self, request: RemotingCommand) -> None:
         async def send() -> None:
             self.channel.send_oneway(request)
 
@@ -96,7 +96,7 @@ def stage() -> Iterator[Stage]:
 def test_resetting_offsets_begins_the_queue_anew_after_ten_seconds(stage: Stage):
     body = ResetOffsetBody({QUEUE: 6, MessageQueue("Other", "broker-a", 0): 1}).to_json()
     header = ResetOffsetRequestHeader("T", "g", 0, True)
-    stage.tell(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
+    stage.report(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
     stage.cluster.world.run_for(9_000)
     assert len(stage.heard) == 10
     stage.cluster.world.run_for(3_000)
@@ -127,9 +127,9 @@ def test_requests_for_another_group_change_nothing(stage: Stage):
     before = dict(stage.consumer.process_queues)
     body = ResetOffsetBody({QUEUE: 0}).to_json()
     header = ResetOffsetRequestHeader("T", "another", 0, True)
-    stage.tell(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
+    stage.report(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
     other = NotifyConsumerIdsChangedRequestHeader("another")
-    stage.tell(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, other))
+    stage.report(RemotingCommand.request(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, other))
     stage.cluster.world.run_for(15_000)
     assert stage.consumer.process_queues == before
     assert len(stage.heard) == 10
@@ -222,9 +222,9 @@ def test_an_orderly_listener_is_called_directly_too(answer: object, auto_commit:
         consumer.register_message_listener_orderly(listen)
         cluster.start(consumer)
         message = make_message(0)
-        told = cluster.run(consumer, consumer.consume_service.consume_message_directly(message, "broker-a"))
-        assert (told.consume_result, told.order, told.auto_commit) == (result, True, auto_commit)
-        assert told.remark == ("ValueError: broken" if isinstance(answer, Exception) else None)
+        reported = cluster.run(consumer, consumer.consume_service.consume_message_directly(message, "broker-a"))
+        assert (reported.consume_result, reported.order, reported.auto_commit) == (result, True, auto_commit)
+        assert reported.remark == ("ValueError: broken" if isinstance(answer, Exception) else None)
 
 
 def test_the_running_info_says_that_a_consumer_is_orderly_and_which_queues_it_has_locked():
@@ -240,12 +240,12 @@ def test_the_running_info_says_that_a_consumer_is_orderly_and_which_queues_it_ha
         body = consumer_running_info(
             consumer._impl, consumer.config, consumer.instance.config, consumer.instance.runtime.clock.now_ms()
         )
-        told = loads_json(body)
-        assert told["properties"]["PROP_CONSUMEORDERLY"] == "true"
+        reported = loads_json(body)
+        assert reported["properties"]["PROP_CONSUMEORDERLY"] == "true"
         assert b'"locked":true' in body
 
 
-def test_only_who_asks_for_them_is_told_trees_and_local_locks_and_of_large_trees_the_upper_levels():
+def test_only_who_asks_for_them_is_reported_trees_and_local_locks_and_of_large_trees_the_upper_levels():
     with LabCluster(seed=32) as cluster:
         producer = cluster.producer("P", "producers")
         cluster.start(producer)
@@ -266,15 +266,15 @@ def test_only_who_asks_for_them_is_told_trees_and_local_locks_and_of_large_trees
         cluster.run(producer, producer.send(Message("T", b"x"), queue=other))
         cluster.world.run_for(2_000)
 
-        def told(**options):
+        def reported(**options):
             impl, settings = consumer._impl, consumer.instance.config
             return loads_json(consumer_running_info(impl, consumer.config, settings, 0, **options))["properties"]
 
-        assert INSIDES_PROPERTY not in told()
-        consumer.tell("MINE", lambda: "as it is now")
-        assert told()["MINE"] == "as it is now"
-        insides = loads_json(told(with_insides=True)[INSIDES_PROPERTY].encode())
-        busy, calm = insides["T@broker-a@0"], insides["T@broker-a@1"]
+        assert INTERNALS_PROPERTY not in reported()
+        consumer.report("MINE", lambda: "as it is now")
+        assert reported()["MINE"] == "as it is now"
+        internals = loads_json(reported(with_internals=True)[INTERNALS_PROPERTY].encode())
+        busy, calm = internals["T@broker-a@0"], internals["T@broker-a@1"]
         levels, level = [], [busy["msgTreeMap"]]
         while level:
             levels.append(len(level))
@@ -282,5 +282,5 @@ def test_only_who_asks_for_them_is_told_trees_and_local_locks_and_of_large_trees
         assert levels == [1, 2, 4, 8, 16, 32]
         assert (busy["consumingMsgOrderlyTreeMap"]["key"], busy["consuming"]) == ("k0", True)
         assert (busy["consumeLock"]["owner"] is not None, busy["localLock"]["owner"] is not None) == (True, True)
-        assert (calm["msgTreeMap"], insides["%RETRY%g@broker-a@0"]["msgTreeMap"]) == (None, None)
+        assert (calm["msgTreeMap"], internals["%RETRY%g@broker-a@0"]["msgTreeMap"]) == (None, None)
         assert calm["lockMaxLiveTime"] == 30_000

@@ -88,7 +88,7 @@ class TwoBrokers:
     def reset(self, offsets: Mapping[MessageQueue, int]) -> None:
         """What a broker sends to all members it knows."""
 
-        async def tell(broker: str) -> None:
+        async def report(broker: str) -> None:
             info = self.cluster.brokers[broker].consumer_manager.get_consumer_group_info("g")
             assert info is not None
             header = ResetOffsetRequestHeader("T", "g", 0, True)
@@ -97,7 +97,7 @@ class TwoBrokers:
                 channel.send_oneway(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
 
         broker = next(iter(offsets)).broker_name
-        self.cluster.world.run(tell(broker), node=broker)
+        self.cluster.world.run(report(broker), node=broker)
 
     def reset_all_to_the_beginning(self) -> None:
         """As ``glassmq groups reset-offset`` does: one request (222) to each broker."""
@@ -265,7 +265,7 @@ def test_in_whatever_order_they_come_the_last_word_of_each_counts(steps: list[tu
     world = TwoBrokers(orderly=orderly)
     with world.cluster:
         alarm = FailureAlarm(world.consumer, after=3)
-        deeds = {
+        actions = {
             "suspend": world.consumer.suspend,
             "resume": world.consumer.resume,
             "alarm": lambda: raise_alarm(alarm),
@@ -285,7 +285,7 @@ def test_in_whatever_order_they_come_the_last_word_of_each_counts(steps: list[tu
                     world.send(queue, 1)
             else:
                 is_suspended = name != "resume"
-                world.at_member(deeds[name])
+                world.at_member(actions[name])
         world.run_for(30_000)
         assert world.consumer.is_suspended is is_suspended
         world.at_member(world.consumer.resume)

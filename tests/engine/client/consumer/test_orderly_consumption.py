@@ -340,7 +340,7 @@ class FailingHook:
     consume_message_after = consume_message_before
 
 
-def test_hooks_are_called_around_every_listener_call_and_told_how_it_ended(stage):
+def test_hooks_are_called_around_every_listener_call_and_reported_how_it_ended(stage):
     cluster, producer = stage
     tries: list[int] = []
 

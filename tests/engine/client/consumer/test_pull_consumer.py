@@ -197,5 +197,5 @@ def test_a_broken_file_is_replaced_by_its_backup(cluster, broken):
     cluster.world.run(fresh.load())
     assert fresh.offset_in_memory(QUEUE) == 5
     disk.write_whole(store.path + ".bak", broken)
-    with pytest.raises(OffsetFileUnreadable, match="remove the file to begin anew"):
+    with pytest.raises(OffsetFileUnreadable, match="remove the file to start over"):
         cluster.world.run(local_store(cluster).load())

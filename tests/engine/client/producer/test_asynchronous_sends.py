@@ -174,8 +174,8 @@ def test_a_shutdown_tells_every_asynchronous_send_that_does_not_end_so_once():
         assert len(outcomes.errors) == 1_000, "before shutdown returns"
 
     stage.world.run(begin_and_shut_down(), node="P", limit_ms=5_000)
-    told = [error.outcome_is_known for error in outcomes.errors if isinstance(error, ClientNotRunning)]
-    assert (len(told), told.count(False)) == (1_000, 2)
+    reported = [error.outcome_is_known for error in outcomes.errors if isinstance(error, ClientNotRunning)]
+    assert (len(reported), reported.count(False)) == (1_000, 2)
     permits = stage.producer.permits
     assert (permits.in_flight, permits.waiting, permits.waiting_bytes) == (0, 0, 0)
     stage.world.run_for(120_000)

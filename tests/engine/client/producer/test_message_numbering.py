@@ -98,7 +98,7 @@ def test_a_message_that_is_refused_is_in_the_ledger_and_what_is_never_sent_has_n
     assert ledgers_in(cluster) == [NumberingLedger(producer.numbering.producer_id, "T", 2, refused=((0, 0),))]
 
 
-def test_a_message_that_is_sent_again_keeps_its_number_and_is_no_longer_told_as_refused(cluster):
+def test_a_message_that_is_sent_again_keeps_its_number_and_is_no_longer_reported_as_refused(cluster):
     producer = numbered_producer(cluster)
     message = Message("T", b"twice")
 
@@ -141,7 +141,7 @@ def test_a_rolled_back_transaction_and_an_open_one_are_no_losses(cluster):
     assert numbers_in(cluster, "T") == [states.index("COMMIT_MESSAGE")]
 
 
-def test_a_producer_that_is_not_told_to_numbers_nothing_and_leaves_no_ledger(cluster, producer):
+def test_a_producer_that_is_not_reported_to_numbers_nothing_and_leaves_no_ledger(cluster, producer):
     cluster.run(producer, producer.send(Message("T", b"plain")))
     cluster.run(producer, producer.shutdown())
     (message,) = stored(cluster, "T")

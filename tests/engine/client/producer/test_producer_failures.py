@@ -42,7 +42,7 @@ def test_a_final_refusal_is_raised_at_once_with_the_brokers_words(stage: Stage, 
     assert caught.value.outcome_is_known
 
 
-def test_three_tries_and_then_all_failures_are_told(stage: Stage):
+def test_three_tries_and_then_all_failures_are_reported(stage: Stage):
     stage.both(refuse(ResponseCode.SERVICE_NOT_AVAILABLE, "full"))
     with pytest.raises(SendFailed, match=r"tried 3 times in .* topic 'T'; it is certainly not stored") as caught:
         stage.send()

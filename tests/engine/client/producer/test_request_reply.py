@@ -191,7 +191,7 @@ def test_a_shutdown_ends_requests_that_wait(office: Office):
     assert office.cluster.world.loop.now_us - started_us < 1_000_000
 
 
-def test_a_requester_that_has_left_is_told_to_the_responder(office: Office):
+def test_a_requester_that_has_left_is_reported_to_the_responder(office: Office):
     office.delay_ms = 1_000
     office.ask_async(timeout_ms=10_000)
     office.cluster.world.run_until(lambda: len(office.seen) == 1)
@@ -298,7 +298,7 @@ def test_only_a_request_can_be_answered(office: Office):
         broken = dict(request.properties)
         del broken[name]
         request.properties, whole = broken, request.properties
-        with pytest.raises(IllegalClientArgument, match=f"is no request: property {name} is missing"):
+        with pytest.raises(IllegalClientArgument, match=f"is not a request: property {name} is missing"):
             create_reply_message(request, b"42")
         request.properties = whole
 

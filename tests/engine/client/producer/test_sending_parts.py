@@ -308,21 +308,21 @@ def test_nobody_overtakes_a_large_send_that_waits_for_room():
 
 
 @given(st.lists(st.tuples(st.sampled_from(["reserve", "release", "give up"]), st.integers(0, 60)), max_size=60))
-def test_permits_never_exceed_their_bounds_and_nobody_is_forgotten(deeds):
+def test_permits_never_exceed_their_bounds_and_nobody_is_forgotten(actions):
     async def scenario() -> None:
         permits = AsyncSendPermits(3, 5, in_flight_max_bytes=100, waiting_max_bytes=150)
         held: list[tuple[asyncio.Future[None], int]] = []
-        for deed, number in deeds:
+        for action, number in actions:
             granted = [pair for pair in held if pair[0].done()]
-            if deed == "reserve":
+            if action == "reserve":
                 try:
                     held.append((permits.reserve(number), number))
                 except TooManyPendingSends:
                     assert permits.waiting == 5 or permits.waiting_bytes + number > 150
-            elif deed == "release" and granted:
+            elif action == "release" and granted:
                 held.remove(granted[number % len(granted)])
                 permits.release(granted[number % len(granted)][1])
-            elif deed == "give up" and held:
+            elif action == "give up" and held:
                 pair = held.pop(number % len(held))
                 permits.give_up(*pair)
             running = [size for future, size in held if future.done()]

@@ -49,5 +49,5 @@ def test_a_file_of_another_shape_is_replaced_by_its_backup_which_it_does_not_ove
 def test_without_a_backup_a_file_of_another_shape_is_refused_and_not_taken_for_no_progress(world, other):
     store = store_of(world)
     world.node("C").disk.write_whole(store.path, other)
-    with pytest.raises(OffsetFileUnreadable, match="remove the file to begin anew"):
+    with pytest.raises(OffsetFileUnreadable, match="remove the file to start over"):
         world.run(store.load(), node="C")

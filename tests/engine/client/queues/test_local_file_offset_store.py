@@ -107,7 +107,7 @@ def test_a_failure_is_logged_once_shown_and_over_when_the_file_can_be_written(cl
     caplog.set_level(logging.INFO, "glassmq.client")
     consumer = broadcaster(cluster, Heard(cluster))
     cluster.world.run_for(30_000)
-    shown = consumer._impl.told[OFFSETS_FILE_PROPERTY]
+    shown = consumer._impl.reported[OFFSETS_FILE_PROPERTY]
     assert shown() == "written"
     set_disk_full(cluster.world, "C", full=True)
     cluster.world.run_for(60_000)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from engine.client.queues.process_queue import ProcessQueue
-from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
+from engine.client.queues.queue_hold import HOLD_TRANSITIONS, HoldEvent, QueueHold
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME
 
@@ -241,7 +241,7 @@ def test_clearing_forgets_both_trees():
 
 @given(st.lists(st.sampled_from(HoldEvent)))
 def test_a_queue_that_was_given_up_never_comes_back_whatever_the_broker_answers(events):
-    hold, given_up, has_lock = Hold.UNLOCKED, False, False
+    hold, given_up, has_lock = QueueHold.UNLOCKED, False, False
     for event in events:
         hold = HOLD_TRANSITIONS[hold, event]
         given_up = given_up or event is HoldEvent.GIVEN_UP

@@ -254,7 +254,7 @@ def test_a_stored_offset_wins_over_everything(where, stored):
         (TIME, "%RETRY%g", 0),
     ],
 )
-def test_a_group_without_a_stored_offset_begins_where_it_is_told(where, topic, expected):
+def test_a_group_without_a_stored_offset_begins_where_it_is_reported(where, topic, expected):
     assert Beginning(UNKNOWN, consume_from_where=where).of(topic) == expected
 
 
@@ -268,7 +268,7 @@ def test_the_time_to_begin_from_is_the_given_one_or_half_an_hour_ago():
 
 
 def test_when_the_broker_cannot_say_the_offset_the_queue_waits_for_the_next_round():
-    with pytest.raises(Exception, match="refused to tell the offset"):
+    with pytest.raises(Exception, match="refused to report the offset"):
         Beginning(refuse(ResponseCode.SYSTEM_ERROR)).of()
     with pytest.raises(RequestFailed, match="no reply"):
         Beginning(lambda request: None).of()

@@ -66,8 +66,8 @@ def test_of_a_large_delivery_every_message_is_noted_once_and_the_cost_is_shared(
     hook.consume_message_after(context)
     for kind, cost_ms in ((TraceType.SUB_BEFORE, 0), (TraceType.SUB_AFTER, 4)):
         of_kind = [note for note in notes if note.trace_type is kind]
-        told = [bean.message_id for note in of_kind for bean in note.beans]
-        assert told == [f"id-{number}" for number in range(250)]
+        reported = [bean.message_id for note in of_kind for bean in note.beans]
+        assert reported == [f"id-{number}" for number in range(250)]
         assert {note.cost_ms for note in of_kind} == {cost_ms}
     assert len({note.request_id for note in notes}) == 1
 

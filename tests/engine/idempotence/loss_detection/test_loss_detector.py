@@ -57,12 +57,12 @@ def test_what_was_handed_out_and_never_consumed_is_missing_and_no_unseen_place()
 
 
 def test_a_retry_is_the_same_message_once_more():
-    told = []
-    detector = LossDetector(watcher=lambda one, sighting: told.append(sighting))
+    reported = []
+    detector = LossDetector(watcher=lambda one, sighting: reported.append(sighting))
     call(detector, message(0, 0), message(1, 1))
     call(detector, message(1, 0), topic="%RETRY%billing")
     call(detector, message(1, 7))
-    assert told == [Sighting.NEW, Sighting.NEW, Sighting.AGAIN, Sighting.TWICE]
+    assert reported == [Sighting.NEW, Sighting.NEW, Sighting.AGAIN, Sighting.TWICE]
     assert [queue for _, queue in detector.report.queues] == ["B1:0"]
 
 

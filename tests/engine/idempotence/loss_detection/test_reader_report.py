@@ -44,7 +44,7 @@ def test_a_reader_that_begins_again_with_its_report_goes_on_where_it_was():
     ],
 )
 def test_what_is_no_report_is_refused(body):
-    with pytest.raises(ReportUnreadable, match="no report of a loss detector"):
+    with pytest.raises(ReportUnreadable, match="not a report of a loss detector"):
         ReaderReport.decode(body)
 
 

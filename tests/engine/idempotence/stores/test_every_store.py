@@ -53,7 +53,7 @@ AWKWARD_KEYS = [
 ]
 
 
-def test_who_takes_first_is_at_it_and_the_other_is_told_so(kind: StoreKind):
+def test_who_takes_first_is_at_it_and_the_other_is_reported_so(kind: StoreKind):
     async def check(stores: Stores) -> None:
         assert await stores.first.take(FIRST) is Taking.FIRST
         assert await stores.second.take(SECOND) is Taking.BUSY
@@ -92,7 +92,7 @@ def test_a_purge_deletes_nothing_that_still_counts(kind: StoreKind):
         assert await stores.first.complete(KEY, "owner-1", 2_000, RETENTION_MS)
         assert await stores.second.purge(2_000 + RETENTION_MS - 1) == 0
         assert await stores.first.take(SECOND) is Taking.CONSUMED
-        if kind.tells_takeover:  # else its time to live deletes by itself
+        if kind.reports_takeover:  # else its time to live deletes by itself
             assert await stores.second.purge(2_000 + RETENTION_MS) == 1
             assert await stores.first.take(SECOND) is Taking.FIRST
 
@@ -119,7 +119,7 @@ def test_the_record_of_a_dead_consumer_is_taken_over_by_one(kind: StoreKind):
         await stores.let_expire(KEY)
         claims = [LATER._replace(owner=f"owner-{number}") for number in range(2, 8)]
         takers = [(stores.first, stores.second)[n % 2].take(claim) for n, claim in enumerate(claims)]
-        won = Taking.TAKEN_OVER if kind.tells_takeover else Taking.FIRST
+        won = Taking.TAKEN_OVER if kind.reports_takeover else Taking.FIRST
         assert sorted(await asyncio.gather(*takers)) == sorted([Taking.BUSY] * 5 + [won])
 
     kind.run(check)
@@ -198,7 +198,7 @@ def test_what_is_done_is_never_released_nor_what_is_not_there(kind: StoreKind):
 
 
 @pytest.mark.parametrize("is_done", [False, True])
-def test_a_key_that_comes_with_another_body_is_told(kind: StoreKind, is_done: bool):
+def test_a_key_that_comes_with_another_body_is_reported(kind: StoreKind, is_done: bool):
     async def check(stores: Stores) -> None:
         await stores.first.take(FIRST)
         if is_done:
@@ -257,7 +257,7 @@ def test_a_purge_deletes_what_is_remembered_no_more_and_nothing_else(kind: Store
         await stores.first.complete(RecordKey("shop", "order-0"), "done", 1_000, 1_000)
         await stores.first.complete(RecordKey("shop", "order-1"), "done and remembered", 1_000, RETENTION_MS)
         await stores.let_expire(RecordKey("shop", "order-0"))
-        assert await stores.second.purge(2_000) == (1 if kind.tells_takeover else 0)
+        assert await stores.second.purge(2_000) == (1 if kind.reports_takeover else 0)
         assert await stores.second.purge(2_000) == 0
         found = {record.key.business_key for record in await stores.first.newest("shop", 10)}
         assert found == {"order-1", "order-2"}
@@ -275,7 +275,7 @@ def test_a_record_that_is_freed_is_gone_whatever_it_said(kind: StoreKind):
         assert await stores.first.free(KEY)
         # A store that lets expired records go cannot tell this from one.
         is_marked = await stores.first.complete(KEY, "owner-2", 3_000, RETENTION_MS)
-        assert is_marked is not kind.tells_takeover
+        assert is_marked is not kind.reports_takeover
 
     kind.run(check)
 
@@ -337,7 +337,7 @@ def test_what_another_version_has_written_is_refused_by_name(kind: StoreKind, va
         if stores.redis is not None:
             await stores.redis.execute_command("SET", f"{PREFIX}shop:order-1", value)
             for look in (stores.second.take(SECOND), stores.second.newest(None, 9)):
-                with pytest.raises(SchemaOutdated, match=r"order-1 is no record of this version"):
+                with pytest.raises(SchemaOutdated, match=r"order-1 is not a record of this version"):
                     await look
 
     kind.run(check)

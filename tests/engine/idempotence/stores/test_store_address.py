@@ -58,10 +58,10 @@ async def _said_when_closed(database: SqlAlchemyDatabase) -> str:
         ("redis:me:secret@h", "an address of Redis cannot be read"),
         ("redis://h/0?secret=x", "with options that redis-py knows"),
         ("redis://h/0?retry=secret", "with options that redis-py knows"),
-        ("postgresql://me:a@secret@h/d", r"is not whole; in a password @ .* %40"),
-        ("postgresql://me:a@b/secret@h/d", "is not whole"),
+        ("postgresql://me:a@secret@h/d", r"is incomplete; in a password @ .* %40"),
+        ("postgresql://me:a@b/secret@h/d", "is incomplete"),
         ("mongodb://me:secret@h/d", "there is no store mongodb:"),
-        ("postgresql://me:secret@h:port/d", r"postgresql\+psycopg:.*is not whole"),
+        ("postgresql://me:secret@h:port/d", r"postgresql\+psycopg:.*is incomplete"),
         ("postgresql+pigeon://me:secret@h/d", r"there is no store postgresql\+pigeon:"),
     ],
 )
@@ -74,7 +74,7 @@ def test_an_address_of_no_store_is_refused_with_what_is_allowed_and_without_its_
 
 def test_redis_is_refused_to_strategies_that_need_a_transaction():
     assert open_store("sqlite:orders.db").require_database().dialect == "sqlite"
-    with pytest.raises(UnknownStrategy, match=r"redis://h:1/0 has no transactions.*take the state table"):
+    with pytest.raises(UnknownStrategy, match=r"redis://h:1/0 has no transactions.*use the state table"):
         open_store("redis://h:1/0").require_database()
 
 

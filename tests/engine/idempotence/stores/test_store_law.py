@@ -32,9 +32,9 @@ STEPS = st.one_of(
 class Paper:
     """Key -> state, owner, digest, when it expires; and the answers that follow."""
 
-    def __init__(self, tells_takeover: bool) -> None:
+    def __init__(self, reports_takeover: bool) -> None:
         self.rows: dict[RecordKey, tuple[RecordState, str, str, int]] = {}
-        self.tells_takeover = tells_takeover
+        self.reports_takeover = reports_takeover
 
     def take(self, claim: Claim) -> Taking:
         answer = Taking.FIRST
@@ -44,7 +44,7 @@ class Paper:
             if is_consuming and owner == claim.owner:
                 pass  # it is its own: the claim was sent twice
             elif expires_ms <= claim.now_ms:
-                answer = Taking.TAKEN_OVER if is_consuming and self.tells_takeover else Taking.FIRST
+                answer = Taking.TAKEN_OVER if is_consuming and self.reports_takeover else Taking.FIRST
             elif digest and claim.digest and digest != claim.digest:
                 return Taking.DIFFERENT_BODY
             else:
@@ -53,7 +53,7 @@ class Paper:
         return answer
 
     def complete(self, key: RecordKey, owner: str | None, now_ms: int) -> bool:
-        if key not in self.rows and self.tells_takeover:
+        if key not in self.rows and self.reports_takeover:
             return False
         _, owner_now, digest, _ = self.rows.get(key, (None, owner or "", "", 0))
         if owner not in (None, owner_now):
@@ -70,9 +70,9 @@ class Paper:
 class Run:
     """Asks the store and the paper the same."""
 
-    def __init__(self, stores: Stores, tells_takeover: bool) -> None:
+    def __init__(self, stores: Stores, reports_takeover: bool) -> None:
         self.stores = stores
-        self.paper = Paper(tells_takeover)
+        self.paper = Paper(reports_takeover)
         self.now_ms = 1_000_000
         self.asked = 0
 
@@ -86,8 +86,8 @@ class Run:
                 assert await store.take(claim) == self.paper.take(claim)
             case "complete":
                 key, owner = arguments
-                told = await store.complete(key, owner, self.now_ms, RETENTION_MS)
-                assert told == self.paper.complete(key, owner, self.now_ms)
+                reported = await store.complete(key, owner, self.now_ms, RETENTION_MS)
+                assert reported == self.paper.complete(key, owner, self.now_ms)
             case "release":
                 assert await store.release(*arguments) == self.paper.release(*arguments)
             case "free":
@@ -99,7 +99,7 @@ class Run:
         self.now_ms += ms
         for key in [key for key, row in self.paper.rows.items() if row[3] <= self.now_ms]:
             await self.stores.let_expire(key)
-            if not self.paper.tells_takeover:
+            if not self.paper.reports_takeover:
                 del self.paper.rows[key]
 
     async def compare(self, key: RecordKey) -> None:
@@ -112,7 +112,7 @@ class Run:
 @given(steps=st.lists(STEPS, min_size=1, max_size=25))
 def test_every_store_answers_as_paper_does(kind: StoreKind, steps: list[tuple]):
     async def check(stores: Stores) -> None:
-        run = Run(stores, kind.tells_takeover)
+        run = Run(stores, kind.reports_takeover)
         for step in steps:
             await run.ask(*step)
         for key in KEYS:
@@ -127,7 +127,7 @@ def test_however_many_are_at_it_each_work_is_done_by_one_at_a_time_and_completed
         done: Counter[RecordKey] = Counter()
         changed = asyncio.Event()
 
-        def tell() -> None:
+        def report() -> None:
             nonlocal changed
             before, changed = changed, asyncio.Event()
             before.set()
@@ -148,9 +148,9 @@ def test_however_many_are_at_it_each_work_is_done_by_one_at_a_time_and_completed
                     if attempt % 2:  # the first attempt fails
                         assert await store.complete(key, owner, 1_000, RETENTION_MS)
                         done[key] += 1
-                        return tell()
+                        return report()
                     assert await store.release(key, owner)
-                    tell()
+                    report()
                 else:
                     await next_change.wait()
 

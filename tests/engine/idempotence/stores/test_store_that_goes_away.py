@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealServer, RedisServer
+from app.databases.real_servers import MariaDbServer, PostgreSqlServer, RealRedisServer, RealServer
 from engine.idempotence.foundation.errors import StoreUnreachable
 from engine.idempotence.foundation.record import Claim, RecordKey, Taking
 from engine.idempotence.foundation.sql_port import SqlDatabase
@@ -19,7 +19,7 @@ from engine.idempotence.stores.store_address import open_store
 from tests.support.idempotence.store_kinds import RealServers
 
 CLAIM = Claim(RecordKey("shop", "order-1"), "owner-1", "digest", "message-1", now_ms=1_000, expiry_ms=60_000)
-SERVERS = [RedisServer, PostgreSqlServer, MariaDbServer]
+SERVERS = [RealRedisServer, PostgreSqlServer, MariaDbServer]
 #: Of every store: a server that has just been started answers within it on a busy machine, too.
 TIMEOUT_MS = 3_000
 #: Far above three of them.
@@ -27,7 +27,7 @@ SOON_S = 30
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.package)
-def test_a_server_that_is_killed_is_told_soon_and_serves_again_when_it_is_back(
+def test_a_server_that_is_killed_is_reported_soon_and_serves_again_when_it_is_back(
     server: type[RealServer], real_servers: RealServers
 ):
     async def check(running: RealServer) -> None:
@@ -41,7 +41,7 @@ def test_a_server_that_is_killed_is_told_soon_and_serves_again_when_it_is_back(
                         await store.records.take(CLAIM._replace(owner="owner-2"))
             running.start()
             # Redis has forgotten it, and lets a duplicate through.
-            forgets = server is RedisServer
+            forgets = server is RealRedisServer
             taking = await store.records.take(CLAIM._replace(owner="owner-3"))
             assert taking is (Taking.FIRST if forgets else Taking.BUSY)
 
@@ -50,7 +50,7 @@ def test_a_server_that_is_killed_is_told_soon_and_serves_again_when_it_is_back(
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.package)
-def test_a_server_that_answers_no_more_is_told_soon_and_its_late_answers_harm_nobody(
+def test_a_server_that_answers_no_more_is_reported_soon_and_its_late_answers_harm_nobody(
     server: type[RealServer], real_servers: RealServers
 ):
     async def check(running: RealServer) -> None:
@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_one_of_sqlite_is_named(scheme: str, tmp_path: Pat
     asyncio.run(check())
 
 
-def test_a_file_that_another_process_keeps_locked_is_told_and_serves_when_it_is_let_go(tmp_path: Path):
+def test_a_file_that_another_process_keeps_locked_is_reported_and_serves_when_it_is_let_go(tmp_path: Path):
     async def check() -> None:
         async with open_store(f"sqlite:{tmp_path}/orders.db", timeout_ms=50) as store:
             await store.records.prepare()
@@ -125,7 +125,7 @@ def test_a_file_that_another_process_keeps_locked_is_told_and_serves_when_it_is_
     asyncio.run(check())
 
 
-def test_who_waits_too_long_for_a_transaction_of_the_same_process_is_told(tmp_path: Path):
+def test_who_waits_too_long_for_a_transaction_of_the_same_process_is_reported(tmp_path: Path):
     async def check() -> None:
         database = EmbeddedSqlite(f"{tmp_path}/orders.db", turn_timeout_ms=50)
         records = SqlRecordStore(database)

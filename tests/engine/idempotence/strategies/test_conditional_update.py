@@ -6,7 +6,7 @@ import asyncio
 
 from engine.idempotence.foundation.errors import AlreadyDone, ComeAgainLater
 from engine.idempotence.strategies.conditional_update import ConditionalUpdate, VersionCheck
-from engine.idempotence.strategies.strategy import Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict
 from tests.support.idempotence.deliveries import claim_of
 from tests.support.idempotence.store_kinds import StoreKind, Stores
 
@@ -34,7 +34,7 @@ def test_of_many_deliveries_at_once_the_condition_lets_one_through(sql: StoreKin
                 raise AlreadyDone
 
         verdicts = await asyncio.gather(*(strategy.run(claim_of(str(n)), pay) for n in range(6)))
-        assert sorted(verdicts) == [Verdict.FIRST] + [Verdict.SWALLOWED] * 5
+        assert sorted(verdicts) == [DeliveryVerdict.FIRST] + [DeliveryVerdict.SWALLOWED] * 5
         assert await version(stores) == 1
 
     sql.run(check)
@@ -55,7 +55,12 @@ def test_a_version_that_is_not_there_yet_comes_again_and_one_that_was_is_swallow
 
             return work
 
-        order = [(2, Verdict.BOUNCED), (1, Verdict.FIRST), (1, Verdict.SWALLOWED), (2, Verdict.FIRST)]
+        order = [
+            (2, DeliveryVerdict.BOUNCED),
+            (1, DeliveryVerdict.FIRST),
+            (1, DeliveryVerdict.SWALLOWED),
+            (2, DeliveryVerdict.FIRST),
+        ]
         for wanted, verdict in order:
             assert await strategy.run(claim_of("1"), set_version(wanted)) is verdict
         assert await version(stores) == 2

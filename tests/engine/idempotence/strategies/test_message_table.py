@@ -9,7 +9,7 @@ import pytest
 from engine.idempotence.foundation.errors import AlreadyDone, StoreUnreachable, UniqueViolation
 from engine.idempotence.foundation.record import Taking
 from engine.idempotence.strategies.message_table import MessageTable
-from engine.idempotence.strategies.strategy import Verdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
 from tests.support.idempotence.deliveries import START_MS, claim_of
 from tests.support.idempotence.store_kinds import StoreKind, Stores
 
@@ -33,12 +33,12 @@ async def orders(stores: Stores) -> int:
     return int((await stores.database.execute("SELECT COUNT(*) AS n FROM orders")).rows[0]["n"])
 
 
-def test_a_duplicate_is_swallowed_and_one_with_another_body_is_told(sql: StoreKind):
+def test_a_duplicate_is_swallowed_and_one_with_another_body_is_reported(sql: StoreKind):
     async def check(stores: Stores) -> None:
         strategy, work = await make_table(stores)
-        assert await strategy.run(claim_of("1"), work) is Verdict.FIRST
-        assert await strategy.run(claim_of("2"), work) is Verdict.SWALLOWED
-        assert await strategy.run(claim_of("3", body=b"other"), work) is Verdict.DIFFERENT_BODY
+        assert await strategy.run(claim_of("1"), work) is DeliveryVerdict.FIRST
+        assert await strategy.run(claim_of("2"), work) is DeliveryVerdict.SWALLOWED
+        assert await strategy.run(claim_of("3", body=b"other"), work) is DeliveryVerdict.DIFFERENT_BODY
         assert await orders(stores) == 1
 
     sql.run(check)
@@ -48,7 +48,7 @@ def test_of_many_duplicates_at_once_one_does_the_work(sql: StoreKind):
     async def check(stores: Stores) -> None:
         strategy, work = await make_table(stores)
         verdicts = await asyncio.gather(*(strategy.run(claim_of(str(n)), work) for n in range(8)))
-        assert sorted(verdicts) == [Verdict.FIRST] + [Verdict.SWALLOWED] * 7
+        assert sorted(verdicts) == [DeliveryVerdict.FIRST] + [DeliveryVerdict.SWALLOWED] * 7
         assert await orders(stores) == 1
 
     sql.run(check)
@@ -65,7 +65,7 @@ def test_work_that_fails_leaves_neither_a_record_nor_half_of_itself(sql: StoreKi
         with pytest.raises(ZeroDivisionError):
             await strategy.run(claim_of("1"), half)
         assert await orders(stores) == 0
-        assert await strategy.run(claim_of("2"), work) is Verdict.FIRST
+        assert await strategy.run(claim_of("2"), work) is DeliveryVerdict.FIRST
 
     sql.run(check)
 
@@ -88,7 +88,7 @@ def test_while_the_first_works_the_duplicate_waits_and_works_if_the_first_fails(
         may_fail.set()
         with pytest.raises(ZeroDivisionError):
             await first
-        assert await second is Verdict.FIRST
+        assert await second is DeliveryVerdict.FIRST
         assert await orders(stores) == 1
 
     sql.run(check)
@@ -118,7 +118,7 @@ def test_work_that_says_it_is_done_is_swallowed_and_leaves_nothing(sql: StoreKin
             await work(transaction)
             raise AlreadyDone
 
-        assert await strategy.run(claim_of("1"), done) is Verdict.SWALLOWED
+        assert await strategy.run(claim_of("1"), done) is DeliveryVerdict.SWALLOWED
         assert await orders(stores) == 0
 
     sql.run(check)
@@ -129,8 +129,8 @@ def test_after_the_retention_a_deliberate_replay_works_again_at_its_second_deliv
         strategy, work = await make_table(stores)
         await strategy.run(claim_of("1"), work)
         later_ms = START_MS + RETENTION_MS
-        assert await strategy.run(claim_of("2", later_ms), work) is Verdict.BOUNCED
-        assert await strategy.run(claim_of("3", later_ms), work) is Verdict.FIRST
+        assert await strategy.run(claim_of("2", later_ms), work) is DeliveryVerdict.BOUNCED
+        assert await strategy.run(claim_of("3", later_ms), work) is DeliveryVerdict.FIRST
         assert await orders(stores) == 2
 
     sql.run(check)
@@ -146,7 +146,7 @@ def test_two_late_duplicates_forget_the_old_record_and_never_the_new_one(sql: St
         await strategy.run(claim_of("2", later_ms), work)
         await strategy.run(claim_of("3", later_ms), work)
         await strategy.records.forget(old)  # the other one, which has looked before and acts now
-        assert await strategy.run(claim_of("4", later_ms), work) is Verdict.SWALLOWED
+        assert await strategy.run(claim_of("4", later_ms), work) is DeliveryVerdict.SWALLOWED
 
     sql.run(check)
 
@@ -155,7 +155,7 @@ def test_a_record_that_a_state_table_has_under_way_bounces_the_duplicate_and_sta
     async def check(stores: Stores) -> None:
         strategy, work = await make_table(stores)
         assert await stores.first.take(claim_of("1")) is Taking.FIRST
-        assert await strategy.run(claim_of("2"), work) is Verdict.BOUNCED
+        assert await strategy.run(claim_of("2"), work) is DeliveryVerdict.BOUNCED
         assert (await stores.first.find(claim_of("1").key, START_MS)).owner == "1"
         assert await orders(stores) == 0
 
@@ -178,7 +178,7 @@ def test_a_commit_whose_answer_is_lost_comes_again_and_is_swallowed(sql: StoreKi
 
         with pytest.raises(StoreUnreachable):
             await strategy.run(claim_of("1"), work_and_lose_the_answer)
-        assert await strategy.run(claim_of("2"), work) is Verdict.SWALLOWED
+        assert await strategy.run(claim_of("2"), work) is DeliveryVerdict.SWALLOWED
         assert await orders(stores) == 1
 
     sql.run(check)

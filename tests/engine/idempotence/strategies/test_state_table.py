@@ -9,7 +9,7 @@ import pytest
 from engine.idempotence.foundation.errors import AlreadyDone, StoreUnreachable
 from engine.idempotence.foundation.record import Claim, RecordState
 from engine.idempotence.strategies.state_table import StateTable
-from engine.idempotence.strategies.strategy import Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict
 from tests.support.idempotence.deliveries import START_MS, SetClock, claim_of
 from tests.support.idempotence.store_kinds import StoreKind, Stores
 
@@ -33,7 +33,7 @@ class Works:
         await self.may_end.wait()
 
 
-async def cancelled(task: asyncio.Task[Verdict]) -> None:
+async def cancelled(task: asyncio.Task[DeliveryVerdict]) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -45,11 +45,11 @@ def test_a_duplicate_of_what_is_being_done_bounces_and_of_what_is_done_is_swallo
         first = asyncio.create_task(StateTable(stores.first, clock).run(claim_of("1"), works.held))
         await works.has_begun.wait()
         other = StateTable(stores.second, clock)
-        assert await other.run(claim_of("2"), works) is Verdict.BOUNCED
-        assert await other.run(claim_of("3", body=b"other"), works) is Verdict.DIFFERENT_BODY
+        assert await other.run(claim_of("2"), works) is DeliveryVerdict.BOUNCED
+        assert await other.run(claim_of("3", body=b"other"), works) is DeliveryVerdict.DIFFERENT_BODY
         works.may_end.set()
-        assert await first is Verdict.FIRST
-        assert await other.run(claim_of("4"), works) is Verdict.SWALLOWED
+        assert await first is DeliveryVerdict.FIRST
+        assert await other.run(claim_of("4"), works) is DeliveryVerdict.SWALLOWED
         assert works.count == 1
 
     kind.run(check)
@@ -67,7 +67,7 @@ def test_work_that_fails_deletes_its_record_also_by_a_cancellation_of_its_own(
 
         with pytest.raises(failure):
             await strategy.run(claim_of("1"), fail)
-        assert await strategy.run(claim_of("2"), works) is Verdict.FIRST
+        assert await strategy.run(claim_of("2"), works) is DeliveryVerdict.FIRST
 
     kind.run(check)
 
@@ -78,10 +78,10 @@ def test_the_record_of_work_that_is_cancelled_stays_as_its_thread_may_still_be_a
         first = asyncio.create_task(strategy.run(claim_of("1"), works.held))
         await works.has_begun.wait()
         await cancelled(first)
-        assert await StateTable(stores.second, SetClock()).run(claim_of("2"), works) is Verdict.BOUNCED
+        assert await StateTable(stores.second, SetClock()).run(claim_of("2"), works) is DeliveryVerdict.BOUNCED
         await stores.let_expire(claim_of("1").key)
         later = await StateTable(stores.second, SetClock()).run(claim_of("3", LATER_MS), works)
-        assert later is (Verdict.TAKEN_OVER if kind.tells_takeover else Verdict.FIRST)
+        assert later is (DeliveryVerdict.TAKEN_OVER if kind.reports_takeover else DeliveryVerdict.FIRST)
 
     kind.run(check)
 
@@ -103,7 +103,7 @@ def test_who_is_cancelled_before_the_work_leaves_no_record(kind: StoreKind):
         first = asyncio.create_task(strategy.run(claim_of("1"), works))
         await taken.wait()
         await cancelled(first)
-        assert await StateTable(stores.second, SetClock()).run(claim_of("2"), works) is Verdict.FIRST
+        assert await StateTable(stores.second, SetClock()).run(claim_of("2"), works) is DeliveryVerdict.FIRST
         assert works.count == 1
 
     kind.run(check)
@@ -117,8 +117,8 @@ def test_work_that_outlived_its_record_is_remembered_if_nobody_has_taken_it_over
         await stores.let_expire(claim_of("1").key)
         clock.time_ms = LATER_MS
         works.may_end.set()
-        assert await first is Verdict.FIRST
-        assert await StateTable(stores.second, clock).run(claim_of("2", LATER_MS), works) is Verdict.SWALLOWED
+        assert await first is DeliveryVerdict.FIRST
+        assert await StateTable(stores.second, clock).run(claim_of("2", LATER_MS), works) is DeliveryVerdict.SWALLOWED
 
     kind.run(check)
 
@@ -128,9 +128,9 @@ def test_the_record_of_a_dead_consumer_bounces_all_until_its_expiry_and_is_then_
         works, clock = Works(), SetClock()
         await stores.first.take(claim_of("dead"))
         strategy = StateTable(stores.second, clock)
-        assert await strategy.run(claim_of("2", LATER_MS - 1), works) is Verdict.BOUNCED
+        assert await strategy.run(claim_of("2", LATER_MS - 1), works) is DeliveryVerdict.BOUNCED
         await stores.let_expire(claim_of("dead").key)
-        taken_over = Verdict.TAKEN_OVER if kind.tells_takeover else Verdict.FIRST
+        taken_over = DeliveryVerdict.TAKEN_OVER if kind.reports_takeover else DeliveryVerdict.FIRST
         assert await strategy.run(claim_of("3", LATER_MS), works) is taken_over
         assert works.count == 1
 
@@ -161,7 +161,7 @@ def test_who_comes_late_touches_the_record_of_the_new_owner_only_where_nobody_ch
             with pytest.raises(ZeroDivisionError):
                 await first
         else:
-            assert await first is (Verdict.LATE_FINISH if checks_owner else Verdict.FIRST)
+            assert await first is (DeliveryVerdict.LATE_FINISH if checks_owner else DeliveryVerdict.FIRST)
         record = await stores.first.find(claim_of("1").key, LATER_MS)
         if checks_owner:
             assert (record.owner, record.state) == ("2", RecordState.CONSUMING)
@@ -180,7 +180,7 @@ def test_work_that_says_it_is_done_is_noted_as_done(kind: StoreKind):
         async def done(_transaction: object) -> None:
             raise AlreadyDone
 
-        assert await strategy.run(claim_of("1"), done) is Verdict.SWALLOWED
+        assert await strategy.run(claim_of("1"), done) is DeliveryVerdict.SWALLOWED
         assert (await stores.first.find(claim_of("1").key, START_MS)).state is RecordState.CONSUMED
 
     kind.run(check)
@@ -198,18 +198,21 @@ class Deaf:
     release = complete
 
 
-def test_work_is_not_given_back_because_its_store_could_not_be_told(sql: StoreKind):
+def test_work_is_not_given_back_because_its_store_could_not_be_reported(sql: StoreKind):
     async def check(stores: Stores) -> None:
         works = Works()
         strategy = StateTable(Deaf(stores), SetClock())  # type: ignore[arg-type]  # what the test needs of a store
-        assert await strategy.run(claim_of("1"), works) is Verdict.NOT_MARKED
+        assert await strategy.run(claim_of("1"), works) is DeliveryVerdict.NOT_MARKED
 
         async def fail(_transaction: object) -> None:
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             await strategy.run(claim_of("2", LATER_MS), fail)
-        assert await StateTable(stores.first, SetClock()).run(claim_of("3", LATER_MS + 1), works) is Verdict.BOUNCED
+        assert (
+            await StateTable(stores.first, SetClock()).run(claim_of("3", LATER_MS + 1), works)
+            is DeliveryVerdict.BOUNCED
+        )
 
     sql.run(check)
 
@@ -218,9 +221,9 @@ def test_what_a_replay_within_the_retention_does_not_do_another_scope_does(kind:
     async def check(stores: Stores) -> None:
         works, strategy = Works(), StateTable(stores.first, SetClock())
         claim = claim_of("1")
-        assert await strategy.run(claim, works) is Verdict.FIRST
-        assert await strategy.run(claim_of("2"), works) is Verdict.SWALLOWED
+        assert await strategy.run(claim, works) is DeliveryVerdict.FIRST
+        assert await strategy.run(claim_of("2"), works) is DeliveryVerdict.SWALLOWED
         replay = claim_of("3")._replace(key=claim.key._replace(scope="shop#2"))
-        assert await strategy.run(replay, works) is Verdict.FIRST
+        assert await strategy.run(replay, works) is DeliveryVerdict.FIRST
 
     kind.run(check)

@@ -9,7 +9,7 @@ import pytest
 from engine.idempotence.foundation.errors import UnknownStrategy
 from engine.idempotence.foundation.record import DEFAULT_EXPIRY_MS
 from engine.idempotence.strategies import tempting
-from engine.idempotence.strategies.strategy import Strategy, Verdict
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy
 from engine.idempotence.strategies.tempting import (
     CheckThenAct,
     LeaseLock,
@@ -43,7 +43,7 @@ async def work_of_two_at_once(strategy: Strategy, second: Strategy | None = None
     return done
 
 
-async def work_of_two_in_turn(strategy: Strategy) -> list[Verdict]:
+async def work_of_two_in_turn(strategy: Strategy) -> list[DeliveryVerdict]:
     async def work(_transaction: object) -> None:
         pass
 
@@ -56,7 +56,7 @@ def test_check_then_act_is_right_in_turn_and_wrong_at_once(sql: StoreKind):
         await strategy.prepare()
         assert await work_of_two_at_once(strategy) == 2
         await stores.database.execute("DELETE FROM idempotence_mark")
-        assert await work_of_two_in_turn(strategy) == [Verdict.FIRST, Verdict.SWALLOWED]
+        assert await work_of_two_in_turn(strategy) == [DeliveryVerdict.FIRST, DeliveryVerdict.SWALLOWED]
 
     sql.run(check)
 
@@ -67,7 +67,7 @@ def test_select_for_update_locks_no_missing_row(served: StoreKind):
         await strategy.prepare()
         assert await work_of_two_at_once(strategy) == 2
         await stores.database.execute("DELETE FROM idempotence_mark")
-        assert await work_of_two_in_turn(strategy) == [Verdict.FIRST, Verdict.SWALLOWED]
+        assert await work_of_two_in_turn(strategy) == [DeliveryVerdict.FIRST, DeliveryVerdict.SWALLOWED]
 
     served.run(check)
 
@@ -81,7 +81,7 @@ def test_replace_into_does_the_work_each_time(sql: StoreKind):
             return
         strategy = ReplaceInto(stores.database)
         await strategy.prepare()
-        assert await work_of_two_in_turn(strategy) == [Verdict.FIRST, Verdict.FIRST]
+        assert await work_of_two_in_turn(strategy) == [DeliveryVerdict.FIRST, DeliveryVerdict.FIRST]
 
     sql.run(check)
 
@@ -90,8 +90,8 @@ def test_a_set_in_memory_knows_nothing_of_another_process_nor_of_the_next_one():
     async def check() -> None:
         first = MemorySet()
         assert await work_of_two_at_once(first) == 1
-        assert await work_of_two_in_turn(first) == [Verdict.SWALLOWED] * 2
-        assert await work_of_two_in_turn(MemorySet()) == [Verdict.FIRST, Verdict.SWALLOWED]
+        assert await work_of_two_in_turn(first) == [DeliveryVerdict.SWALLOWED] * 2
+        assert await work_of_two_in_turn(MemorySet()) == [DeliveryVerdict.FIRST, DeliveryVerdict.SWALLOWED]
         assert await work_of_two_at_once(MemorySet(), MemorySet()) == 2
 
     asyncio.run(check())
@@ -111,11 +111,11 @@ def test_a_set_in_memory_forgets_what_has_failed_and_what_is_too_old(monkeypatch
 
         with pytest.raises(ZeroDivisionError):
             await strategy.run(claim_of("1"), fail)
-        assert await work_of_two_in_turn(strategy) == [Verdict.FIRST, Verdict.SWALLOWED]
+        assert await work_of_two_in_turn(strategy) == [DeliveryVerdict.FIRST, DeliveryVerdict.SWALLOWED]
         for number in range(2):
             other = claim_of("1")
             await strategy.run(other._replace(key=other.key._replace(business_key=f"order-{number + 2}")), work)
-        assert await strategy.run(claim_of("3"), work) is Verdict.FIRST
+        assert await strategy.run(claim_of("3"), work) is DeliveryVerdict.FIRST
 
     asyncio.run(check())
 
@@ -135,7 +135,7 @@ def test_what_is_cancelled_may_still_be_at_work_in_a_thread_and_is_begun_by_nobo
             first.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await first
-            assert await strategy.run(claim_of("2"), work) is Verdict.BOUNCED
+            assert await strategy.run(claim_of("2"), work) is DeliveryVerdict.BOUNCED
 
     sql.run(check)
 
@@ -151,13 +151,13 @@ def test_a_lease_lock_finds_nothing_done_in_the_record_of_a_state_table_whose_co
             done.append(1)
 
         verdicts = [await strategy.run(claim_of(owner, clock.time_ms), work) for owner in ("1", "2")]
-        assert (verdicts, done) == ([Verdict.FIRST, Verdict.SWALLOWED], [1])
+        assert (verdicts, done) == ([DeliveryVerdict.FIRST, DeliveryVerdict.SWALLOWED], [1])
 
     sql.run(check)
 
 
 def test_nothing_is_what_it_says():
-    assert asyncio.run(work_of_two_in_turn(NoStrategy())) == [Verdict.FIRST] * 2
+    assert asyncio.run(work_of_two_in_turn(NoStrategy())) == [DeliveryVerdict.FIRST] * 2
 
 
 def test_a_lease_that_ends_while_the_work_goes_on_lets_the_next_one_in(kind: StoreKind):
@@ -180,14 +180,14 @@ def test_a_lease_that_ends_while_the_work_goes_on_lets_the_next_one_in(kind: Sto
 
         first = asyncio.create_task(strategy.run(claim_of("1", expiry_ms=1_000), slow))
         await begun.wait()
-        assert await strategy.run(claim_of("2"), quick) is Verdict.BOUNCED, "as long as the lease lasts"
+        assert await strategy.run(claim_of("2"), quick) is DeliveryVerdict.BOUNCED, "as long as the lease lasts"
         await stores.let_expire(lock)
         clock.time_ms = START_MS + 1_000
-        assert await strategy.run(claim_of("3", clock.time_ms), quick) is Verdict.FIRST
+        assert await strategy.run(claim_of("3", clock.time_ms), quick) is DeliveryVerdict.FIRST
         may_end.set()
         await first
         assert done == 2
-        assert await strategy.run(claim_of("4", clock.time_ms), quick) is Verdict.SWALLOWED
+        assert await strategy.run(claim_of("4", clock.time_ms), quick) is DeliveryVerdict.SWALLOWED
 
     kind.run(check)
 
@@ -209,6 +209,6 @@ def test_a_key_that_is_set_before_the_work_drops_duplicates_and_what_has_failed(
             await strategy.run(other, fail)
         long_after = START_MS + DEFAULT_EXPIRY_MS + 1  # the key is kept for the retention, no expiry ends it
         again = other._replace(owner="2", message_id="another", digest="another body", now_ms=long_after)
-        assert await strategy.run(again, work) is Verdict.SWALLOWED
+        assert await strategy.run(again, work) is DeliveryVerdict.SWALLOWED
 
     kind.run(check)

@@ -167,7 +167,7 @@ def test_an_answer_of_many_partitions_fits_into_a_frame_and_none_of_it_is_lost(w
     assert set(sizes) == {0, len(batch)}, "whole batches or nothing"
 
 
-def test_a_full_disk_is_told_and_what_was_there_before_is_served(world: LabMachines) -> None:
+def test_a_full_disk_is_reported_and_what_was_there_before_is_served(world: LabMachines) -> None:
     cluster = Cluster(world)
     asker = cluster.asker()
     cluster.ask(asker, produce_request(batch_of(3)))

@@ -12,7 +12,7 @@ from engine.kafka.broker.transaction_coordinator import Transaction, Transaction
 from engine.kafka.client.consumer_config import IsolationLevel
 from engine.kafka.client.errors import IllegalTransactionStep, ProducerFenced, SendRefused, TransactionFailed
 from engine.kafka.client.kafka_producer import KafkaProducer
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import read_header
 from engine.runtime.port import DiskFault
@@ -216,7 +216,7 @@ def test_steps_out_of_turn_are_refused_by_name(lab):
 
     lab(scenario)
     with pytest.raises(ValueError, match="needs enable_idempotence"):
-        ProducerConfig("host:1", transactional_id="shop", enable_idempotence=False)
+        KafkaProducerConfig("host:1", transactional_id="shop", enable_idempotence=False)
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
@@ -306,7 +306,7 @@ def test_whoever_reads_committed_gets_the_committed_records_in_the_order_of_the_
         pending: dict[int, list[bytes]] = {}
         sent: list[bytes] = []
         committed: dict[bytes, None] = {}
-        for step, (who, count, deed) in enumerate(story):
+        for step, (who, count, action) in enumerate(story):
             producer = producers[who]
             if who not in pending:
                 producer.begin_transaction()
@@ -315,11 +315,11 @@ def test_whoever_reads_committed_gets_the_committed_records_in_the_order_of_the_
             await send(producer, *values)
             pending[who] += values
             sent += values
-            if deed == "restart":
+            if action == "restart":
                 await restart(cluster, is_clean=step % 2 == 0)
-            elif deed != "stay":
-                await (producer.commit_transaction() if deed == "commit" else producer.abort_transaction())
-                committed.update(dict.fromkeys(pending.pop(who) if deed == "commit" else ()))
+            elif action != "stay":
+                await (producer.commit_transaction() if action == "commit" else producer.abort_transaction())
+                committed.update(dict.fromkeys(pending.pop(who) if action == "commit" else ()))
                 pending.pop(who, None)
         undecided = {value: None for values in pending.values() for value in values}
         first = next((number for number, value in enumerate(sent) if value in undecided), len(sent))

@@ -163,7 +163,7 @@ def test_a_record_that_the_broker_refuses_fails_alone(run):
     run(scenario)
 
 
-def test_a_topic_that_is_not_there_is_told(lab):
+def test_a_topic_that_is_not_there_is_reported(lab):
     async def scenario(cluster):
         producer = cluster.producer()
         with pytest.raises(SendRefused, match="UNKNOWN_TOPIC_OR_PARTITION"):
@@ -203,7 +203,7 @@ def test_a_consumer_that_waits_gets_a_record_as_soon_as_it_comes(lab):
     lab(scenario)
 
 
-def test_a_group_without_offset_begins_where_it_was_told(lab):
+def test_a_group_without_offset_begins_where_it_was_reported(lab):
     async def scenario(cluster):
         producer = cluster.producer()
         await (await producer.send("Orders", b"old", partition=0))
@@ -223,7 +223,7 @@ def test_a_group_without_offset_begins_where_it_was_told(lab):
     lab(scenario)
 
 
-def test_a_damaged_batch_is_told_after_those_before_it(lab):
+def test_a_damaged_batch_is_reported_after_those_before_it(lab):
     async def scenario(cluster):
         producer, consumer = cluster.producer(linger_ms=0), cluster.consumer()
         for number in range(3):

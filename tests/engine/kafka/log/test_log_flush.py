@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kafka.log.log_recovery import RecoveryPoint
+from engine.kafka.log.log_recovery import PartitionRecoveryPoint
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.runtime.background_tasks import BackgroundTasks
@@ -64,7 +64,7 @@ def test_segments_that_close_during_a_flush_are_flushed_by_the_same_task(world):
 
     running, closed_end = runtime.run(work())
     assert running == (f"flush {FOLDER}",)
-    assert RecoveryPoint.read(runtime.disk, FOLDER) == RecoveryPoint(closed_end, is_clean=False)
+    assert PartitionRecoveryPoint.read(runtime.disk, FOLDER) == PartitionRecoveryPoint(closed_end, is_clean=False)
 
 
 def test_a_flush_during_which_the_log_is_cut_does_not_vouch_for_what_follows_the_cut(world):
@@ -82,7 +82,7 @@ def test_a_flush_during_which_the_log_is_cut_does_not_vouch_for_what_follows_the
         await flush
 
     runtime.run(work())
-    assert RecoveryPoint.read(runtime.disk, FOLDER).offset <= 5
+    assert PartitionRecoveryPoint.read(runtime.disk, FOLDER).offset <= 5
 
 
 def test_a_closed_segment_that_could_not_be_flushed_is_flushed_with_the_next(world, caplog):
@@ -99,7 +99,7 @@ def test_a_closed_segment_that_could_not_be_flushed_is_flushed_with_the_next(wor
 
     closed_end = runtime.run(work())
     assert "closed segments are not flushed" in caplog.text
-    assert RecoveryPoint.read(runtime.disk, FOLDER).offset == closed_end
+    assert PartitionRecoveryPoint.read(runtime.disk, FOLDER).offset == closed_end
 
 
 def test_what_recovery_has_checked_is_not_flushed_and_is_checked_again(world):
@@ -110,7 +110,7 @@ def test_what_recovery_has_checked_is_not_flushed_and_is_checked_again(world):
     log.close(is_clean=False)
     before = PartitionLog(disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
     assert before.load().batches_checked == 6
-    assert RecoveryPoint.read(disk, FOLDER) == RecoveryPoint(0, is_clean=False)
+    assert PartitionRecoveryPoint.read(disk, FOLDER) == PartitionRecoveryPoint(0, is_clean=False)
     before.close(is_clean=False)
     world.crash("broker", keep_page_cache=False)
     again = PartitionLog(world.restart("broker").disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))

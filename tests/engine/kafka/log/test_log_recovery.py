@@ -88,15 +88,15 @@ def test_what_was_flushed_survives_a_power_cut_and_what_is_torn_is_cut_off(world
 
 
 @given(st.lists(st.tuples(st.sampled_from("aaafc"), st.integers(1, 6)), max_size=25), st.integers(0, 1_000))
-def test_after_a_power_cut_there_is_a_beginning_of_what_was_appended_and_all_that_was_flushed(deeds, seed):
+def test_after_a_power_cut_there_is_a_beginning_of_what_was_appended_and_all_that_was_flushed(actions, seed):
     with LabMachines(seed=seed) as world:
         runtime = world.node("broker")
         log = opened_log(runtime.disk, **SMALL)
         flushed = 0
-        for deed, size in deeds:
-            if deed == "a":
+        for action, size in actions:
+            if action == "a":
                 log.append(batch_of(size, log.log_end_offset))
-            elif deed == "f":
+            elif action == "f":
                 runtime.run(log.flush())
                 flushed = log.log_end_offset
             else:
@@ -244,7 +244,7 @@ def test_messages_in_an_older_format_are_refused_and_not_cut_off(world, magic, v
     foreign = disk.read_whole(path) + message_of_format(magic, value)
     disk.write_whole(path, foreign)
     log = PartitionLog(disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
-    with pytest.raises(KafkaRefusal, match="before magic 2, undamaged") as refused:
+    with pytest.raises(KafkaRefusal, match="older than magic 2, undamaged") as refused:
         log.load()
     assert refused.value.code == KafkaErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     assert disk.read_whole(path) == foreign

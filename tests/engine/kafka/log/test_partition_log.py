@@ -36,9 +36,9 @@ def disk():
         yield world.node("broker").disk
 
 
-def code_of(deed, *arguments) -> KafkaErrorCode:
+def code_of(action, *arguments) -> KafkaErrorCode:
     with pytest.raises(KafkaRefusal) as refused:
-        deed(*arguments)
+        action(*arguments)
     return refused.value.code
 
 

@@ -113,15 +113,15 @@ def test_who_begins_to_read_hears_what_counts_now_and_nothing_that_is_over(play)
     async def story(asking: Asking) -> None:
         for node in (1, 1, 2, 2, 3):
             await asking.register(node)
-        told: list[PartitionRecord] = []
-        link = ControllerLink(asking.runtime, 3, asking.address, ReplicationConfig(), told.append)
+        reported: list[PartitionRecord] = []
+        link = ControllerLink(asking.runtime, 3, asking.address, ReplicationConfig(), reported.append)
         reading = asyncio.create_task(link.read())
-        while len(told) < len(CONFIG.topics) * 2:
+        while len(reported) < len(CONFIG.topics) * 2:
             await asyncio.sleep(0.01)
         reading.cancel()
         link.close()
         assert asking.orders.leader_epoch >= 2
-        assert told == list(asking.controller.image.partitions.values())
+        assert reported == list(asking.controller.image.partitions.values())
 
     play(story)
 
@@ -160,7 +160,7 @@ def test_a_stranger_is_no_broker_and_reads_nothing_but_what_is_decided(play):
         assert (part.error_code, part.records) == (KafkaErrorCode.NONE, b"")
         (part,) = (await asking.fetch(METADATA.topic, -5)).responses[0].partitions
         assert part.error_code == KafkaErrorCode.OFFSET_OUT_OF_RANGE
-        with pytest.raises(Disconnected):  # as by Kafka: what is not spoken here ends the connection
+        with pytest.raises(Disconnected):  # as by Kafka: what is not supported ends the connection
             await asking.client.ask(MetadataRequest(None), MetadataResponse)
         assert len(asking.controller.heard_ms) == 3
 

@@ -35,9 +35,9 @@ def decided(leader: int, epoch: int = 0, change: int = 0, isr: tuple[int, ...] =
     return PartitionRecord(*PLACE, leader, epoch, change, (1, 2, 3), isr)
 
 
-def refused(deed, *arguments) -> KafkaErrorCode:
+def refused(action, *arguments) -> KafkaErrorCode:
     with pytest.raises(KafkaRefusal) as refusal:
-        deed(*arguments)
+        action(*arguments)
     return refusal.value.code
 
 

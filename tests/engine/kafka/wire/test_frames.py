@@ -26,7 +26,7 @@ from engine.kafka.wire.fields import (
 )
 from engine.kafka.wire.frames import (
     EXCHANGES,
-    UnspokenVersion,
+    UnsupportedVersion,
     correlation_id_of,
     decode_request,
     decode_response,
@@ -70,9 +70,9 @@ RESPONSES = st.sampled_from(list(EXCHANGES.items())).flatmap(
 CORRELATION_IDS = _VALUES[Int32]
 
 
-def _code_of(deed: Callable[[], object]) -> KafkaErrorCode | None:
+def _code_of(action: Callable[[], object]) -> KafkaErrorCode | None:
     try:
-        deed()
+        action()
     except KafkaRefusal as refusal:
         return refusal.code
     return None
@@ -171,5 +171,5 @@ def test_a_damaged_batch_is_shown_as_such() -> None:
 
 
 def test_a_request_or_version_that_is_not_spoken_is_named_with_what_is() -> None:
-    with pytest.raises(UnspokenVersion, match=r"request 0 in version 99 .*PRODUCE 7.*FETCH 10"):
+    with pytest.raises(UnsupportedVersion, match=r"request 0 in version 99 .*PRODUCE 7.*FETCH 10"):
         decode_request(b"\0\0\0\x63\0\0\0\1\xff\xff")

@@ -72,10 +72,10 @@ def test_a_listener_is_called_only_for_what_it_overrides():
         assert run.checkers is not None
         listener, watch = Listener(), run.checkers.watch
         watch.add(listener)
-        told = [
-            news for news in NEWS if listener in [getattr(method, "__self__", None) for method in watch._told[news]]
+        reported = [
+            news for news in NEWS if listener in [getattr(method, "__self__", None) for method in watch._noted[news]]
         ]
-        assert told == [WatchListener.consume_began]
+        assert reported == [WatchListener.consume_began]
         finish(run)
         assert listener.began == run.world.history.consumes_began
 

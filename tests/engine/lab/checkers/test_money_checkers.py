@@ -37,7 +37,7 @@ def complaints(one: Checker) -> list[tuple[str, str]]:
     return [(found.anomaly.value, found.text["en"]) for found in one.watch.found if found.checker == one.name]
 
 
-def deed(doing: str, outcome: str = "committed", time_us: int = 0) -> BankEntry:
+def action(doing: str, outcome: str = "committed", time_us: int = 0) -> BankEntry:
     """ICBC or CCB with 100 for the transfer x-0."""
     node, bank, account = ("P1", "ICBC", "A") if doing == "debit" else ("C1", "CCB", "B")
     return BankEntry(0, time_us, node, bank, account, doing, "x-0", 100, outcome, 0)
@@ -46,10 +46,10 @@ def deed(doing: str, outcome: str = "committed", time_us: int = 0) -> BankEntry:
 @pytest.mark.parametrize("outcome", ["committed", "prepared"])
 def test_a_debit_that_is_made_or_promised_covers_one_credit_and_no_second(run, outcome):
     nowhere = checker(run, NoMoneyFromNowhere)
-    nowhere.bank_entered(deed("debit", outcome))
-    nowhere.bank_entered(deed("credit"))
+    nowhere.bank_entered(action("debit", outcome))
+    nowhere.bank_entered(action("credit"))
     assert complaints(nowhere) == []
-    nowhere.bank_entered(deed("credit"))
+    nowhere.bank_entered(action("credit"))
     ((anomaly, text),) = complaints(nowhere)
     assert anomaly == "duplicate"
     assert "200 in total" in text
@@ -58,15 +58,15 @@ def test_a_debit_that_is_made_or_promised_covers_one_credit_and_no_second(run, o
 @pytest.mark.parametrize("outcome", ["overdraft", "disk-full", "duplicate"])
 def test_a_debit_that_was_not_made_covers_nothing(run, outcome):
     nowhere = checker(run, NoMoneyFromNowhere)
-    nowhere.bank_entered(deed("debit", outcome))
-    nowhere.bank_entered(deed("credit"))
+    nowhere.bank_entered(action("debit", outcome))
+    nowhere.bank_entered(action("credit"))
     assert [anomaly for anomaly, _ in complaints(nowhere)] == ["ghost read"]
 
 
 @pytest.mark.parametrize(("is_lawful", "anomalies"), [(True, []), (False, ["skipped"])])
 def test_only_a_message_that_a_power_cut_may_take_excuses_missing_money(run, is_lawful, anomalies):
     conserved = checker(run, MoneyIsConserved)
-    conserved.bank_entered(deed("debit"))
+    conserved.bank_entered(action("debit"))
     place = ("B1", "Transfers", 0, 0, 0, 100, 0, True, "Transfers", "")
     conserved.message_lost(
         LoggedMessage(*place, key="x-0", unique_key="U", reconsume_times=0, store_timestamp=0), is_lawful

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engine.lab.checkers import CHECKERS, Violation
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_text import parse_scenario
 from tests.support.lab.checked_run import consumer_of, do, finish, of, run_to, run_until
@@ -46,9 +46,9 @@ def ordered_run(extra: str = "", replace: Sequence[tuple[str, str]] = (), settin
     return LabRun(parse_scenario(text + extra, "ordered"))
 
 
-def consumer_role(run: LabRun) -> ConsumerRole:
+def consumer_role(run: LabRun) -> ConsumerNode:
     role = run.world.nodes["C1"]
-    assert isinstance(role, ConsumerRole)
+    assert isinstance(role, ConsumerNode)
     return role
 
 

@@ -20,21 +20,21 @@ SCENARIO = load_scenario("two-consumers")
 THREE_LOCKS = load_scenario("three-locks")
 
 
-def explore(scenario: Scenario = SCENARIO, **wishes: object) -> Exploration:
-    exploration = Exploration(make_plan(ExplorationRequest(scenario, **wishes)))  # type: ignore[arg-type]  # fields
+def explore(scenario: Scenario = SCENARIO, **options: object) -> Exploration:
+    exploration = Exploration(make_plan(ExplorationRequest(scenario, **options)))  # type: ignore[arg-type]  # fields
     for _ in exploration.steps():
         pass
     return exploration
 
 
-def found_by(scenario: Scenario = SCENARIO, **wishes: object) -> Counterexample:
-    finding = explore(scenario, **wishes).state.finding
+def found_by(scenario: Scenario = SCENARIO, **options: object) -> Counterexample:
+    finding = explore(scenario, **options).state.finding
     assert finding is not None
     return finding
 
 
 @pytest.mark.parametrize(
-    ("scenario", "wishes", "schedules"),
+    ("scenario", "options", "schedules"),
     [
         (SCENARIO, {"without": ("broker-lock",)}, 1),
         (SCENARIO, {"without": ("process-queue-lock",)}, 13),
@@ -45,9 +45,9 @@ def found_by(scenario: Scenario = SCENARIO, **wishes: object) -> Counterexample:
     ids=["broker lock", "consume lock", "local lock, dispatch per pull", "local lock, forced unlock", "lease"],
 )
 def test_what_is_not_protected_is_broken_by_at_most_three_holds_that_a_link_repeats(
-    scenario: Scenario, wishes: dict[str, object], schedules: int
+    scenario: Scenario, options: dict[str, object], schedules: int
 ) -> None:
-    state = explore(scenario, **wishes).state
+    state = explore(scenario, **options).state
     finding = state.finding
     assert finding is not None
     assert state.search.schedules == schedules
@@ -90,7 +90,7 @@ def test_without_the_local_lock_alone_nothing_breaks_and_the_search_says_why() -
 
 
 @pytest.mark.parametrize(
-    ("scenario", "wishes"),
+    ("scenario", "options"),
     [
         (SCENARIO, {"without": ("consuming-flag",), "max_stalls": 1}),
         (THREE_LOCKS, {"forced_unlocks": ((5_000, "C1", 0),), "max_stalls": 0}),
@@ -98,9 +98,9 @@ def test_without_the_local_lock_alone_nothing_breaks_and_the_search_says_why() -
     ids=["dispatch per pull", "forced unlock"],
 )
 def test_it_is_the_missing_local_lock_that_breaks_the_order_with_it_nothing_happens(
-    scenario: Scenario, wishes: dict[str, object]
+    scenario: Scenario, options: dict[str, object]
 ) -> None:
-    state = explore(scenario, **wishes).state
+    state = explore(scenario, **options).state
     assert state.finding is None
     assert state.unconfirmed == 0
     assert state.bounded.is_complete
@@ -177,7 +177,7 @@ def test_a_finding_has_a_caption_in_both_languages_for_every_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "problem"),
+    ("options", "problem"),
     [
         ({"without": ("no-lock",)}, "there is no lock 'no-lock'"),
         ({"max_stalls": 9}, "max_stalls is 9; allowed: 0 to 3"),
@@ -188,9 +188,9 @@ def test_a_finding_has_a_caption_in_both_languages_for_every_hold() -> None:
         ({"forced_unlocks": ((418, "C9", 1),)}, "there is no node 'C9'; allowed: C1, C2"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:
+def test_what_cannot_be_searched_is_refused_by_name(options: dict[str, object], problem: str) -> None:
     with pytest.raises(ExplorationRefused) as caught:
-        make_plan(ExplorationRequest(SCENARIO, **wishes))  # type: ignore[arg-type]  # fields
+        make_plan(ExplorationRequest(SCENARIO, **options))  # type: ignore[arg-type]  # fields
     assert problem in str(caught.value)
     assert caught.value.text["zh"] != caught.value.text["en"]
 

@@ -21,7 +21,7 @@ def story_of(plan, processes):
 
 
 @pytest.mark.parametrize(
-    ("scenario", "wishes"),
+    ("scenario", "options"),
     [
         pytest.param(
             "two-consumers",
@@ -39,8 +39,8 @@ def story_of(plan, processes):
         ),
     ],
 )
-def test_a_search_that_forks_has_the_same_outcomes_in_the_same_order(scenario, wishes):
-    plan = make_plan(ExplorationRequest(load_scenario(scenario), **wishes))
+def test_a_search_that_forks_has_the_same_outcomes_in_the_same_order(scenario, options):
+    plan = make_plan(ExplorationRequest(load_scenario(scenario), **options))
     from_the_beginning = story_of(plan, 0)
     assert [story_of(plan, processes) for processes in (1, 3)] == [from_the_beginning] * 2
 

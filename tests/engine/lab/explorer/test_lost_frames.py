@@ -13,7 +13,7 @@ from engine.lab.explorer import gated_run
 from engine.lab.explorer.exploration import Counterexample, Exploration
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, make_plan
-from engine.lab.explorer.search import Branch, SearchBounds, count_after, schedules_after
+from engine.lab.explorer.search import SearchBounds, SearchBranch, count_after, schedules_after
 from engine.lab.explorer.stage import ends_when_consumed, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind, StepPoint
 from engine.lab.run.recording import parse_link
@@ -121,7 +121,7 @@ def test_a_lost_commit_of_the_progress_credits_twice_unless_the_bank_is_idempote
     (loss,) = finding.holds
     assert loss.stall.point[:2] == ("C1->B1", "UPDATE_CONSUMER_OFFSET")
     assert finding.violation.anomaly == "duplicate"
-    assert "begins with them again" in loss.caption["en"]
+    assert "consumes them again" in loss.caption["en"]
     assert_repeats(finding, [("C1->B1", "UPDATE_CONSUMER_OFFSET")])
     state = explore(restarted(), **ONLY_LOSSES)
     assert (state.finding, state.unconfirmed, state.is_complete) == (None, 0, True)
@@ -143,7 +143,7 @@ def test_a_lost_answer_of_the_database_is_what_a_state_table_without_a_transacti
     (loss,) = finding.holds
     assert loss.stall.point[:2] == ("D1->C1", "reply to SQL_EXECUTE")
     assert finding.violation.checker == "work-done-once"
-    assert "takes its work for failed" in loss.caption["en"]
+    assert "treats its work as failed" in loss.caption["en"]
 
 
 @settings(max_examples=examples(quick=10, full=100))
@@ -173,7 +173,7 @@ def test_losses_have_a_bound_of_their_own_beside_stalls_and_crashes() -> None:
         ((loss._replace(point=frame._replace(occurrence=2)),), [crash, hold]),
         ((hold._replace(point=point._replace(occurrence=2)),), [crash, loss]),
     ):
-        branch = Branch(begun, (point, frame))
+        branch = SearchBranch(begun, (point, frame))
         assert list(schedules_after(branch, bounds)) == [(*begun, one) for one in more]
         assert count_after(branch, bounds) == len(more)
     assert bounds.max_depth == 3
@@ -202,7 +202,7 @@ def test_two_lost_frames_may_be_needed_and_are_shrunk_to_those_that_are() -> Non
     needed = Stall(StepPoint("B1->P1", REPLY_TO_SEND, 1), FOR_EVER_MS, StallKind.LOSS)
     exploration = Exploration(plan)
     assert exploration._is_broken((needed, needless))
-    for _ in exploration._tell((needed, needless)):
+    for _ in exploration._report((needed, needless)):
         pass
     assert exploration.state.finding is not None
     assert [hold.stall for hold in exploration.state.finding.holds] == [needed]
@@ -229,10 +229,10 @@ def test_of_frames_alike_that_one_event_sends_over_one_link_only_the_first_can_b
 def test_a_search_with_more_frames_than_it_may_lose_does_not_claim_to_be_complete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wishes = {**ONLY_LOSSES, "lose": ("END_TRANSACTION", SEND)}
-    assert explore(restarted(), **wishes).bounded.by_depth == [1, 2]
+    options = {**ONLY_LOSSES, "lose": ("END_TRANSACTION", SEND)}
+    assert explore(restarted(), **options).bounded.by_depth == [1, 2]
     monkeypatch.setattr(gated_run, "FRAMES_MAX", 1)
-    state = explore(restarted(), **wishes)
+    state = explore(restarted(), **options)
     assert state.bounded.by_depth == [1, 1]
     assert not state.is_complete
 
@@ -284,7 +284,7 @@ def test_without_losses_frames_are_no_points_and_usual_are_those_that_matter_for
 
 
 @pytest.mark.parametrize(
-    ("wishes", "problem"),
+    ("options", "problem"),
     [
         ({"max_losses": 3}, "max_losses is 3; allowed: 0 to 2"),
         ({"lose": ("SEND",)}, "unknown frame name 'SEND'"),
@@ -292,7 +292,7 @@ def test_without_losses_frames_are_no_points_and_usual_are_those_that_matter_for
         ({"lose": ("",)}, "common names: SEND_MESSAGE_V2, reply to SEND_MESSAGE_V2, "),
     ],
 )
-def test_a_loss_that_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:
+def test_a_loss_that_cannot_be_searched_is_refused_by_name(options: dict[str, object], problem: str) -> None:
     with pytest.raises(ExplorationRefused, match=problem) as caught:
-        make_plan(ExplorationRequest(NAIVE, **wishes))  # type: ignore[arg-type]  # fields
+        make_plan(ExplorationRequest(NAIVE, **options))  # type: ignore[arg-type]  # fields
     assert caught.value.text["zh"] != caught.value.text["en"]

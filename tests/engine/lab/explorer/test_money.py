@@ -166,16 +166,16 @@ def test_switches_that_make_a_difference_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "problem"),
+    ("options", "problem"),
     [
         ({"max_crashes": 3}, "max_crashes is 3; allowed: 0 to 2"),
         ({"crash": ("B1",)}, "there is no node 'B1'; allowed: P1, C1, producers, consumers"),
         ({"restart_ms": (-1,)}, "restart_ms is -1"),
     ],
 )
-def test_a_crash_that_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:
+def test_a_crash_that_cannot_be_searched_is_refused_by_name(options: dict[str, object], problem: str) -> None:
     with pytest.raises(ExplorationRefused, match=problem):
-        make_plan(ExplorationRequest(NAIVE, **wishes))  # type: ignore[arg-type]  # fields
+        make_plan(ExplorationRequest(NAIVE, **options))  # type: ignore[arg-type]  # fields
 
 
 def test_half_messages_are_searched_for_where_messages_are_sent_in_transactions() -> None:

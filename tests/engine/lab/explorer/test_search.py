@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from engine.lab.explorer.exploration import Exploration
 from engine.lab.explorer.pct import PctSearch
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
-from engine.lab.explorer.search import Branch, SearchBounds, StallSearch
+from engine.lab.explorer.search import SearchBounds, SearchBranch, StallSearch
 from engine.lab.explorer.shrink import shorten
 from engine.lab.explorer.spread_search import cut_into_pieces
 from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
@@ -138,7 +138,7 @@ def test_a_shared_search_runs_the_same_schedules_in_the_same_order():
 @given(st.lists(st.integers(0, 30), max_size=12), st.integers(1, 12))
 def test_pieces_have_every_point_once_in_order(sizes, least):
     branches = [
-        Branch((), tuple(StepPoint("C1/worker-0", f"{branch}", number) for number in range(size)))
+        SearchBranch((), tuple(StepPoint("C1/worker-0", f"{branch}", number) for number in range(size)))
         for branch, size in enumerate(sizes)
     ]
     pieces = cut_into_pieces(branches, least)

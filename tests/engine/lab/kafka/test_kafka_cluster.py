@@ -6,9 +6,9 @@ import pytest
 
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.replication.replica import Replica
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
-from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.kafka_controller_node import KafkaControllerNode
+from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import ScenarioError
 from engine.lab.scenario.scenario_text import parse_scenario
@@ -19,16 +19,16 @@ T0 = TopicPartition("T", 0)
 
 
 def replicas(run: LabRun) -> dict[str, Replica]:
-    return {role.name: role.replicas[T0] for role in run.world.roles(KafkaBrokerRole) if role.replicas}
+    return {role.name: role.replicas[T0] for role in run.world.roles(KafkaBrokerNode) if role.replicas}
 
 
 def stored(run: LabRun, name: str) -> list[str]:
-    role = next(role for role in run.world.roles(KafkaBrokerRole) if role.name == name)
+    role = next(role for role in run.world.roles(KafkaBrokerNode) if role.name == name)
     return [key for one in role.stored.segments() for batch in one.batches for _, key in batch.record_keys()]
 
 
-def producer(run: LabRun) -> KafkaProducerRole:
-    return run.world.roles(KafkaProducerRole)[0]
+def producer(run: LabRun) -> KafkaProducerNode:
+    return run.world.roles(KafkaProducerNode)[0]
 
 
 def end(run: LabRun) -> None:
@@ -78,7 +78,7 @@ def test_the_controller_goes_on_with_what_its_disk_says():
         assert producer(run).acknowledged == 40, "who leads, leads"
         apply(run, "restart", "Q")
         end(run)
-        (role,) = run.world.roles(KafkaControllerRole)
+        (role,) = run.world.roles(KafkaControllerNode)
         assert role.controller is not None
         decided = role.controller.image.partitions[T0]
         assert (decided.leader, decided.leader_epoch, decided.isr) == (2, 1, (2, 3))
@@ -136,7 +136,7 @@ def test_who_was_asked_for_is_waited_for_when_the_answer_of_the_controller_is_lo
         leader = replicas(run)["K1"]
         assert leader.isr == (1, 2)
         apply(run, "resume-node", "K3")
-        (role,) = run.world.roles(KafkaControllerRole)
+        (role,) = run.world.roles(KafkaControllerNode)
         assert role.controller is not None
         while role.controller.image.partitions[T0].isr != (1, 2, 3):  # so it may elect K3
             run.run_to_time(run.world.now_us + 500)

@@ -12,7 +12,7 @@ from engine.runtime.lab.lab_file_content import LabFileContent
 from engine.runtime.lab.lab_storage import LabStorage
 
 PATH = "log/Orders-0/00000000000000000000.log"
-DEEDS = st.lists(
+ACTIONS = st.lists(
     st.one_of(
         st.tuples(st.just("append"), st.integers(0, 3_000)),
         st.tuples(st.just("tear"), st.integers(1, 100)),
@@ -29,8 +29,8 @@ def append(content: LabFileContent, data: bytes) -> None:
     content.size_bytes += len(data)
 
 
-def carry_out(content: LabFileContent, deed: str, number: int, offset: int) -> None:
-    match deed:
+def carry_out(content: LabFileContent, action: str, number: int, offset: int) -> None:
+    match action:
         case "append":
             append(content, encode_batch([Record(0, 1, b"k", bytes(number))], base_offset=offset))
         case "tear":
@@ -43,14 +43,14 @@ def carry_out(content: LabFileContent, deed: str, number: int, offset: int) -> N
             content.cut_power(None)
 
 
-@given(DEEDS, st.data())
-def test_whoever_looks_often_sees_what_one_look_would_see(deeds, data):
+@given(ACTIONS, st.data())
+def test_whoever_looks_often_sees_what_one_look_would_see(actions, data):
     storage = LabStorage()
     content = LabFileContent(0, 0)
     storage.add(PATH, content)
     often = StoredLogs(storage)
-    for offset, (deed, number) in enumerate(deeds):
-        carry_out(content, deed, number, offset)
+    for offset, (action, number) in enumerate(actions):
+        carry_out(content, action, number, offset)
         if data.draw(st.booleans()):
             assert often.segments() == StoredLogs(storage).segments()
     assert often.segments() == StoredLogs(storage).segments()

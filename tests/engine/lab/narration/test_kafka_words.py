@@ -39,7 +39,7 @@ def test_the_same_in_chinese():
     assert any(one.startswith("P1 请 K1 把 k-0") for one in said)
 
 
-def test_a_refusal_is_told_by_kafkas_name_for_it():
+def test_a_refusal_is_reported_by_kafkas_name_for_it():
     with LabRun(
         small(
             ('body: "body {n}"}', 'body: "body {n}", body_bytes: 3000}'),
@@ -49,7 +49,7 @@ def test_a_refusal_is_told_by_kafkas_name_for_it():
         assert "K1 answers P1's PRODUCE with MESSAGE_TOO_LARGE." in captions(run, 530)
 
 
-def test_a_frame_that_is_lost_is_told_as_such():
+def test_a_frame_that_is_lost_is_reported_as_such():
     with LabRun(small()) as run:
         run.run_to_time(480_000)
         apply(run, "drop-next", "P1->K1", frame="PRODUCE")

@@ -19,13 +19,13 @@ def test_each_kind_of_breakpoint_has_a_sentence_with_and_without_a_node():
             assert ("C1" in said["zh"] and "order-2" in said["zh"]) or not condition.node or kind is ConditionKind.TIME
 
 
-def test_a_step_of_a_task_is_told_by_its_name_in_each_language():
+def test_a_step_of_a_task_is_reported_by_its_name_in_each_language():
     said = said_of_breakpoint(Condition(ConditionKind.LABEL, "P1", "executes the local transaction"), None, 7)
-    assert said["en"] == "A task of P1 has come to this step («executes the local transaction»)."
+    assert said["en"] == "A task of P1 has reached this step («executes the local transaction»)."
     assert said["zh"] == "P1 的一个任务执行到这一步（“执行本地事务”）。"
 
 
-def test_what_happened_there_is_told_too_and_once_only():
+def test_what_happened_there_is_reported_too_and_once_only():
     caption = Caption(7, plain("C1's listener is done with order-2."), "listener")
     any_of_c1 = Condition(ConditionKind.CONSUMED, "C1")
     assert str(said_of_breakpoint(any_of_c1, caption, 7)) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.faults.frame_meaning import Ends
-from engine.lab.narration.store_words import deed_of, refusal_name, store_words
+from engine.lab.narration.store_words import action_of, refusal_name, store_words
 from engine.lab.work.store_frames import StoreRefusalCode, StoreRequestCode, encode_body
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
@@ -18,7 +18,7 @@ def request(code: StoreRequestCode, body: object = None) -> RemotingCommand:
 
 
 @pytest.mark.parametrize(
-    ("asked", "deed"),
+    ("asked", "action"),
     [
         (request(StoreRequestCode.SQL_EXECUTE, {"sql": "insert INTO t VALUES (1)", "parameters": {}}), "INSERT"),
         (request(StoreRequestCode.REDIS_COMMAND, ["set", "k", "v"]), "SET"),
@@ -28,8 +28,8 @@ def request(code: StoreRequestCode, body: object = None) -> RemotingCommand:
         (request(StoreRequestCode.REDIS_COMMAND), ""),
     ],
 )
-def test_a_request_is_named_by_what_it_does_and_one_that_nobody_can_read_is_not(asked, deed):
-    assert deed_of(asked) == deed
+def test_a_request_is_named_by_what_it_does_and_one_that_nobody_can_read_is_not(asked, action):
+    assert action_of(asked) == action
 
 
 def test_statements_are_small_talk_until_they_are_committed_or_refused():
@@ -46,7 +46,7 @@ def test_statements_are_small_talk_until_they_are_committed_or_refused():
     assert str(lost.text) == "D1 refuses C1's TRANSACTION_LOST: there is no such transaction."
 
 
-def test_a_command_of_redis_is_told_without_prefix_value_and_script():
+def test_a_command_of_redis_is_reported_without_prefix_value_and_script():
     words = ["EVAL", "if redis.call" + " " * 60, 1, "glassmq:idempotence:shop:order-0", '{"state": "consuming"}', 600]
     asked = request(StoreRequestCode.REDIS_COMMAND, words)
     assert str(store_words(asked, asked, Ends("C1", "R1")).text) == "C1 sends R1 a command: EVAL 1 order-0 600"

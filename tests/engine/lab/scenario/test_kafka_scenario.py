@@ -19,7 +19,7 @@ def test_nodes_of_kafka_need_no_name_server_and_no_broker_of_rocketmq():
     assert scenario.node("K1").has_disk
 
 
-def test_a_consumer_may_be_assigned_some_partitions_and_a_client_told_its_broker():
+def test_a_consumer_may_be_assigned_some_partitions_and_a_client_reported_its_broker():
     extra = ("  K1: {role: kafka_broker}\n", "  K1: {role: kafka_broker}\n  K2: {role: kafka_broker}\n")
     scenario = small(
         extra,
@@ -41,7 +41,7 @@ def test_a_consumer_may_be_assigned_some_partitions_and_a_client_told_its_broker
     ("old", "new", "what"),
     [
         ("  K1: {role: kafka_broker}\n", "", "broker is missing; allowed: there is none"),
-        ("    topic: T\n", "    topic: T\n    broker: P1\n", "'P1' is no node with role kafka_broker; allowed: K1"),
+        ("    topic: T\n", "    topic: T\n    broker: P1\n", "'P1' is not a node with role kafka_broker; allowed: K1"),
         ("    topic: T\n", "    topic: T\n    partitions: [2]\n", "partition 2: T has 2, from 0 on"),
         ("    topic: T\n", "    topic: T\n    partitions: [a]\n", "must be a list of numbers below 64"),
         ("    topic: T\n", "    topic: Other\n", "topic 'Other' is not among topics"),

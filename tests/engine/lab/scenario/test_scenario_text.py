@@ -195,7 +195,7 @@ def test_a_button_or_focus_that_means_nothing_is_refused(extra, field, part):
 
 #: (what is replaced, by what, the line in which the mistake stands, the field, words of the message)
 MISTAKES = [
-    ("seed: 1", "seed: one", "seed", "seed", ["'one'", "a whole number from 0"]),
+    ("seed: 1", "seed: one", "seed", "seed", ["'one'", "an integer from 0"]),
     ("seed: 1", "seed: -1", "seed", "seed", ["'-1'"]),
     ("seed: 1", "seed: 1.5", "seed", "seed", ["'1.5'"]),
     ("seed: 1", "sead: 1", "sead", "sead", ["is not allowed here", "seed", "duration_ms"]),
@@ -208,7 +208,7 @@ MISTAKES = [
     ("title: {en: Small, zh: 小}", "title: Small", "title", "title", ["mapping"]),
     ("role: name_server", "role: nameserver", "N1", "nodes.N1.role", ["'nameserver'", "name_server, broker"]),
     ("  N1: {role: name_server}", "  N1:", "N1", "nodes.N1", ["empty"]),
-    ("  N1: {role: name_server}", "  N.1: {role: name_server}", "N.1", "nodes.N.1", ["no name for a node"]),
+    ("  N1: {role: name_server}", "  N.1: {role: name_server}", "N.1", "nodes.N.1", ["not a valid name for a node"]),
     ("  N1: {role: name_server}\n", "", "nodes", "nodes", ["0 nodes with role name_server", "exactly 1"]),
     ("  N1: {", "  N0: {role: name_server}\n  N1: {", "nodes", "nodes", ["2 nodes with role name_server"]),
     ("    role: broker", "    role: broker\n    flush: later", "flush", "nodes.B1.flush", ["async, sync"]),
@@ -291,7 +291,7 @@ EXTRA_MISTAKES = [
     ("script: [{at_ms: 1, kind: link-loss, target: 'P1->B1', ratio: 2}]", "script[0].kind", "from 0 to 1"),
     ("script: [{at_ms: 1, kind: heal, what: all}]", "script[0].kind", "'what'"),
     ("invariants: 5", "invariants", "list"),
-    ("order: first", "order", "whole number"),
+    ("order: first", "order", "integer"),
     ("try: {en: this}", "try.zh", "missing"),
     ("replication: {}", "replication", "not supported by this version"),
     ("seed: 2", "seed", "twice"),

@@ -16,7 +16,11 @@ COORDINATOR = "  TC: {role: transaction_coordinator, disk: {fsync_ms: 5}, settin
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("from: R1, to: R2", "from: R1, to: B1", "nodes.TM: transfers.to 'B1' is no resource manager; allowed: R1, R2"),
+        (
+            "from: R1, to: R2",
+            "from: R1, to: B1",
+            "nodes.TM: transfers.to 'B1' is not a resource manager; allowed: R1, R2",
+        ),
         ("from: R1, to: R2", "from: R1, to: R1", "nodes.TM: transfers go from R1 to itself"),
         ("amount: 10", "amount: 0", "amount"),
         ('key: "xa-{n}"', "key: xa", "must contain {n}"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario
-from engine.lab.sweep.acknowledgement import Acknowledged, Blow, figures_of
+from engine.lab.sweep.acknowledgement import Acknowledged, FailureKind, figures_of
 
 SCENARIO = load_scenario("broker-crash-async-flush")
 #: Every Nth acknowledgement.
@@ -22,8 +22,8 @@ def with_interval(interval_ms: int) -> Scenario:
 
 def test_in_memory_a_killed_process_loses_nothing_and_a_power_cut_what_was_not_flushed() -> None:
     figures = figures_of(SCENARIO, Acknowledged.IN_MEMORY, every=EVERY)
-    assert figures.damages[Blow.KILL] == (RUNS, 0, 0, 0)
-    cut, torn = figures.damages[Blow.POWER_CUT], figures.damages[Blow.TORN_WRITE]
+    assert figures.damages[FailureKind.KILL] == (RUNS, 0, 0, 0)
+    cut, torn = figures.damages[FailureKind.POWER_CUT], figures.damages[FailureKind.TORN_WRITE]
     assert cut.runs_with_loss == RUNS
     assert cut.lost_max > 4
     assert 2_000_000 < cut.back_us_max <= 5_000_000, "the interval of the flush"
@@ -33,15 +33,15 @@ def test_in_memory_a_killed_process_loses_nothing_and_a_power_cut_what_was_not_f
 def test_on_disk_no_blow_loses_anything_and_each_send_waits_for_the_disk() -> None:
     kinds = (Acknowledged.IN_MEMORY, Acknowledged.ON_DISK)
     memory, disk = (figures_of(SCENARIO, acknowledged, every=EVERY) for acknowledged in kinds)
-    assert all(damage == (RUNS, 0, 0, 0) for blow, damage in disk.damages.items() if blow is not Blow.GONE)
-    assert disk.damages[Blow.GONE].runs_with_loss == RUNS, "the disk was in it"
+    assert all(damage == (RUNS, 0, 0, 0) for failure, damage in disk.damages.items() if failure is not FailureKind.GONE)
+    assert disk.damages[FailureKind.GONE].runs_with_loss == RUNS, "the disk was in it"
     # The disk of the scenario takes 2 ms for a flush.
     assert 1_500 < disk.send_us - memory.send_us < 3_000
 
 
 def test_the_less_often_a_broker_flushes_the_more_a_power_cut_takes() -> None:
     often, seldom = (
-        figures_of(with_interval(interval_ms), Acknowledged.IN_MEMORY, every=EVERY).damages[Blow.POWER_CUT]
+        figures_of(with_interval(interval_ms), Acknowledged.IN_MEMORY, every=EVERY).damages[FailureKind.POWER_CUT]
         for interval_ms in (1_000, 10_000)
     )
     assert often.lost_max < seldom.lost_max

@@ -141,7 +141,7 @@ def test_a_comparison_makes_no_traffic_that_a_scenario_may_not_have(scenario, na
     assert all(word in str(raised.value) for word in words)
 
 
-def test_a_brokers_setting_is_told_by_a_consumer():
+def test_a_brokers_setting_is_reported_by_a_consumer():
     assert node_to_watch(small(), "B1").name == "C1"
     assert node_to_watch(small(), "P1").name == "P1"
     figures = consumer_figures(small(), Change("B1", "maxTransferCountOnMessageInMemory", 2))

@@ -10,20 +10,20 @@ import pytest
 
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
-from engine.lab.sweep.replication_compare import Cell, cell_of, first_acknowledgement_ms, place_of
+from engine.lab.sweep.replication_compare import ComparisonCell, cell_of, first_acknowledgement_ms, place_of
 from engine.lab.sweep.replication_policy import AFTER_ACKNOWLEDGEMENT_MS, POLICIES, Fault, world_of
 
 TABLE = json.loads((Path(__file__).parents[4] / "static/lab/comparisons/replication-compare.json").read_text("utf-8"))
 KAFKA = [name for name in POLICIES if name.startswith("kafka-")]
 
 
-def cells(fault: Fault) -> dict[str, Cell]:
+def cells(fault: Fault) -> dict[str, ComparisonCell]:
     """As the page has them. That they are what runs say today is tested below for three of them, and for all by
     ``tests/app/commands/lab/test_lab_replication_compare.py``."""
-    return {one["policy"]: Cell(**one) for one in TABLE["cells"] if one["fault"] == fault.value}
+    return {one["policy"]: ComparisonCell(**one) for one in TABLE["cells"] if one["fault"] == fault.value}
 
 
-def those(found: dict[str, Cell], holds: Callable[[Cell], bool]) -> set[str]:
+def those(found: dict[str, ComparisonCell], holds: Callable[[ComparisonCell], bool]) -> set[str]:
     return {name for name, cell in found.items() if holds(cell)}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
-from engine.lab.sweep.replication_policy import POLICIES, Family, Fault, Policy
+from engine.lab.sweep.replication_policy import POLICIES, Fault, PolicyFamily, ReplicationPolicy
 from engine.lab.sweep.shortest_loss import search_loss
 
 TABLE = Path(__file__).parents[4] / "static" / "lab" / "comparisons" / "replication-compare.json"
@@ -35,7 +35,7 @@ def test_a_leader_that_waits_for_no_copy_needs_only_to_die(name) -> None:
 
 
 #: Kafka's 663 schedules take four minutes of processor time: ``glassmq lab replication-compare`` runs them.
-SEARCHED_HERE = [name for name, policy in POLICIES.items() if policy.keeps and policy.family is not Family.KAFKA]
+SEARCHED_HERE = [name for name, policy in POLICIES.items() if policy.keeps and policy.family is not PolicyFamily.KAFKA]
 
 
 @pytest.mark.thorough
@@ -50,7 +50,7 @@ def test_a_policy_that_promises_to_keep_what_it_acknowledged_does(name) -> None:
 def test_with_raft_s_rule_about_logs_switched_off_a_loss_is_found_after_one_fault_more() -> None:
     # A member that knows of a commit does not give way, and the group stands still: so heartbeats tell of it late here.
     rules: dict[str, str | int] = {"checks_log_is_up_to_date": "false", "heartbeat_ms": 100}
-    careless = Policy("raft-majority", Family.RAFT, False, rules)
+    careless = ReplicationPolicy("raft-majority", PolicyFamily.RAFT, False, rules)
     found = search_loss(careless)
     assert (found.faults, found.before) == (2, Fault.SLOW_FOLLOWER.value)
     assert found.lost > 0

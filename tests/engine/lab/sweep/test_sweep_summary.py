@@ -91,7 +91,7 @@ def test_a_summary_stays_small_however_much_is_violated():
         SeedResult(seed, 10, 1, "a", (violation("order-per-queue", 5),), "x", (FaultKind.CRASH,))
         for seed in range(2_000)
     )
-    assert (summary.bad, len(summary.bad_seeds), len(summary.told)) == (2_000, 1_000, KEPT_IN_FULL)
+    assert (summary.bad, len(summary.bad_seeds), len(summary.reported)) == (2_000, 1_000, KEPT_IN_FULL)
     for seed in range(2_000, 2_100):
         summary.add_unfinished(seed, "too many events")
     assert (summary.unfinished_count, list(summary.unfinished)) == (100, list(range(2_000, 2_000 + KEPT_IN_FULL)))

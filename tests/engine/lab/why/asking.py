@@ -15,10 +15,10 @@ Deeds = tuple[tuple[int, tuple[tuple[str, object], ...]], ...]
 
 
 @cache
-def played(name: str, to_ms: int | None = None, deeds: Deeds = ()) -> tuple[Recording, dict[int, str]]:
+def played(name: str, to_ms: int | None = None, actions: Deeds = ()) -> tuple[Recording, dict[int, str]]:
     """A run of a scenario (its name, or its text) as it stands there, and who acted at each event."""
     with LabRun(parse_scenario(name, "own") if "\n" in name else load_scenario(name), check=False) as run:
-        for at_ms, fields in deeds:
+        for at_ms, fields in actions:
             run.run_to_time(at_ms * 1_000)
             run.apply(parse_command(_with_due_time(run, dict(fields))))
         run.run_to_time(run.world.end_us if to_ms is None else to_ms * 1_000)
@@ -43,9 +43,9 @@ def _with_due_time(run, fields):
     return fields
 
 
-def asked(name, key, question, group=None, to_ms=None, deeds=()):
+def asked(name, key, question, group=None, to_ms=None, actions=()):
     """The answer to one question, its steps checked: they happened, by the node that they name."""
-    recording, actors = played(name, to_ms, deeds)
+    recording, actors = played(name, to_ms, actions)
     answers = why(recording, key).answers
     found = [one for one in answers if one.question is question and group in (None, one.group)]
     assert found, [(one.question, one.group, one.cause) for one in answers]

@@ -9,7 +9,7 @@ import pytest
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep.fault_plan import draw_faults
 from engine.lab.sweep.sweep import run_with_faults
-from engine.lab.why.answer import Question
+from engine.lab.why.answer import WhyQuestion
 from engine.lab.why.why_run import WhyRun, why
 from tests.engine.lab.why.asking import Deeds, asked, keys_of, played
 
@@ -20,7 +20,7 @@ BROKER_LOCK_OFF: Deeds = ((5_650, (("kind", "lock-switch"), ("lock", "broker-loc
 
 
 def test_without_the_broker_lock_two_consumers_get_a_message_at_once():
-    answer = asked("start-page", "ann4", Question.TWICE, deeds=BROKER_LOCK_OFF)
+    answer = asked("start-page", "ann4", WhyQuestion.TWICE, actions=BROKER_LOCK_OFF)
     assert answer.cause == "broker-lock-off"
     assert keys_of(answer.steps) == [
         "began",
@@ -37,17 +37,17 @@ def test_without_the_broker_lock_two_consumers_get_a_message_at_once():
 
 
 def test_three_locks_tells_of_the_broker_lock_too():
-    recording, _ = played("three-locks", deeds=((3_900, BROKER_LOCK_OFF[0][1]),))
+    recording, _ = played("three-locks", actions=((3_900, BROKER_LOCK_OFF[0][1]),))
     with WhyRun(recording, []) as run:
         run.advance(lambda: False)
         began = [entry.key for entry in run.evidence.history.consumes_began]
     twice = [key for key in dict.fromkeys(began) if began.count(key) > 1]
-    answers = [asked("three-locks", key, Question.TWICE, deeds=((3_900, BROKER_LOCK_OFF[0][1]),)) for key in twice]
+    answers = [asked("three-locks", key, WhyQuestion.TWICE, actions=((3_900, BROKER_LOCK_OFF[0][1]),)) for key in twice]
     assert "broker-lock-off" in [one.cause for one in answers]
 
 
 def test_a_lost_offset_and_a_crash_bring_a_message_again():
-    answer = asked("lost-offset-commit", "order-3", Question.TWICE)
+    answer = asked("lost-offset-commit", "order-3", WhyQuestion.TWICE)
     assert answer.cause == "commit-lost-and-died"
     steps = keys_of(answer.steps)
     assert [step for step in steps if step in ("frame_lost", "crashed", "begins_at", "began_again")] == [
@@ -61,15 +61,15 @@ def test_a_lost_offset_and_a_crash_bring_a_message_again():
     assert begins.text.arguments["offset"] == 1
 
 
-def test_a_failure_brings_a_message_again_and_only_the_groups_own_copies_are_told():
-    answer = asked("retry-to-dead-letter", "order-3", Question.TWICE, "hasty", to_ms=60_000)
+def test_a_failure_brings_a_message_again_and_only_the_groups_own_copies_are_reported():
+    answer = asked("retry-to-dead-letter", "order-3", WhyQuestion.TWICE, "hasty", to_ms=60_000)
     assert answer.cause == "retry"
     given_back = [step for step in answer.steps if step.text.key == "why.step.given_back"]
     assert [step.text.arguments["group"] for step in given_back] == ["hasty", "hasty"]
 
 
 def test_a_batch_comes_again_when_one_message_of_it_fails():
-    answer = asked("batch-partial-ack", "order-0", Question.TWICE, "kafka-retries")
+    answer = asked("batch-partial-ack", "order-0", WhyQuestion.TWICE, "kafka-retries")
     assert answer.cause == "batch-again"
 
 
@@ -77,7 +77,7 @@ def test_a_batch_comes_again_when_one_message_of_it_fails():
 
 
 def test_a_delayed_messages_time_went_into_its_level():
-    answer = asked("delay-levels", "level-5-0", Question.LATE, to_ms=90_000)
+    answer = asked("delay-levels", "level-5-0", WhyQuestion.LATE, to_ms=90_000)
     assert answer.cause == "delayed"
     assert [(step.text.arguments["reason"].key, step.span_us // 1_000_000) for step in answer.steps[:2]] == [
         ("why.late.delayed", 60),
@@ -86,7 +86,7 @@ def test_a_delayed_messages_time_went_into_its_level():
 
 
 def test_the_spans_of_a_late_message_have_no_gap_and_the_largest_comes_first():
-    answer = asked("killed-owner-waits-60s", "order-30", Question.LATE)
+    answer = asked("killed-owner-waits-60s", "order-30", WhyQuestion.LATE)
     assert answer.cause == "locked-for"
     spans = [step.span_us for step in answer.steps]
     assert spans == sorted(spans, reverse=True)
@@ -96,7 +96,7 @@ def test_the_spans_of_a_late_message_have_no_gap_and_the_largest_comes_first():
 
 
 def test_in_a_blocked_queue_a_message_is_late_behind_the_one_that_fails():
-    answer = asked("blocked-queue", "order-5", Question.LATE, "for-ever")
+    answer = asked("blocked-queue", "order-5", WhyQuestion.LATE, "for-ever")
     assert answer.cause == "behind-failed"
     assert answer.steps[0].text.arguments["reason"].arguments["names"] == "order-3"
 
@@ -104,14 +104,14 @@ def test_in_a_blocked_queue_a_message_is_late_behind_the_one_that_fails():
 # --- not yet
 
 
-def test_a_message_behind_a_failing_one_is_told_when_it_will_come():
-    answer = asked("blocked-queue", "order-5", Question.NOT_YET, "for-ever", to_ms=20_000)
+def test_a_message_behind_a_failing_one_is_reported_when_it_will_come():
+    answer = asked("blocked-queue", "order-5", WhyQuestion.NOT_YET, "for-ever", to_ms=20_000)
     assert answer.cause == "behind"
     assert [(step.is_ahead, step.kind) for step in answer.steps][-2:] == [(True, "listener"), (True, "listener")]
 
 
 def test_a_killed_owners_lock_is_named_with_its_end_and_the_next_owner():
-    answer = asked("killed-owner-waits-60s", "order-30", Question.NOT_YET, to_ms=20_000)
+    answer = asked("killed-owner-waits-60s", "order-30", WhyQuestion.NOT_YET, to_ms=20_000)
     assert answer.cause == "lock"
     assert keys_of(answer.steps)[-5:] == ["stored", "lock_passes", "takes_over", "began", "ended"]
     assert [step.node for step in answer.steps if step.is_ahead] == ["B1", "C2", "C2", "C2"]
@@ -126,14 +126,14 @@ def test_a_killed_owners_lock_is_named_with_its_end_and_the_next_owner():
     ("name", "key", "asks"), [("producer-lost", "order-1", 1), ("unknown-and-check-back", "transfer-1", 2)]
 )
 def test_an_undecided_half_message_waits_for_a_check(name, key, asks):
-    answer = asked(name, key, Question.NOT_YET, to_ms=8_000)
+    answer = asked(name, key, WhyQuestion.NOT_YET, to_ms=8_000)
     assert answer.cause == "undecided"
     ahead = keys_of(step for step in answer.steps if step.is_ahead)
     assert ahead == ["half_again"] * asks + ["stored", "began", "ended"]
 
 
-def test_the_end_of_a_transaction_that_was_lost_is_told():
-    answer = asked("producer-lost", "order-1", Question.NOT_YET, to_ms=8_000)
+def test_the_end_of_a_transaction_that_was_lost_is_reported():
+    answer = asked("producer-lost", "order-1", WhyQuestion.NOT_YET, to_ms=8_000)
     lost = next(step for step in answer.steps if step.text.key == "why.step.frame_lost")
     assert lost.text.arguments["name"] == "END_TRANSACTION"
 
@@ -142,25 +142,25 @@ def test_the_end_of_a_transaction_that_was_lost_is_told():
 
 
 def test_who_acknowledges_early_loses_what_it_had_when_it_died():
-    answer = asked("early-ack-loses", "order-30", Question.LOST, "careless")
+    answer = asked("early-ack-loses", "order-30", WhyQuestion.LOST, "careless")
     assert answer.cause == "early-ack"
     assert keys_of(answer.steps)[-2:] == ["commit", "crashed"]
 
 
 def test_a_power_cut_takes_an_acknowledged_message():
-    answer = asked("broker-crash-async-flush", "order-20", Question.LOST)
+    answer = asked("broker-crash-async-flush", "order-20", WhyQuestion.LOST)
     assert answer.cause == "power-cut"
     assert keys_of(answer.steps) == ["sends", "stored", "sent.ok", "power_cut", "gone"]
 
 
-def test_a_dead_letter_is_told_with_its_tries():
-    answer = asked("retry-to-dead-letter", "order-3", Question.LOST, "hasty", to_ms=60_000)
+def test_a_dead_letter_is_reported_with_its_tries():
+    answer = asked("retry-to-dead-letter", "order-3", WhyQuestion.LOST, "hasty", to_ms=60_000)
     assert answer.cause == "dead-letter"
     assert keys_of(answer.steps).count("given_back") == 2
 
 
 def test_a_half_message_that_nobody_decides_is_given_up_after_its_checks():
-    answer = asked("check-max-discard", "transfer-0", Question.LOST, to_ms=100_000)
+    answer = asked("check-max-discard", "transfer-0", WhyQuestion.LOST, to_ms=100_000)
     assert answer.cause == "nobody-decided"
     assert keys_of(answer.steps).count("half_again") == 5
     assert keys_of(answer.steps)[-1] == "given_up"
@@ -172,21 +172,21 @@ def test_a_half_message_that_nobody_decides_is_given_up_after_its_checks():
 @pytest.mark.parametrize(
     ("name", "key", "question", "group", "cause"),
     [
-        ("13-filters", "tag-0", Question.LOST, "wants-aa", "filtered"),
-        ("broadcast-drops", "notice-2", Question.LOST, "screens/C2", "dropped"),
-        ("15-auditing-with-spark", "order-0", Question.LOST, "shipping", "began-later"),
-        ("subscription-mismatch", "order-26", Question.LOST, "kitchen", "members-differ"),
-        ("subscription-mismatch", "refund-0", Question.NOT_YET, "office", "members-differ"),
-        ("12-batches", "late-0", Question.LOST, None, "never-stored"),
-        ("07-half-messages", "hi-1", Question.LOST, "cg", "rolled-back"),
-        ("09-check-back", "slow-0", Question.TWICE, None, "committed-twice"),
-        ("early-ack-loses", "order-12", Question.TWICE, "careful", "died-in-listener"),
-        ("15-auditing-with-spark", "order-20", Question.TWICE, None, "died-before-commit"),
-        ("send-back-lost", "order-2", Question.TWICE, None, "not-given-back"),
-        ("slow-consumer-flow-control", "order-60", Question.LATE, None, "throttled"),
-        ("consume-timeout", "order-2", Question.TWICE, None, "timed-out"),
-        ("lock-expiry", "order-19", Question.TWICE, None, "stood-still"),
-        ("rebalance-on-crash", "order-28", Question.TWICE, None, "died-before-commit"),
+        ("13-filters", "tag-0", WhyQuestion.LOST, "wants-aa", "filtered"),
+        ("broadcast-drops", "notice-2", WhyQuestion.LOST, "screens/C2", "dropped"),
+        ("15-auditing-with-spark", "order-0", WhyQuestion.LOST, "shipping", "began-later"),
+        ("subscription-mismatch", "order-26", WhyQuestion.LOST, "kitchen", "members-differ"),
+        ("subscription-mismatch", "refund-0", WhyQuestion.NOT_YET, "office", "members-differ"),
+        ("12-batches", "late-0", WhyQuestion.LOST, None, "never-stored"),
+        ("07-half-messages", "hi-1", WhyQuestion.LOST, "cg", "rolled-back"),
+        ("09-check-back", "slow-0", WhyQuestion.TWICE, None, "committed-twice"),
+        ("early-ack-loses", "order-12", WhyQuestion.TWICE, "careful", "died-in-listener"),
+        ("15-auditing-with-spark", "order-20", WhyQuestion.TWICE, None, "died-before-commit"),
+        ("send-back-lost", "order-2", WhyQuestion.TWICE, None, "not-given-back"),
+        ("slow-consumer-flow-control", "order-60", WhyQuestion.LATE, None, "throttled"),
+        ("consume-timeout", "order-2", WhyQuestion.TWICE, None, "timed-out"),
+        ("lock-expiry", "order-19", WhyQuestion.TWICE, None, "stood-still"),
+        ("rebalance-on-crash", "order-28", WhyQuestion.TWICE, None, "died-before-commit"),
     ],
 )
 def test_the_cause_is_named(name, key, question, group, cause):
@@ -194,7 +194,7 @@ def test_the_cause_is_named(name, key, question, group, cause):
 
 
 @pytest.mark.parametrize(
-    ("name", "deeds", "key", "cause"),
+    ("name", "actions", "key", "cause"),
     [
         (
             "hello",
@@ -216,14 +216,14 @@ def test_the_cause_is_named(name, key, question, group, cause):
         ),
     ],
 )
-def test_what_somebody_did_is_named_as_the_cause(name, deeds, key, cause):
-    answer = asked(name, key, Question.TWICE, deeds=deeds)
+def test_what_somebody_did_is_named_as_the_cause(name, actions, key, cause):
+    answer = asked(name, key, WhyQuestion.TWICE, actions=actions)
     assert answer.cause == cause
     assert "fault" in [step.kind for step in answer.steps]
 
 
 def test_what_the_broker_counts_as_consumed_while_the_listener_has_it_is_in_danger():
-    answer = asked("early-ack-loses", "order-0", Question.NOT_YET, "careless", to_ms=1_200)
+    answer = asked("early-ack-loses", "order-0", WhyQuestion.NOT_YET, "careless", to_ms=1_200)
     assert answer.cause == "acknowledged"
     assert "commit" in keys_of(answer.steps)
 
@@ -256,7 +256,7 @@ def test_whatever_breaks_there_is_an_answer_for_every_group(name, seed):
         assert sent
         for one in sent:
             groups = {answer.group for answer in one.answers}
-            settled = {answer.group for answer in one.answers if answer.question is not Question.TWICE}
+            settled = {answer.group for answer in one.answers if answer.question is not WhyQuestion.TWICE}
             assert groups == settled, "each has it, will have it, or never gets it"
             assert json.dumps(one.to_dict())
 
@@ -274,7 +274,7 @@ def test_it_works_in_slices():
 
 
 def test_the_story_of_two_locks_reads_in_both_languages():
-    answer = asked("start-page", "ann4", Question.TWICE, deeds=BROKER_LOCK_OFF)
+    answer = asked("start-page", "ann4", WhyQuestion.TWICE, actions=BROKER_LOCK_OFF)
     assert answer.verdict["en"] == (
         "C2 received ann4 while C1 was still processing it: "
         "B1's lock was off, so both consumers were granted Orders Q1."
@@ -288,7 +288,7 @@ def test_the_story_of_two_locks_reads_in_both_languages():
 
 
 def test_the_wait_for_a_dead_owners_lock_reads_in_both_languages():
-    answer = asked("killed-owner-waits-60s", "order-30", Question.NOT_YET, to_ms=20_000)
+    answer = asked("killed-owner-waits-60s", "order-30", WhyQuestion.NOT_YET, to_ms=20_000)
     assert answer.verdict["en"].startswith(
         "order-30: no consumer may pull Orders Q0: B1 keeps it locked for C1 until 61.102 s, 41.1 s from now. "
         "If nothing else changes, C2 receives it at 70.4"

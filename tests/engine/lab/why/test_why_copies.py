@@ -1,6 +1,6 @@
 """Why a message is stored in two places: which client stored which copy, and when."""
 
-from engine.lab.why.answer import Question
+from engine.lab.why.answer import WhyQuestion
 from tests.engine.lab.why.asking import Deeds, asked, keys_of
 
 TWO_BROKERS = """
@@ -34,14 +34,14 @@ CONSUMER_CUT_OFF: Deeds = (
 
 
 def test_a_copy_in_another_groups_topic_is_a_message_of_its_own():
-    answer = asked("moved-aside", "event-42", Question.LATE, "night-shift")
+    answer = asked("moved-aside", "event-42", WhyQuestion.LATE, "night-shift")
     sending = [step for step in answer.steps if step.text.arguments["reason"].key == "why.late.sending"]
     assert [step.node for step in sending] == ["C1"], "who moved it, not who sent it first"
     assert sum(step.span_us for step in answer.steps) < 1_000_000
 
 
 def test_who_was_cut_off_and_kept_its_queue_gets_what_the_next_owner_has_consumed():
-    answer = asked("general", "late-1", Question.TWICE, deeds=CONSUMER_CUT_OFF)
+    answer = asked("general", "late-1", WhyQuestion.TWICE, actions=CONSUMER_CUT_OFF)
     assert answer.cause == "kept-queue"
     assert (answer.verdict.arguments["first"], answer.verdict.arguments["second"]) == ("C2", "C1")
     assert keys_of(answer.steps)[:4] == ["takes_over", "cut", "takes_over", "began"]
@@ -49,11 +49,11 @@ def test_who_was_cut_off_and_kept_its_queue_gets_what_the_next_owner_has_consume
 
 def test_of_two_brokers_the_one_that_stored_first_is_named():
     """B1 has stored it and dies without an answer; the producer asks B2, which stores it too."""
-    deeds: Deeds = (
+    actions: Deeds = (
         (1_900, (("kind", "drop-frame"), ("target", "B1->P1"), ("frame", "reply to SEND_MESSAGE_V2"))),
         (2_100, (("kind", "crash"), ("target", "B1"))),
     )
-    answer = asked(TWO_BROKERS, "order-1", Question.TWICE, deeds=deeds)
+    answer = asked(TWO_BROKERS, "order-1", WhyQuestion.TWICE, actions=actions)
     assert answer.cause == "answer-lost"
     assert answer.verdict.arguments["broker"] == "B1"
     steps = [step for step in answer.steps if step.text.key in ("why.step.stored", "why.step.frame_lost")]

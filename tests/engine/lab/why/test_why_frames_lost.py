@@ -3,7 +3,7 @@
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
-from engine.lab.why.answer import Question
+from engine.lab.why.answer import WhyQuestion
 from engine.lab.why.evidence import Evidence
 from tests.engine.lab.why.asking import Deeds, asked, keys_of
 
@@ -15,7 +15,7 @@ COMMIT_DROPPED: Deeds = (
 
 
 def test_an_offset_dropped_on_its_way_is_lost():
-    answer = asked("lost-offset-commit", "order-3", Question.TWICE, deeds=COMMIT_DROPPED)
+    answer = asked("lost-offset-commit", "order-3", WhyQuestion.TWICE, actions=COMMIT_DROPPED)
     assert answer.cause == "commit-lost-and-died"
     assert "frame_lost" in keys_of(answer.steps)
 

@@ -4,16 +4,16 @@ import random
 
 import pytest
 
-from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
-from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
-from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
-from engine.lab.raft.raft_client_role import RaftClientRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
+from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
+from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
+from engine.lab.raft.raft_client_node import RaftClientNode
+from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
-from engine.lab.why.answer import Question
+from engine.lab.why.answer import WhyQuestion
 from engine.lab.why.deliveries import DONE
 from engine.lab.why.why_run import WhyRun
 
@@ -38,7 +38,7 @@ DEAD = {
     "offset-lost": "broker",
 }
 #: What somebody must have done, by the cause that says so.
-DEEDS = {
+ACTIONS = {
     "power-cut": ("crash-power", "torn-write"),
     "offset-again": ("crash-power", "torn-write"),
     "stood-still": ("pause-node",),
@@ -49,10 +49,10 @@ DEEDS = {
 MOVED = ("moved-before-commit", "moved-while-running", "kept-queue", "unlocked-early", "lease-expired", "two-owners")
 
 
-def deeds_of(world, chance):
-    """Two random deeds, and what undoes them: (milliseconds, command)."""
-    servers = (*world.roles(KafkaBrokerRole), *world.roles(RaftPeerRole))
-    others = (*servers, *world.roles(KafkaProducerRole), *world.roles(KafkaConsumerRole), *world.roles(RaftClientRole))
+def actions_of(world, chance):
+    """Two random actions, and what undoes them: (milliseconds, command)."""
+    servers = (*world.roles(KafkaBrokerNode), *world.roles(RaftPeerNode))
+    others = (*servers, *world.roles(KafkaProducerNode), *world.roles(KafkaConsumerNode), *world.roles(RaftClientNode))
     nodes = [role.name for role in (*world.consumers(), *world.brokers(), *world.producers(), *others)]
     brokers = [role.name for role in (*world.brokers(), *servers)]
     for _ in range(2):
@@ -76,7 +76,7 @@ def broken_run(name, seed):
     """A run to which that was done, stopped at its end, or with an odd seed somewhere on the way."""
     chance = random.Random(f"{name} {seed}")
     run = LabRun(load_scenario(name), check=False)
-    for at_ms, command in sorted(deeds_of(run.world, chance), key=lambda deed: deed[0]):
+    for at_ms, command in sorted(actions_of(run.world, chance), key=lambda action: action[0]):
         run.run_to_time(at_ms * 1_000)
         try:
             run.apply(parse_command(command))
@@ -102,7 +102,7 @@ def check_claims(run, seed):
 
 
 def check_steps(answer, now, journal):
-    if answer.question is not Question.LATE:
+    if answer.question is not WhyQuestion.LATE:
         assert [step.event for step in answer.steps] == sorted(step.event for step in answer.steps), answer
         times = [step.time_us for step in answer.steps if step.event]
         assert times == sorted(times), answer
@@ -124,19 +124,19 @@ def check_question(answer, key, now, history, ahead):
     is_done = any(entry.result in DONE for entry in of(history.consumes_ended))
     to_come = [entry for entry in of(ahead.consumes_began) if entry.event > now]
     match answer.question:
-        case Question.TWICE:
+        case WhyQuestion.TWICE:
             assert len(of(history.consumes_began)) > 1, answer
             had = {entry.node for entry in of(history.consumes_began)}
             first, second = answer.verdict.arguments["first"], answer.verdict.arguments["second"]
             assert {first, second} <= had, answer
             assert first != second or answer.cause not in MOVED, answer
             assert answer.cause != "unknown", answer
-        case Question.LATE:
+        case WhyQuestion.LATE:
             assert is_done, answer
-        case Question.LOST:
+        case WhyQuestion.LOST:
             assert not is_done, answer
             assert not to_come, answer
-        case Question.NOT_YET:
+        case WhyQuestion.NOT_YET:
             assert not is_done, answer
             comes = answer.verdict.arguments["comes"]
             if comes.key == "why.not_yet.comes":
@@ -153,8 +153,8 @@ def check_cause(answer, history):
     dead = {change.node for change in history.nodes_changed if change.status == "crashed"}
     if answer.cause in DEAD:
         assert answer.verdict.arguments[DEAD[answer.cause]] in dead, answer
-    if answer.cause in DEEDS:
-        assert {entry.command.kind for entry in history.commands} & {*DEEDS[answer.cause]}, answer
+    if answer.cause in ACTIONS:
+        assert {entry.command.kind for entry in history.commands} & {*ACTIONS[answer.cause]}, answer
 
 
 @pytest.mark.parametrize("name", ["general", "three-locks", "subscription-mismatch", "early-ack-loses"])

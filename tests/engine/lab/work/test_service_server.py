@@ -18,7 +18,7 @@ class Service:
         self.config = ServiceConfig()
         self.done: list[str] = []
         node, self._caller = world.node("S1"), world.node("C1")
-        server = ServiceServer(node, "S1", lambda: self.config, {}, lambda *deed: self.done.append(" ".join(deed)))
+        server = ServiceServer(node, "S1", lambda: self.config, {}, lambda *action: self.done.append(" ".join(action)))
         node.run(server.start(node.identity.host_ip, STORE_PORT))
         self._client = LabService(StoreClient(self._caller, "C1"), f"{node.identity.host_ip}:{STORE_PORT}", "C1")
 

@@ -275,7 +275,7 @@ def test_only_what_has_a_disk_can_have_a_full_one(kind, target, started):
         apply(started(), kind, target)
 
 
-def test_only_a_bank_can_be_told_to_credit_again(started):
+def test_only_a_bank_can_be_reported_to_credit_again(started):
     with pytest.raises(NoSuchTarget, match="C1 is not a bank"):
         apply(started(), "lock-switch", "C1", lock="idempotent-consumer", on=False)
 
@@ -285,7 +285,7 @@ RECEIVES = "{name: CCB, account: B}"
 
 
 @pytest.mark.parametrize(
-    ("producer", "consumer", "replacement", "told"),
+    ("producer", "consumer", "replacement", "reported"),
     [
         (PAYS, RECEIVES, ("key:", "body: x, key:"), "body: is not allowed: the bank writes it"),
         (PAYS.replace("amount: 1", "amount: 0"), RECEIVES, None, "amount"),
@@ -297,10 +297,10 @@ RECEIVES = "{name: CCB, account: B}"
         (PAYS, RECEIVES.replace("CCB", "ICBC"), None, "bank.name 'ICBC' is that of P1"),
         (PAYS, RECEIVES, ("    topic: T\n", "    topic: T\n    model: broadcasting\n"), "must be clustering"),
         (PAYS, RECEIVES, SECOND_CONSUMER, "whose bank has its database on its own disk"),
-        (PAYS, RECEIVES, ("    group: senders\n", "    group: senders\n    transaction: {}\n"), "beside bank"),
+        (PAYS, RECEIVES, ("    group: senders\n", "    group: senders\n    transaction: {}\n"), "with bank"),
     ],
 )
-def test_a_bank_that_makes_no_sense_is_refused_with_what_is_allowed(producer, consumer, replacement, told):
+def test_a_bank_that_makes_no_sense_is_refused_with_what_is_allowed(producer, consumer, replacement, reported):
     replacements = [
         (', body: "body {n}"', ""),
         ("    group: senders\n", f"    group: senders\n    bank: {producer}\n"),
@@ -309,4 +309,4 @@ def test_a_bank_that_makes_no_sense_is_refused_with_what_is_allowed(producer, co
     ]
     with pytest.raises(ScenarioError, match=r"bank|body|model|transaction|group") as refused:
         small(*replacements)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)

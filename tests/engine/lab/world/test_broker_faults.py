@@ -31,13 +31,13 @@ def begun() -> Iterator[Callable[[str, int], LabRun]]:
         run.close()
 
 
-def gate_of(run):
-    return run.world.nodes["B1"].gate
+def injector_of(run):
+    return run.world.nodes["B1"].injector
 
 
 def break_frames(run, what, frame="", **fields):
     apply(run, "fault", "B1", what=what, frame=frame, **fields)
-    return gate_of(run).rules[-1]
+    return injector_of(run).rules[-1]
 
 
 def stored(run):
@@ -55,7 +55,7 @@ def test_a_dropped_end_transaction_is_checked_back(begun):
     rule = break_frames(run, "drop", "END_TRANSACTION", times=1)
     run_to_ms(run, 60_000)
     assert rule.hits == 1
-    lost = gate_of(run).hits[0]
+    lost = injector_of(run).hits[0]
     assert (lost.frame, lost.direction, lost.client.count("@")) == ("END_TRANSACTION", "in", 1)
     assert {*successes(run)} == {call.key for call in run.world.history.sends_returned}
 
@@ -83,7 +83,7 @@ def test_a_cut_in_mid_batch_is_sent_again_as_a_whole():
         assert len(twice) in (0, 8), "all of the batch or nothing"
 
 
-def test_a_duplicated_send_is_stored_twice_and_told_once(started):
+def test_a_duplicated_send_is_stored_twice_and_reported_once(started):
     run = started(to_ms=400)
     break_frames(run, "duplicate", "SEND_MESSAGE_V2", key="k-7")
     run_to_ms(run, 30_000)
@@ -130,7 +130,7 @@ def test_the_times_of_a_rule_are_those_of_the_world(started):
     run = started(to_ms=400)
     rule = break_frames(run, "drop", "HEART_BEAT", for_ms=1_000)
     run_to_ms(run, 1_399)
-    assert gate_of(run).is_active
+    assert injector_of(run).is_active
     run_to_ms(run, 1_401)
     assert rule.is_spent(run.world.nodes["B1"].runtime.clock.now_ms())
 
@@ -152,7 +152,7 @@ def test_a_run_with_rules_of_chance_can_be_repeated():
             break_frames(run, "delay", ratio=0.3, seed=7, ms=40)
             break_frames(run, "drop", "PULL_MESSAGE", every=3)
             run_to_ms(run, 30_000)
-            assert gate_of(run).totals["delay"] > 5
+            assert injector_of(run).totals["delay"] > 5
             hashes.append(run.journal_hash)
     assert hashes[0] == hashes[1]
 
@@ -160,7 +160,7 @@ def test_a_run_with_rules_of_chance_can_be_repeated():
 # --- the lock table ---------------------------------------------------------------------------------------------------
 
 
-def test_a_lock_that_was_given_away_is_anothers_at_once_and_its_owner_is_not_told(begun):
+def test_a_lock_that_was_given_away_is_anothers_at_once_and_its_owner_is_not_reported(begun):
     run = begun("three-locks", 4_100)
     locks = run.world.brokers()[0].broker.rebalance_lock_manager
     first, second = (run.world.nodes[name].consumer for name in ("C1", "C2"))
@@ -219,7 +219,7 @@ def test_a_fault_that_makes_no_sense_is_refused_and_nothing_happens(started, com
     run = started()
     with pytest.raises(CommandRefused, match=words):
         run.apply(parse_command(command))
-    assert gate_of(run).rules == ()
+    assert injector_of(run).rules == ()
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_scenario_names_properties_and_an_expression():
     ("replacement", "field", "problem"),
     [
         ((SQL_CONSUMER[0], SQL_CONSUMER[1].replace("age > 6", "age >")), "nodes.C1.sql", "column 6"),
-        ((SQL_CONSUMER[0], SQL_CONSUMER[1] + "    expression: a\n"), "nodes.C1.sql", "beside expression"),
+        ((SQL_CONSUMER[0], SQL_CONSUMER[1] + "    expression: a\n"), "nodes.C1.sql", "with expression"),
         (('tag: "a|b"', "properties: {TAGS: x}"), "properties.TAGS", "belongs to RocketMQ"),
         (('tag: "a|b"', 'properties: {age: ""}'), "properties.age", "1 to 200"),
         (('tag: "a|b"', f"properties: {{{'x' * 61}: x}}"), "properties", "60 printable"),

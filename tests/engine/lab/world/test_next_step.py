@@ -15,12 +15,12 @@ PROJECT = Path(__file__).resolve().parent.parent.parent.parent.parent
 def test_the_next_step_tells_what_then_happens():
     with LabRun(small()) as run:
         for _ in range(600):
-            told = next_step(run.world)
-            assert told is not None
+            reported = next_step(run.world)
+            assert reported is not None
             assert run.step()
             entry = run.world.lab.journal.entries[-1]
-            assert (told.actor, told.due_us) == (entry.actor, entry.time_us)
-            assert told.node in run.world.nodes or told.node == "world"
+            assert (reported.actor, reported.due_us) == (entry.actor, entry.time_us)
+            assert reported.node in run.world.nodes or reported.node == "world"
 
 
 def test_a_step_of_the_client_names_the_line_of_its_step_point():
@@ -28,11 +28,11 @@ def test_a_step_of_the_client_names_the_line_of_its_step_point():
         run_to_ms(run, 400)
         seen: dict[str, str] = {}
         while run.now_us < 2_000_000:
-            told = next_step(run.world)
-            assert told is not None
-            if told.file:
-                line = linecache.getline(str(PROJECT / told.file), told.line)
-                seen[told.label] = f"{told.file}: {line.strip()}"
+            reported = next_step(run.world)
+            assert reported is not None
+            if reported.file:
+                line = linecache.getline(str(PROJECT / reported.file), reported.line)
+                seen[reported.label] = f"{reported.file}: {line.strip()}"
             run.step()
         assert seen["updates the offset"] == (
             'engine/client/consumer/consume_message_concurrently_service.py: await step("updates the offset")'
@@ -48,10 +48,10 @@ def test_looking_changes_nothing_and_held_or_paused_events_are_not_next():
             apply(run, "pause-node", "P1")
             apply(run, "hold", "C1/pull message service", ms=60_000)
         for _ in range(200):
-            told = next_step(looked.world)
-            assert told is not None
-            assert told.node != "P1"
-            assert told.actor != "C1/pull message service"
+            reported = next_step(looked.world)
+            assert reported is not None
+            assert reported.node != "P1"
+            assert reported.actor != "C1/pull message service"
             looked.step()
             plain.step()
         assert looked.journal_hash == plain.journal_hash

@@ -184,7 +184,7 @@ def test_a_command_makes_a_listener_give_up_at_once():
     ("listener", "problem"),
     [
         ("ack_index: -2", "ack_index"),
-        ("ack_index: 1, batch_ack: per-message", "is not allowed beside batch_ack"),
+        ("ack_index: 1, batch_ack: per-message", "is not allowed with batch_ack"),
         ("delay_level: 19", "delay_level"),
         ("delay_level: -2", "delay_level"),
     ],

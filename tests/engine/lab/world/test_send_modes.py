@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import SendReturned
-from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import ScenarioError
 from engine.lab.scenario.scenario_files import load_scenario
@@ -37,9 +37,9 @@ def returned(run: LabRun, node: str) -> list[SendReturned]:
     return [entry for entry in run.world.history.sends_returned if entry.node == node]
 
 
-def producer(run: LabRun, node: str) -> ProducerRole:
+def producer(run: LabRun, node: str) -> ProducerNode:
     role = run.world.nodes[node]
-    assert isinstance(role, ProducerRole)
+    assert isinstance(role, ProducerNode)
     return role
 
 
@@ -190,7 +190,7 @@ def test_request_reply_answers_what_is_read_in_time_and_tells_the_rest_that_nobo
             assert replies[key].time_us > fates[key].time_us > 3_000_000
             assert replies[key].problem == "", "the requester is there; it just does not wait any more"
         assert {entry.status for entry in history.sends_returned} == {"ok"}
-        answering = [role for role in run.world.nodes.values() if isinstance(role, ConsumerRole)]
+        answering = [role for role in run.world.nodes.values() if isinstance(role, ConsumerNode)]
         assert sum(role.replier.replied for role in answering if role.replier) == 15
         assert run.violations == []
 

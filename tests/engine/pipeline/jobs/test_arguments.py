@@ -67,12 +67,12 @@ def test_a_value_is_read_as_its_kind_says(kind, given_value, expected):
         (ParameterKind.GROUPS, "billing@Orders@Mails", {}, "allowed"),
         (ParameterKind.GROUPS, "a/b@Orders", {}, "allowed"),
         (ParameterKind.TEXT, "two\nlines", {}, "one line"),
-        (ParameterKind.TEXT, {"a": 1}, {}, "no text"),
-        (ParameterKind.TEXT, True, {}, "no text"),
-        (ParameterKind.INTEGER, "ten", {"minimum": 1}, "1 and more"),
+        (ParameterKind.TEXT, {"a": 1}, {}, "not text"),
+        (ParameterKind.TEXT, True, {}, "not text"),
+        (ParameterKind.INTEGER, "ten", {"minimum": 1}, "at least 1"),
         (ParameterKind.INTEGER, 1.5, {"minimum": 1, "maximum": 9}, "1 to 9"),
-        (ParameterKind.INTEGER, True, {}, "whole number"),
-        (ParameterKind.INTEGER, 0, {"minimum": 1}, "1 and more"),
+        (ParameterKind.INTEGER, True, {}, "any integer"),
+        (ParameterKind.INTEGER, 0, {"minimum": 1}, "at least 1"),
         (ParameterKind.INTEGER, 10, {"maximum": 9}, "at most 9"),
         (ParameterKind.DURATION, "10 parsecs", {}, "10s"),
         (ParameterKind.DURATION, "1s", {"minimum": 2_000}, "2000 ms"),
@@ -95,7 +95,7 @@ def test_a_parameter_without_argument_has_its_default_and_none_stays_none():
 
 
 def test_what_must_be_given_and_is_not_is_named():
-    with pytest.raises(WrongArgument, match="it: it must be given"):
+    with pytest.raises(WrongArgument, match="it: a value is required"):
         read(ParameterKind.TOPIC, "", required=True)
 
 
@@ -105,12 +105,12 @@ def test_one_of_two_parameters_must_be_given():
     )
     assert read_arguments(described, {"folder": "/data"})["topics"] is None
     assert read_arguments(described, {"topics": "orders"})["folder"] is None
-    with pytest.raises(ArgumentRefused, match="topics: it must be given, or folder"):
+    with pytest.raises(ArgumentRefused, match="topics: a value is required, unless folder is given"):
         read_arguments(described, {"topics": " "})
 
 
 def test_an_unknown_argument_is_refused_with_the_known_ones():
-    with pytest.raises(WrongArgument, match="topics: a-job has no such parameter; it has it"):
+    with pytest.raises(WrongArgument, match="topics: a-job has no such parameter; allowed: it"):
         read_arguments(job(parameter(ParameterKind.TOPIC)), {"topics": "a"})
 
 

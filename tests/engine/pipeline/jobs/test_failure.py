@@ -57,11 +57,11 @@ def test_a_long_error_is_cut():
     assert len(explain(Exception("x" * 5_000))) < 700
 
 
-def test_a_failure_of_the_source_is_told_in_both_languages_with_what_it_names():
+def test_a_failure_of_the_source_is_reported_in_both_languages_with_what_it_names():
     line = str(RocketMQError("ROCKETMQ_REFUSED", "topic 'Orders': broker 127.0.0.1:1 says: no (code 1)"))
     failure = failed(Exception(f"[STREAM_FAILED] terminated {line}"))
     assert failure.sentence == {
-        "en": "The broker refuses a request (topic Orders).",
+        "en": "The broker rejected a request (topic Orders).",
         "zh": "Broker 拒绝了请求（主题 Orders）。",
     }
     assert (str(failure), failure.detail) == (line, line)

@@ -23,7 +23,7 @@ def progress(query="q1", end=None, latest=None, rows=100):
     }
 
 
-def test_a_batch_is_told_with_its_figures_its_offsets_and_its_lag():
+def test_a_batch_is_reported_with_its_figures_its_offsets_and_its_lag():
     report = MemoryReport()
     end = {"orders": {"broker-a:0": 5, "broker-a:1": 9}}
     latest = {"orders": {"broker-a:0": 7, "broker-a:1": 9}}

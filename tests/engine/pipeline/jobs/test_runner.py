@@ -72,8 +72,8 @@ def test_a_failed_job_says_why_in_one_line(spark):
     assert caught.value.detail == "[USER_RAISED_EXCEPTION] no such thing"
 
 
-def test_what_a_job_says_of_a_batch_that_fails_is_told_in_both_languages(spark):
-    with pytest.raises(JobFailed, match=r"^tiny is down: nobody can read what it holds$") as caught:
+def test_what_a_job_says_of_a_batch_that_fails_is_reported_in_both_languages(spark):
+    with pytest.raises(JobFailed, match=r"^tiny is down: its data cannot be read$") as caught:
         run(spark, {"way": "fail", "follow": True})
     assert (caught.value.sentence["zh"], caught.value.detail) == ("tiny 已停机：无法读取其中的内容", None)
 

@@ -123,7 +123,7 @@ def test_a_cut_message_is_refused(message: MessageExt, data: st.DataObject) -> N
         decode_stored_message(stored[: data.draw(st.integers(0, len(stored) - 1))])
 
 
-def test_a_flipped_body_byte_is_told_by_the_crc() -> None:
+def test_a_flipped_body_byte_is_reported_by_the_crc() -> None:
     position, size = golden_messages()[0]
     stored = bytearray(COMMIT_LOG[position : position + size])
     stored[88] ^= 1

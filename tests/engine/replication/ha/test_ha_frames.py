@@ -53,11 +53,11 @@ def test_a_piece_of_an_impossible_size_ends_the_stream():
         assert splitter.feed(encode_piece(7, b"x") + bytes(8) + size.to_bytes(4, "big", signed=True)) == [
             encode_piece(7, b"x")
         ]
-        assert splitter.error == f"a piece of {size} bytes is not allowed: 0 to {PIECE_MAX_BYTES} are"
+        assert splitter.error == f"a piece of {size} bytes is not allowed; allowed: 0 to {PIECE_MAX_BYTES}"
         assert splitter.feed(encode_piece(7, b"x")) == []
 
 
-def test_frames_are_told_apart_and_others_are_none():
+def test_frames_are_reported_apart_and_others_are_none():
     assert frame_name(encode_report(5)) == "HA_REPORT"
     assert frame_name(encode_piece(5, b"abc")) == "HA_PIECE"
     assert frame_name(encode_piece(5, b"")) == "HA_HEARTBEAT"

@@ -10,7 +10,7 @@ from engine.protocol.body.subscription_group_config import SubscriptionGroupConf
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.message.message import Message
 from engine.replication.ha.ha_client import FollowerState
-from engine.replication.ha.ha_config import BrokerRole, HaConfig, ReplicaAcks
+from engine.replication.ha.ha_config import HaConfig, HaRole, ReplicaAcks
 from engine.replication.ha.ha_connection import HaConnection
 from engine.replication.ha.ha_frames import encode_report
 from engine.runtime.lab.lab_link_fault import Partition
@@ -87,7 +87,7 @@ def test_a_slave_follows_its_master_again_when_that_was_down():
     ],
 )
 def test_a_synchronous_master_acknowledges_when_enough_slaves_have_the_message(acks, slaves, expected):
-    with ReplicaPair(BrokerRole.SYNC_MASTER, replica_acks=acks, replica_count=5) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER, replica_acks=acks, replica_count=5) as pair:
         copies = [pair.slave(number + 1) for number in range(slaves)]
         result = pair.send()
         assert result.status is expected
@@ -102,7 +102,7 @@ def test_a_majority_is_more_than_half_of_all_copies():
 
 
 def test_a_silent_slave_is_waited_for_and_the_message_is_stored_all_the_same():
-    with ReplicaPair(BrokerRole.SYNC_MASTER) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER) as pair:
         pair.slave(1)
         pair.send()
         cut_off(pair, 1)
@@ -115,7 +115,7 @@ def test_a_silent_slave_is_waited_for_and_the_message_is_stored_all_the_same():
 
 
 def test_a_slave_that_is_too_far_behind_is_not_waited_for():
-    with ReplicaPair(BrokerRole.SYNC_MASTER, ha_slave_fallbehind_max_bytes=4_000) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER, ha_slave_fallbehind_max_bytes=4_000) as pair:
         pair.slave(1)
         pair.send()
         cut_off(pair, 1)

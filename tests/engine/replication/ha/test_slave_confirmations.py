@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.broker.broker import Broker
-from engine.replication.ha.ha_config import BrokerRole, HaConfig, ReplicaAcks
+from engine.replication.ha.ha_config import HaConfig, HaRole, ReplicaAcks
 from engine.replication.ha.ha_connection import SlaveState
 from engine.replication.ha.ha_frames import PieceSplitter, decode_piece, encode_report
 from engine.runtime.port import Connection
@@ -96,7 +96,7 @@ def newest_file(broker: Broker) -> int:
 
 
 def test_an_empty_slave_confirms_nothing_that_it_was_not_sent():
-    with ReplicaPair(BrokerRole.SYNC_MASTER) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER) as pair:
         silent = Slave(pair, "silent")
         pair.world.run_for(10)
         senders = Senders(pair)
@@ -115,7 +115,7 @@ def test_an_empty_slave_confirms_nothing_that_it_was_not_sent():
 
 
 def test_a_message_older_than_what_the_only_slave_is_sent_is_not_waited_for():
-    with ReplicaPair(BrokerRole.SYNC_MASTER) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER) as pair:
         Senders(pair).put(10)
         pair.slave(1)
         service = pair.master.replication.service
@@ -138,7 +138,7 @@ def test_a_slave_that_repeats_that_it_is_empty_is_not_cut_off():
 
 @pytest.mark.parametrize("lie", ["past the end", "before the begin", "back", "past what was sent", "negative"])
 def test_a_report_that_cannot_be_true_ends_the_connection_and_confirms_nothing(lie):
-    with ReplicaPair(BrokerRole.SYNC_MASTER) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER) as pair:
         senders = Senders(pair)
         near = Slave(pair, "near")
         pair.world.run_for(10)
@@ -160,7 +160,7 @@ def test_a_report_that_cannot_be_true_ends_the_connection_and_confirms_nothing(l
 
 def test_what_a_slave_has_from_elsewhere_confirms_no_message():
     """A master lost its end in a power cut and went on: RocketMQ's slave reports an end that the new log has, too."""
-    with ReplicaPair(BrokerRole.SYNC_MASTER) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER) as pair:
         near = Slave(pair, "near")
         pair.world.run_for(10)
         senders = Senders(pair)
@@ -191,7 +191,7 @@ STEPS = st.lists(
 @given(steps=STEPS, acks=st.sampled_from([ReplicaAcks.ONE, ReplicaAcks.TWO]))
 def test_no_message_is_acknowledged_before_enough_slaves_got_its_bytes(steps, acks):
     """Whatever slaves report: each that counts was sent the whole message."""
-    with ReplicaPair(BrokerRole.SYNC_MASTER, replica_acks=acks) as pair:
+    with ReplicaPair(HaRole.SYNC_MASTER, replica_acks=acks) as pair:
         senders, slaves = Senders(pair), {0: Slave(pair, "slave-0")}
         every = [slaves[0]]
         pair.world.run_for(10)

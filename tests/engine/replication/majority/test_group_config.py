@@ -16,10 +16,10 @@ def test_the_members_are_written_as_dledger_writes_them():
 @pytest.mark.parametrize(
     ("peers", "name", "problem"),
     [
-        ("", "n0", "is no member"),
-        ("n0=127.0.0.1:1", "n0", "is no member; they are written n0-127.0.0.1:40911"),
-        ("n0-127.0.0.1", "n0", "is no member"),
-        ("n0-127.0.0.1:65536", "n0", "is no member"),
+        ("", "n0", "is not a member"),
+        ("n0=127.0.0.1:1", "n0", "is not a member; write members as n0-127.0.0.1:40911"),
+        ("n0-127.0.0.1", "n0", "is not a member"),
+        ("n0-127.0.0.1:65536", "n0", "is not a member"),
         ("n0-127.0.0.1:1;n0-127.0.0.1:2", "n0", "a name and an address of its own"),
         ("n0-127.0.0.1:1;n1-127.0.0.1:1", "n0", "a name and an address of its own"),
         ("n0-127.0.0.1:1;n1-127.0.0.1:2", "n2", "'n2' is not one of the members n0, n1"),

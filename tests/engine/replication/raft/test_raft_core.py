@@ -234,25 +234,25 @@ def test_whatever_is_lost_doubled_or_late_no_two_peers_apply_different_entries(d
     applied: dict[int, tuple[int, EntryKind, bytes]] = {}
     leaders: dict[int, str] = {}
     for number in range(data.draw(st.integers(20, 120))):
-        deed = data.draw(
+        action = data.draw(
             st.sampled_from(["tick", "deliver", "deliver", "deliver", "lose", "double", "propose", "restart"])
         )
         name = data.draw(st.sampled_from(names))
         core = group.cores[name]
-        if deed == "tick":
+        if action == "tick":
             group.tick(name, data.draw(st.sampled_from([10, 60, 400])))
-        elif deed == "restart":
+        elif action == "restart":
             group.restart(name)
-        elif deed == "propose" and core.role is RaftRole.LEADER:
+        elif action == "propose" and core.role is RaftRole.LEADER:
             core.propose(b"%d" % number)
             group.collect(name)
         elif group.wire:
             place = data.draw(st.integers(0, len(group.wire) - 1))
-            if deed == "deliver":
+            if action == "deliver":
                 group.deliver_one(place)
-            elif deed == "double":
+            elif action == "double":
                 group.wire.append(group.wire[place])
-            elif deed == "lose":
+            elif action == "lose":
                 group.wire.pop(place)
         for other in group.cores.values():
             if other.role is RaftRole.LEADER:

@@ -37,8 +37,9 @@ def test_a_leader_that_hears_nobody_steps_down_and_says_who_is_silent():
         group.heartbeat("A", "B", "C")
     assert leader.role is RaftRole.FOLLOWER
     assert leader.why_not_leading == (
-        "it hears from no majority: it heard B 300 ms ago, C 300 ms ago, and stood still itself for 0 ms of that; "
-        "300 ms are allowed"
+        "it has lost contact with a majority: it last heard B 300 ms ago, C 300 ms ago, "
+        "and was itself paused for 0 ms of that; "
+        "allowed: 300 ms"
     )
 
 
@@ -52,7 +53,7 @@ def test_a_leader_that_is_cut_off_steps_down_though_it_stands_still_again_and_ag
         group.wire.clear()
         turns += 1
     assert turns <= 2 + TIMES.election_timeout_max_ms // TIMES.heartbeat_ms
-    assert "stood still itself for" in leader.why_not_leading
+    assert "was itself paused for" in leader.why_not_leading
 
 
 def test_whoever_is_in_a_later_term_is_named():

@@ -158,13 +158,13 @@ def test_a_frame_out_of_order_is_overtaken_and_holds_nothing_back(world):
     assert accepted.frames == [b"frame0", b"frame2", b"frame3", b"frame1"]
 
 
-def test_watchers_are_told_when_each_copy_really_arrives(world):
+def test_watchers_are_reported_when_each_copy_really_arrives(world):
     _, handler = connect(world)
-    told = []
-    world.network.parcel_watchers.append(lambda parcel, delays_us: told.append((parcel.data[4:], delays_us)))
+    reported = []
+    world.network.parcel_watchers.append(lambda parcel, delays_us: reported.append((parcel.data[4:], delays_us)))
     world.network.faults += [OnFrame(b"frame1", (3_000,)), OnFrame(b"frame2", (0, 0)), OnFrame(b"frame3", ())]
     send_numbers(handler)
-    assert told == [(b"frame0", (1_000,)), (b"frame1", (4_000,)), (b"frame2", (4_000, 4_000)), (b"frame3", ())]
+    assert reported == [(b"frame0", (1_000,)), (b"frame1", (4_000,)), (b"frame2", (4_000, 4_000)), (b"frame3", ())]
 
 
 def poor_link(**properties):

@@ -61,9 +61,9 @@ class Files:
         return self.world.loop.now_us - begin_us
 
     def moves(self) -> list[tuple[str, int, int, bool]]:
-        told = [(move.kind, move.page, move.pages, move.is_seek) for move in self.cache.moves]
+        reported = [(move.kind, move.page, move.pages, move.is_seek) for move in self.cache.moves]
         self.cache.moves.clear()
-        return told
+        return reported
 
 
 def test_a_page_in_memory_costs_nothing_and_one_on_the_disk_a_seek_and_a_transfer(world):

@@ -226,7 +226,7 @@ def test_garbage_ends_the_connection_after_the_frames_before_it():
 
 
 @pytest.mark.parametrize("handler_class", [CollectingHandler, EchoHandler])
-def test_frames_that_wait_when_the_other_end_is_lost_are_handled_in_turns_before_that_is_told(handler_class):
+def test_frames_that_wait_when_the_other_end_is_lost_are_handled_in_turns_before_that_is_reported(handler_class):
     async def scenario():
         handler, connections = handler_class(), UnsweptConnections()
         connection, transport = open_connection(handler, connections)

@@ -201,7 +201,7 @@ except DiskFull as failure:
     assert f"{tmp_path}/log" in result.stdout
 
 
-def test_a_second_process_is_told_who_has_the_folder(tmp_path, disk):
+def test_a_second_process_is_reported_who_has_the_folder(tmp_path, disk):
     program = """
 import pathlib, sys
 from engine.runtime.live.live_disk import LiveDisk

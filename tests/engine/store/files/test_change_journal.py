@@ -44,7 +44,7 @@ def test_without_a_journal_there_are_no_changes(world):
     assert journal(world).load(BASE) == []
 
 
-def test_changes_to_another_content_of_the_file_are_none_of_this_one_and_that_is_told(world, caplog):
+def test_changes_to_another_content_of_the_file_are_none_of_this_one_and_that_is_reported(world, caplog):
     written(world, {"number": 1}, base=b"older").close()
     written(world, {"number": 2})
     assert journal(world).load(BASE) == [{"number": 2}]

@@ -47,8 +47,8 @@ def test_a_missing_file_is_no_content_and_no_remark(disk):
     [
         (b"", "is empty"),
         (b"\0" * 100, "is empty"),
-        (b'{"a": 2, "top', "is no JSON"),
-        (b"\xff\xfe", "is no JSON"),
+        (b'{"a": 2, "top', "is not JSON"),
+        (b"\xff\xfe", "is not JSON"),
         (b"[1, 2]", "holds no JSON object"),
     ],
 )
@@ -73,7 +73,7 @@ def test_two_damaged_files_are_both_named(disk, file):
     disk.write_whole(PATH + ".bak", b"")
     content, [remark] = reload(disk)
     assert content is None
-    assert "no JSON" in remark
+    assert "not JSON" in remark
     assert ".bak is empty" in remark
 
 

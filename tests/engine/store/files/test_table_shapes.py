@@ -13,7 +13,7 @@ from engine.protocol.json_form.json_text import dumps_json
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.config_file import ConfigFile
 from engine.store.files.table_shapes import ANY, TABLE_SHAPES, Shape, why_not_table
-from engine.store.store_check import Kind, StoreCheck
+from engine.store.store_check import CheckKind, StoreCheck
 
 #: Of every table, what it may hold.
 EXAMPLES: dict[str, dict[str, Any]] = {
@@ -115,7 +115,7 @@ def test_a_check_of_the_folder_names_a_table_of_another_shape(disk, name, other)
     disk.write_whole(path_of(name), dumps_json(other))
     check = StoreCheck(disk, disk.clock)
     check.run()
-    assert any(place.startswith(f"config/{name} ") for place in check.counts[Kind.TABLE].places)
+    assert any(place.startswith(f"config/{name} ") for place in check.counts[CheckKind.TABLE].places)
 
 
 @pytest.mark.parametrize(("name", "other"), CASES)

@@ -66,7 +66,7 @@ def test_a_damaged_file_hides_no_message_and_is_said_once(damage, caplog):
         assert_holds(world, list(range(240)))
         lines = len(caplog.records)
         assert 0 < lines <= 2
-        assert "did not fit the commit log; made again from it" in caplog.text
+        assert "did not fit the commit log; rebuilt from it" in caplog.text
         assert_holds(world, list(range(240)))
         assert len(caplog.records) == lines
 
@@ -115,7 +115,7 @@ def test_a_message_that_alone_says_another_offset_is_put_right_when_it_is_read(c
     world.overwrite(world.path_of_log(0), place + 27, b"\x15")
     assert world.start_again().lines == []
     assert_holds(world, list(range(200)), queues=1)
-    assert f"the message at {place} said T/0 offset 21, but it belongs to offset 20; put right" in caplog.text
+    assert f"the message at {place} said T/0 offset 21, but it belongs to offset 20; corrected" in caplog.text
 
 
 def test_a_message_that_is_gone_is_looked_for_once(monkeypatch):

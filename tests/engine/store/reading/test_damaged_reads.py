@@ -9,7 +9,7 @@ import pytest
 from engine.protocol.message.message_codec import decode_messages
 from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES
 from engine.store.log.damaged_records import LINES_MAX, PLACES_MAX, DamagedRecord, DamagedRecords
-from engine.store.log.record_check import Damage
+from engine.store.log.record_check import RecordDamage
 from engine.store.reading.get_message_result import GetMessageStatus
 from tests.engine.store.recovered_world import body_of, world_with
 from tests.engine.store.store_world import StoreWorld
@@ -46,7 +46,7 @@ def test_one_flipped_bit_of_a_body_hides_that_message_and_no_other(caplog):
         )
         for _ in range(3):
             assert _numbers(world) == [number for number in range(200) if number != 50]
-    assert [record.damage for record in world.store.commit_log.damaged_records.newest(9)] == [Damage.BODY]
+    assert [record.damage for record in world.store.commit_log.damaged_records.newest(9)] == [RecordDamage.BODY]
     lines = [line for record in caplog.records if "is not sent" in (line := record.getMessage())]
     assert len(lines) == 1, "said once"
     assert "topic T, queue 0, offset 50" in lines[0]
@@ -55,15 +55,15 @@ def test_one_flipped_bit_of_a_body_hides_that_message_and_no_other(caplog):
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
-        (0, Damage.NO_MESSAGE),
-        (4, Damage.NO_MESSAGE),
-        (12, Damage.ANOTHER_MESSAGE),
-        (28, Damage.NO_MESSAGE),
-        (_BODY_LENGTH_AT + 3, Damage.LENGTHS),
-        (_BODY_AT, Damage.BODY),
-        (_BODY_AT + 40, Damage.LENGTHS),  # the length of the topic
-        (_BODY_AT + 41, Damage.ANOTHER_MESSAGE),  # the topic
-        (_BODY_AT + 43, Damage.LENGTHS),  # the length of the properties
+        (0, RecordDamage.NO_MESSAGE),
+        (4, RecordDamage.NO_MESSAGE),
+        (12, RecordDamage.ANOTHER_MESSAGE),
+        (28, RecordDamage.NO_MESSAGE),
+        (_BODY_LENGTH_AT + 3, RecordDamage.LENGTHS),
+        (_BODY_AT, RecordDamage.BODY),
+        (_BODY_AT + 40, RecordDamage.LENGTHS),  # the length of the topic
+        (_BODY_AT + 41, RecordDamage.ANOTHER_MESSAGE),  # the topic
+        (_BODY_AT + 43, RecordDamage.LENGTHS),  # the length of the properties
     ],
 )
 def test_damage_to_each_field_that_can_be_checked_is_seen(at, expected):
@@ -157,7 +157,7 @@ def test_the_list_of_damage_is_bounded_and_so_is_what_it_writes(caplog):
     records = DamagedRecords()
     with caplog.at_level(logging.ERROR, "glassmq.store"):
         for place in range(PLACES_MAX + 10):
-            records.note(DamagedRecord(place, Damage.BODY))
+            records.note(DamagedRecord(place, RecordDamage.BODY))
     assert (len(records), records.is_full) == (PLACES_MAX, True)
     assert len(caplog.records) == LINES_MAX + 2
     records.forget_before(100)

@@ -61,7 +61,7 @@ def test_one_changed_bit_of_a_logical_offset_hides_no_message(how):
     report = world.start_again()
     assert_holds(world, list(range(200)), queues=1)
     assert (report.messages_put_right, report.messages_left_out) == (1, 0)
-    line = f"the message at {place} said T/0 offset 146, but it belongs to T/0 offset 150; put right"
+    line = f"the message at {place} said T/0 offset 146, but it belongs to T/0 offset 150; corrected"
     assert line in "\n".join(report.lines)
     assert_goes_on(world)
 

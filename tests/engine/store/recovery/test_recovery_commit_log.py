@@ -105,9 +105,7 @@ def test_queue_pages_lost_behind_the_recovery_point_are_written_again():
     report = world.start_again()
     assert_holds(world, list(range(240)))
     assert report.rebuilt_queues == []
-    assert "200 entries of consume queues, behind the last recovery point, were written again" in "\n".join(
-        report.lines
-    )
+    assert "200 entries of consume queues, after the last recovery point, were written again" in "\n".join(report.lines)
 
 
 def test_a_flipped_byte_in_the_last_message_never_costs_another_one():

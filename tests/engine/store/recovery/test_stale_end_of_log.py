@@ -1,4 +1,4 @@
-"""What an earlier life of the file has left after the end of the log: it takes no acknowledged message with it."""
+"""What an earlier use of the file has left after the end of the log: it takes no acknowledged message with it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_stale_messages_with_old_offsets_end_the_log_and_hide_nothing(first, is_
     report = world.start_again()
     assert_holds(world, list(range(COUNT)), queues=QUEUES)
     assert report.commit_log_max_offset == end
-    assert "an earlier life of the file left them" in "\n".join(report.lines)
+    assert "they are left from an earlier use of the file" in "\n".join(report.lines)
     assert_goes_on(world)
     world.shutdown()
     assert is_whole(world)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.store.log.commit_log_walk import CommitLogWalk
-from engine.store.log.record_check import Damage
+from engine.store.log.record_check import RecordDamage
 from engine.store.services.commit_log_check_service import CommitLogCheckService
 from tests.engine.store.recovered_world import body_of, world_with
 from tests.engine.store.store_world import StoreWorld
@@ -48,7 +48,7 @@ def test_a_walk_finds_damage_that_no_reader_has_met_and_takes_the_time_that_is_a
     assert (service.is_walking, service.checked_bytes) == (False, old_files * 16 * 1024)
     assert service.damaged_ranges == 1
     (found,) = world.store.commit_log.damaged_records.newest(9)
-    assert (found.commit_log_offset, found.damage) == (place, Damage.BODY)
+    assert (found.commit_log_offset, found.damage) == (place, RecordDamage.BODY)
 
 
 def test_what_was_walked_through_is_read_by_its_sums():
@@ -110,7 +110,7 @@ def test_zeros_at_the_end_of_a_file_are_no_damage_and_other_bytes_are():
     file.file.write_at(900_000, b"x")
     *whole, last = CommitLogWalk(file, file.end_offset, is_newest=True).stretches()
     assert len(whole) == 400
-    assert (last.damage, last.offset + last.size_bytes) == (Damage.NO_MESSAGE, file.end_offset)
+    assert (last.damage, last.offset + last.size_bytes) == (RecordDamage.NO_MESSAGE, file.end_offset)
 
 
 def test_the_service_of_an_empty_store_does_nothing():

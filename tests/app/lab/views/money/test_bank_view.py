@@ -23,9 +23,9 @@ def test_an_open_debit_is_seen_by_its_own_connection_only():
         assert (bank["name"], bank["account"], bank["way"], bank["opening"]) == ("ICBC", "A", "transaction", 1_000)
         assert (bank["balance"], bank["committed_balance"]) == (900, 1_000)
         assert bank["is_locked"]
-        (deed,) = bank["open"]
-        assert (deed["key"], deed["amount"], deed["doing"]) == ("t-0", 100, "debit")
-        assert 1_000_000 < deed["since_us"] < run.now_us
+        (action,) = bank["open"]
+        assert (action["key"], action["amount"], action["doing"]) == ("t-0", 100, "debit")
+        assert 1_000_000 < action["since_us"] < run.now_us
         assert [(row["key"], row["state"]) for row in bank["rows"]] == [("t-0", "open")]
         money = view_of(run)["money"]
         assert (money["debited"], money["in_flight"], money["windows"]) == (0, 0, [])
@@ -84,7 +84,7 @@ def test_before_its_process_has_started_a_bank_has_nothing_to_show():
         assert bank["way"] is None
 
 
-def test_what_was_refused_and_what_was_ignored_is_told():
+def test_what_was_refused_and_what_was_ignored_is_reported():
     with bank_run("transaction", ("opening: 1000", "opening: 250")) as run:
         run_to_ms(run, 900)
         apply(run, "listener", "C1", result="later", duration_ms=10)

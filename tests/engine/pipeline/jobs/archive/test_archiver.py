@@ -269,5 +269,5 @@ def test_state_survives_its_json(spark, archive):
 
 @pytest.mark.parametrize("rule", ["key", "property:", "", "Keys"])
 def test_a_wrong_key_rule_is_refused(rule):
-    with pytest.raises(WrongArgument, match="keys, unique_id or property:NAME"):
+    with pytest.raises(WrongArgument, match="keys, unique_id and property:NAME"):
         check_key_rule(rule)

@@ -65,7 +65,7 @@ def test_a_short_backlog_is_left_alone(backlog):
     backlog.send().group_at(0)
     backlog.run(relieve_above=24)
     assert not list(backlog.folder.glob("topic=*"))
-    assert backlog.report.notes[-1]["en"] == "nothing was moved: the group lags by 24 messages, and relieve_above is 24"
+    assert backlog.report.notes[-1]["en"] == "nothing was moved: the group lags by 24 messages; relieve_above is 24"
 
 
 def test_a_range_goes_on_where_it_ended_and_a_new_one_begins_ahead_of_the_group(backlog):
@@ -215,10 +215,10 @@ def test_what_no_producer_would_send_is_sent_and_what_no_broker_takes_stays(back
     assert set(kept) == {too_long, b"narrow"}
     assert dict(kept[b"narrow"]["properties"])["wide"] == "x" * 32_550
     assert "allowed: at most 1024 (option maxMessageBytes" in kept[too_long]["refusal"]
-    told = {row[0]: row[1:] for row in backlog.report.tables["not_sent"]}
-    assert told[kept[too_long]["moved_from"]] == ["body too long", limit + 100]
-    assert told[kept[b"narrow"]["moved_from"]][0] == "properties too long"
-    assert backlog.report.notes[-1]["en"].startswith("2 messages are longer than the brokers take and are not sent")
+    reported = {row[0]: row[1:] for row in backlog.report.tables["not_sent"]}
+    assert reported[kept[too_long]["moved_from"]] == ["body too long", limit + 100]
+    assert reported[kept[b"narrow"]["moved_from"]][0] == "properties too long"
+    assert backlog.report.notes[-1]["en"].startswith("2 messages exceed the brokers' size limit and are not resent")
     assert backlog.report.progresses[-1] == (len(sent), len(sent), "messages") and not backlog.report.tables["sent"]
 
     sent_once = len(backlog.rows())
@@ -263,7 +263,7 @@ def test_what_the_group_came_to_while_it_was_stored_is_counted(backlog):
     Relief(backlog.run_for(), backlog.cluster, reached).move_aside()
     assert came.count("staged") == 2 and backlog.stored() == backlog.low_beyond(1), "the second try, each once"
     both = sum(min(2, moved) for *_, moved, _ in backlog.report.tables["moved"])
-    assert f"up to {both} will be worked on twice" in backlog.report.notes[-1]["en"]
+    assert f"up to {both} will be processed twice" in backlog.report.notes[-1]["en"]
     assert backlog.marks() == [dict.fromkeys(backlog.queues, 1), ends]
 
     for group in mark_groups(backlog.group, LowPriority.parse("bulk")):
@@ -275,7 +275,7 @@ def test_what_the_group_came_to_while_it_was_stored_is_counted(backlog):
 def test_sending_waits_until_the_group_has_caught_up(backlog):
     backlog.send().group_at(0)
     backlog.run()
-    with pytest.raises(JobFailed, match=r"lags by 24 messages; send when it lags by fewer than until_below \(5\)"):
+    with pytest.raises(JobFailed, match=r"lags by 24 messages; resend once it lags by fewer than until_below \(5\)"):
         backlog.run(mode="send")
     ends = backlog.cluster.max_offsets(backlog.queues)
     backlog.cluster.store_group_offsets(backlog.group, {queue: max(0, end - 5) for queue, end in ends.items()})

@@ -54,7 +54,7 @@ def test_a_range_that_goes_on_grows_and_a_new_one_begins_anew():
 def test_the_mark_from_is_set_before_the_mark_to_and_only_for_queues_that_are_there():
     cluster = NotingCluster()
     state = ReliefState("identity", "billing", "bulk", {LEFT: MovedRange(5, 30), RIGHT: MovedRange(6, 31)})
-    mover(cluster).tell(state)
+    mover(cluster).report(state)
     from_group, to_group = mark_groups("billing", RULE)
     assert cluster.written == [(from_group, "0", "5"), (to_group, "0", "30")]
 

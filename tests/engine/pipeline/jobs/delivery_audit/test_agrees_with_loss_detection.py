@@ -10,7 +10,7 @@ from app.observation.stored_numbers import StoredNumbers
 from engine.idempotence.loss_detection.judge import judge
 from engine.idempotence.loss_detection.number_book import NumberBook
 from engine.idempotence.loss_detection.reader_report import ReaderReport
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import scenario_text
 from engine.lab.scenario.scenario_text import parse_scenario
@@ -73,9 +73,9 @@ def test_each_count_is_the_same_for_any_messages_any_ledger_and_any_moment(messa
         report.add_ledger(ledger, stored_ms)
     verdicts = {one.producer: one for topic in judge([report], until_ms) for one in topic.producers}
     for (producer, _), known in book.producers.items():
-        told = known.verdict()
+        reported = known.verdict()
         for of_audit, of_detector in SAME.items():
-            assert getattr(told, of_audit) == getattr(verdicts[producer], of_detector), (producer, of_audit)
+            assert getattr(reported, of_audit) == getattr(verdicts[producer], of_detector), (producer, of_audit)
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,19 @@ def test_spark_and_the_detectors_say_the_same_of_a_run(spark, tmp_path, name, ha
     with LabRun(parse_scenario(text, name)) as run:
         run.run_to_time(run.scenario.duration_ms * 1_000)
         export_messages(run, tmp_path / "export")
-        consumers = run.world.roles(ConsumerRole)
+        consumers = run.world.roles(ConsumerNode)
         broker = run.world.brokers()[0].broker
         assert broker is not None
         stored = StoredNumbers(broker)
         stored.see_all()
     groups = ",".join(one.spec.group for one in consumers)
     rows = audit(spark, {"input_folder": str(tmp_path / "export"), "topics": "Orders", "groups": groups})
-    (told,), (topic,) = rows("producers"), judge([stored.report])
+    (reported,), (topic,) = rows("producers"), judge([stored.report])
     (found,) = topic.producers
-    assert harm.items() <= told.items()
+    assert harm.items() <= reported.items()
     for of_audit, of_detector in SAME.items():
-        assert told[of_audit] == getattr(found, of_detector), of_audit
-    assert told["stored"] == found.met + found.duplicated
+        assert reported[of_audit] == getattr(found, of_detector), of_audit
+    assert reported["stored"] == found.met + found.duplicated
     if name == "loss-detector":
         return
     of_groups = {row["group"]: row["missing"] for row in rows("groups")}
@@ -115,7 +115,7 @@ def test_spark_and_the_detectors_say_the_same_of_a_run(spark, tmp_path, name, ha
     assert max(of_groups.values()) > 0
 
 
-def never_met(book: NumberBook, consumer: ConsumerRole) -> list[int]:
+def never_met(book: NumberBook, consumer: ConsumerNode) -> list[int]:
     """Numbers that are stored and were never handed to its listener."""
-    (met,) = consumer.loss_watch.at_the_door.report.books.values()
+    (met,) = consumer.loss_watch.on_arrival.report.books.values()
     return [number for number in range(book.highest + 1) if number in book.numbers and number not in met.numbers]

@@ -216,8 +216,8 @@ def test_a_group_that_was_asked_for_must_have_consumed_everything(spark, tmp_pat
     folder = write(tmp_path / "all", message_table(messages + traces))
     report = audit(spark, input_folder=folder, groups="Late, Silent", topics="T")
     assert {row["group"]: row["missing"] for row in rows(report, "groups")} == {"Silent": 6, "Late": 4}
-    asked = [note["en"] for note in report.notes if "message tracing" in note["en"]]
-    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing at all")
+    asked = [note["en"] for note in report.notes if "message trace enabled" in note["en"]]
+    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing")
 
 
 def test_a_stream_forgets_a_message_when_the_groups_of_its_topic_have_consumed_it(spark, tmp_path):
@@ -243,12 +243,12 @@ def test_ledgers_in_a_folder_count_and_a_sound_folder_says_so(spark, tmp_path):
     sound = message_table([Stored("p", 0, 0), Stored("p", 1, 1), ledger(2)])
     report = audit(spark, input_folder=write(tmp_path / "sound", sound))
     assert rows(report, "findings") == []
-    assert "No numbered message is lost" in notes(report)
+    assert "no numbered message is lost" in notes(report)
     nonsense = Stored(None, 0, 1, topic=NUMBERING_LEDGER_TOPIC)
     long = replace(nonsense, body=b"9" * (LEDGER_BYTES_MAX + 1))
     short = message_table([Stored("p", 0, 0), Stored("p", 1, 1), ledger(4), nonsense, long])
     report = audit(spark, input_folder=write(tmp_path / "short", short))
-    assert "2 messages of the ledger topic are no ledgers" in notes(report)
+    assert "2 messages of the ledger topic are not valid ledgers" in notes(report)
     (finding,) = rows(report, "findings")
     assert report.tables["findings"][0][-1]["zh"] == "在 broker-a:1 位点 0 之后"
     assert (finding["kind"], finding["first"], finding["last"], finding["where"]) == (
@@ -264,8 +264,8 @@ def test_notes_of_java_clients_can_be_read():
     )
     older = f"Pub\x011700000000000\x01R\x01g\x01T\x01AC12\x01t\x01k\x01{place}\x015\x013\x010\x01true\x02"
     after = "SubAfter\x01call\x01AC11\x0112\x01false\x01null\x013\x011700000000009\x01c\x02"
-    told = [tuple(event) for event in events_of(f"{pub}{older}{after}".encode())]
-    assert told == [
+    reported = [tuple(event) for event in events_of(f"{pub}{older}{after}".encode())]
+    assert reported == [
         ("AC11", "acknowledged", "T", 1_700_000_000_000, "g", "", True),
         ("AC12", "acknowledged", "T", 1_700_000_000_000, "g", "", True),
         ("AC11", "consumed", "", 1_700_000_000_009, "c", "call", False),
@@ -300,7 +300,7 @@ def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark
         """A driver that has just been started."""
         return Follower(spark, str(tmp_path / "checkpoint"), RULES, report)
 
-    def told() -> tuple:
+    def reported() -> tuple:
         (producer,) = [row for row in rows(report, "producers") if row["topic"] == "T"]
         (group,) = rows(report, "groups")
         verdict = (producer["stored"], producer["lost"], producer["not_judged"])
@@ -308,14 +308,14 @@ def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark
 
     running = follower()
     running.add_batch(frames[0], 0)
-    assert told() == (3, 0, 1, 2, 0, 0)
+    assert reported() == (3, 0, 1, 2, 0, 0)
     running.add_batch(frames[1], 1)
-    assert told() == (4, 0, 1, 2, 0, 1)
+    assert reported() == (4, 0, 1, 2, 0, 1)
     # It died, and Spark hands out the last batch once more, since it does not know that it was done.
     running = follower()
     running.add_batch(frames[1], 1)
     running.add_batch(frames[2], 2)
-    assert told() == (5, 1, 0, 4, 1, 1)
+    assert reported() == (5, 1, 0, 4, 1, 1)
     # It died in the middle of the next batch: the pending events are written, the state is not.
     dying = follower()
     dying._save = lambda: (_ for _ in ()).throw(KeyboardInterrupt)
@@ -324,16 +324,16 @@ def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark
     running = follower()
     running.add_batch(frames[3], 3)
     # What had been called lost has come after all, and so has the missing note.
-    assert told() == (7, 0, 0, 5, 0, 1)
+    assert reported() == (7, 0, 0, 5, 0, 1)
     # Calls that are looked at in every batch, as their messages may be consumed once more, count once for the time.
     (took,) = [row for row in rows(report, "latency") if row["from_to"] == "stored > consumed"]
     assert (took["messages"], took["longest"]) == (6, 2_550)
     assert len(list((tmp_path / "checkpoint" / "audit").iterdir())) <= 6
-    with pytest.raises(JobFailed, match="other arguments"):
+    with pytest.raises(JobFailed, match="different arguments"):
         Follower(spark, str(tmp_path / "checkpoint"), replace(RULES, topics=("U",)), report)
 
 
-def told_lost(report: MemoryReport) -> int:
+def reported_lost(report: MemoryReport) -> int:
     return sum(row["lost"] for row in rows(report, "producers")) if "producers" in report.tables else 0
 
 
@@ -344,8 +344,8 @@ def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tm
     report = MemoryReport()
     follower = Follower(spark, str(tmp_path), rules, report, trigger_ms=1)
     follower.add_batch(spark.createDataFrame(message_table(messages)), 0)
-    wait_until(lambda: told_lost(report), "a report of the lost message")
-    assert told_lost(report) == 1
+    wait_until(lambda: reported_lost(report), "a report of the lost message")
+    assert reported_lost(report) == 1
 
 
 def test_what_lies_in_the_ledger_topic_and_is_no_ledger_does_not_stop_a_stream(spark, tmp_path):
@@ -368,11 +368,11 @@ def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, bat
         follower.add_batch(frame, 0)
         follower.add_batch(frame, 1)
         follower.conclude()
-    with pytest.raises(JobFailed, match=f"brings batch {batch}; one of the two was deleted"):
+    with pytest.raises(JobFailed, match=f"delivers batch {batch}; one of the two was deleted"):
         follower.add_batch(frame, batch)
 
 
-def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp_path):
+def test_of_a_number_that_stands_everywhere_only_some_places_are_reported(spark, tmp_path):
     folder = write(tmp_path / "copies", message_table([Stored("p", 0, 0)] * 1_000))
     report = audit(spark, input_folder=folder)
     assert report.tables["findings"][0][-1]["zh"].endswith("；另有 992 处")
@@ -385,16 +385,16 @@ def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
-        ({"input_folder": "x", "follow": "true"}, "follow goes with a broker"),
-        ({"topics": "T", "starting_offsets": "latest"}, "goes with follow"),
-        ({"topics": "T", "groups": "G", "judge_groups": False}, "leave one of the two out"),
-        ({"topics": "T,U", "groups": "G@T,G@V", "follow": True}, "V is not among the topics that are audited: T, U"),
+        ({"input_folder": "x", "follow": "true"}, "follow requires a broker"),
+        ({"topics": "T", "starting_offsets": "latest"}, "requires follow"),
+        ({"topics": "T", "groups": "G", "judge_groups": False}, "leave out one of the two"),
+        ({"topics": "T,U", "groups": "G@T,G@V", "follow": True}, "V is not one of the audited topics: T, U"),
     ],
 )
-def test_arguments_that_do_not_go_together_are_refused(arguments, told):
-    with pytest.raises(JobFailed, match=told):
+def test_arguments_that_do_not_go_together_are_refused(arguments, reported):
+    with pytest.raises(JobFailed, match=reported):
         audit(None, **arguments)
 
 

@@ -16,7 +16,7 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
-from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of, located, wanted_places
+from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.message.numbering_ledger import NumberingLedger
@@ -43,14 +43,14 @@ def book_of(*batches: list[Stored], cuts: int = 1, judge_until_ms: int = ALL) ->
 
 
 def summaries_of(table: pa.Table, cuts: int, judge_until_ms: int = ALL) -> list[tuple[str, str]]:
-    told = []
+    reported = []
     for queue in sorted(set(table["queue_id"].to_pylist())):
         of_queue = table.filter(pa.compute.equal(table["queue_id"], queue))
         for begin in range(0, of_queue.num_rows, cuts):
             batches = of_queue.slice(begin, cuts).to_batches(max_chunksize=3)
             for rows in summariser(100, judge_until_ms)(iter(batches)):
-                told += zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True)
-    return told
+                reported += zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True)
+    return reported
 
 
 def verdict(book: DeliveryBook, producer: str = "p"):
@@ -107,7 +107,7 @@ def test_percentiles_are_exact_below_a_second_and_nearly_so_above(durations, sha
     assert histogram.negative == sum(duration < 0 for duration in durations)
 
 
-def test_a_long_time_is_told_in_wider_spans_and_nothing_of_it_is_dropped():
+def test_a_long_time_is_reported_in_wider_spans_and_nothing_of_it_is_dropped():
     times = TopicTimes()
     for hour in range(10):
         other = TopicTimes()
@@ -138,21 +138,21 @@ def test_the_verdict_is_that_of_the_definitions_however_the_reading_is_cut(drawn
         if producer == UNNUMBERED:
             assert of_producer.verdict().stored == sum(message.producer is None for message in messages)
             continue
-        told = of_producer.verdict()
+        reported = of_producer.verdict()
         lost = [number for first, last in of_producer.lost() for number in range(first, last + 1)]
         assert lost == model.lost[producer]
-        assert told.lost == len(lost)
-        assert told.duplicated == model.duplicated[producer]
+        assert reported.lost == len(lost)
+        assert reported.duplicated == model.duplicated[producer]
         found = [number for _, numbers in of_producer.out_of_order() for number in numbers.numbers().tolist()]
         assert sorted(found) == sorted(model.out_of_order[producer])
-        assert told.stored == sum(message.producer == producer for message in messages)
+        assert reported.stored == sum(message.producer == producer for message in messages)
     again = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
     assert again.encode() == book.encode()
 
 
 def test_a_copy_in_another_queue_is_a_duplicate_and_neither_a_loss_nor_out_of_order():
-    told = verdict(book_of([*in_queue(0, 2, 3), *in_queue(1, 2, 4, queue=1)]))
-    assert (told.lost, told.duplicated, told.out_of_order) == (0, 1, 0)
+    reported = verdict(book_of([*in_queue(0, 2, 3), *in_queue(1, 2, 4, queue=1)]))
+    assert (reported.lost, reported.duplicated, reported.out_of_order) == (0, 1, 0)
 
 
 def test_what_a_producer_sent_last_is_missed_only_by_its_ledger():
@@ -160,8 +160,14 @@ def test_what_a_producer_sent_last_is_missed_only_by_its_ledger():
     assert (verdict(book).lost, verdict(book).has_ended) == (0, False)
     book.add_ledger(NumberingLedger("p", "T", 6, refused=((3, 3),), unknown=((4, 4),)), EPOCH_MS)
     book.settle(ALL)
-    told = verdict(book)
-    assert (told.lost, told.refused, told.unknown, told.has_ended, told.numbered) == (1, 1, 1, True, 6)
+    reported = verdict(book)
+    assert (reported.lost, reported.refused, reported.unknown, reported.has_ended, reported.numbered) == (
+        1,
+        1,
+        1,
+        True,
+        6,
+    )
     assert list(book.producers["p", "T"].lost()) == [(5, 5)]
 
 
@@ -180,8 +186,8 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     assert first.where["en"] == "after b:0 offset 1"
     assert last.where is None
     report = MemoryReport()
-    AuditTeller(report).conclude(book, None)
-    assert not any("No numbered message is lost" in note["en"] for note in report.notes)
+    AuditReporter(report).conclude(book, None)
+    assert not any("no numbered message is lost" in note["en"] for note in report.notes)
 
 
 def test_a_producer_of_whom_nothing_is_stored_is_known_by_its_ledger():
@@ -212,8 +218,8 @@ def test_a_hole_is_a_loss_only_after_its_grace_and_a_late_arrival_heals_it():
 
 def test_numbers_are_judged_up_to_the_last_one_that_was_stored_long_enough_ago():
     messages = [Stored("p", number, 0, stored_ms=EPOCH_MS + number) for number in (0, 2, 4)]
-    told = verdict(book_of(messages, judge_until_ms=EPOCH_MS + 3))
-    assert (told.lost, told.not_judged) == (1, 1)
+    reported = verdict(book_of(messages, judge_until_ms=EPOCH_MS + 3))
+    assert (reported.lost, reported.not_judged) == (1, 1)
 
 
 def test_where_old_messages_are_gone_the_audit_begins_where_all_queues_have_begun():
@@ -265,15 +271,21 @@ def test_numbers_that_lie_too_far_apart_are_not_kept_and_that_is_said(monkeypatc
     book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
     kept = book.producers["p", "T"]
     assert (kept.numbers.count, kept.repeated, kept.descending) == (0, {}, {})
-    told = verdict(book)
-    assert (told.is_sparse, told.lost, told.duplicated, told.out_of_order, told.not_judged) == (True, 0, 0, 0, 20)
+    reported = verdict(book)
+    assert (reported.is_sparse, reported.lost, reported.duplicated, reported.out_of_order, reported.not_judged) == (
+        True,
+        0,
+        0,
+        0,
+        20,
+    )
     found, _ = findings_of(book, None)
     assert [(one.kind, one.who, one.count) for one in found] == [("lost", "q", 1), ("too sparse", "p", 20)]
     report = MemoryReport()
-    AuditTeller(report).conclude(book, None)
-    told = " ".join(note["en"] for note in report.notes)
-    assert "The numbers of 1 producers lie too far apart to be judged (20 messages)" in told
-    assert "missing, but too recently" not in told
+    AuditReporter(report).conclude(book, None)
+    reported = " ".join(note["en"] for note in report.notes)
+    assert "The numbers of 1 producers are too sparse to be judged (20 messages)" in reported
+    assert "missing, but too recently" not in reported
 
 
 def test_a_numbering_with_a_hole_everywhere_is_not_sparse(monkeypatch):
@@ -302,28 +314,28 @@ def test_of_more_producers_than_have_a_book_messages_are_counted_and_that_is_sai
     later = message_table(in_queue(*range(20), producer="g"))
     book.add(summaries_of(later.slice(19), 100))
     assert sorted(book.producers) == [("", "T"), ("(other producers)", "T"), ("a", "T"), ("b", "T")]
-    told = verdict(book, "(other producers)")
-    assert (told.stored, told.lost, told.duplicated, told.is_numbered) == (7, 0, 0, False)
+    reported = verdict(book, "(other producers)")
+    assert (reported.stored, reported.lost, reported.duplicated, reported.is_numbered) == (7, 0, 0, False)
     found, _ = findings_of(book, None)
     assert [(one.kind, one.who) for one in found] == [("lost", "a"), ("lost", "b")]
     report = MemoryReport()
-    AuditTeller(report).conclude(book, None)
+    AuditReporter(report).conclude(book, None)
     notes = " ".join(note["en"] for note in report.notes)
-    assert "T has more than 2 producers. Of the others, with 7 messages," in notes
-    assert "1 messages carry no number" in notes
+    assert "T has more than 2 producers. For the others, with 7 messages," in notes
+    assert "1 messages have no number" in notes
 
 
-def test_what_is_no_ledger_is_counted_and_told():
+def test_what_is_no_ledger_is_counted_and_reported():
     book = book_of(in_queue(0, 1))
     for body in (b"x", b"\xff", None):
         book.read_ledger(body, EPOCH_MS)
     book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
     report = MemoryReport()
-    AuditTeller(report).conclude(book, None)
-    assert any(note["en"].startswith("3 messages of the ledger topic are no ledgers") for note in report.notes)
+    AuditReporter(report).conclude(book, None)
+    assert any(note["en"].startswith("3 messages of the ledger topic are not valid ledgers") for note in report.notes)
     assert not verdict(book).has_ended
 
 
-def test_every_kind_of_finding_is_told_in_both_languages():
+def test_every_kind_of_finding_is_reported_in_both_languages():
     (table,) = [table for table in DESCRIPTION.tables if table.name == "findings"]
     assert tuple(table.columns[0].cell_texts) == KINDS

@@ -58,7 +58,7 @@ def test_of_a_group_that_is_named_with_a_topic_no_other_topic_is_judged():
     assert missing(book_of((), *reports)) == {("billing", "Orders"): 0, ("billing", "Mails"): 5}
 
 
-def test_silence_is_told_of_pairs_whose_topic_has_messages():
+def test_silence_is_reported_of_pairs_whose_topic_has_messages():
     book = book_of(("billing@Orders", "billing@Mails", "mailing", "billing@Later", "quiet"), *FLAWLESS)
     assert book.silent_groups() == ["billing@Mails", "quiet"]
 

@@ -71,8 +71,10 @@ def rows(report: MemoryReport, table: str) -> list[dict]:
 def check(report: MemoryReport) -> None:
     (producer,) = rows(report, "producers")
     assert producer["producer"].startswith("senders@")
-    told = {name: producer[name] for name in ("numbered", "stored", "lost", "duplicated", "out_of_order", "has_ended")}
-    assert told == {
+    reported = {
+        name: producer[name] for name in ("numbered", "stored", "lost", "duplicated", "out_of_order", "has_ended")
+    }
+    assert reported == {
         "numbered": COUNT,
         "stored": COUNT - len(LOST),
         "lost": len(LOST),

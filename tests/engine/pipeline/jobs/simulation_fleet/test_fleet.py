@@ -116,7 +116,7 @@ def test_the_job_says_that_nothing_was_violated_and_what_was_there_before(spark,
     JOB(job_run(spark, report, scenario="hello", seeds=3, faults="none", results_folder=str(tmp_path)))
     notes = [note["en"] for note in report.notes]
     assert notes == [
-        "2 of 3 seeds were in the results folder already.",
+        "2 of 3 seeds were already in the results folder.",
         "Every invariant held in all 3 runs.",
     ]
 
@@ -125,10 +125,10 @@ def test_a_stopped_job_leaves_what_is_finished(spark, tmp_path):
     report = MemoryReport()
     run = job_run(spark, report, scenario="bank-naive", seeds=1_000, chunk=1, results_folder=str(tmp_path))
     run.stop = threading.Event()
-    told = report.table
+    reported = report.table
 
     def stop_after_some(name, rows, **more):
-        told(name, rows, **more)
+        reported(name, rows, **more)
         if name == KINDS_TABLE and rows[0][1] >= 2:
             run.stop.set()
 

@@ -60,26 +60,26 @@ def test_a_seed_that_is_in_two_portions_is_not_counted_twice(tmp_path):
     with ResultsFolder(tmp_path, TASK, "3.11") as results:
         results.append(SeedRange(1, 2), summary_of(1, 2))
         results.append(SeedRange(2, 1), summary_of(2))
-    with pytest.raises(JobFailed, match="has seed 2 twice"):
+    with pytest.raises(JobFailed, match="contains seed 2 twice"):
         ResultsFolder(tmp_path, TASK, "3.11")
 
 
 @pytest.mark.parametrize(
-    ("task", "python", "told"),
+    ("task", "python", "reported"),
     [
         (TASK._replace(scenario="general"), "3.11", "another scenario (hello, now general)"),
         (TASK._replace(text="title: y"), "3.11", "another text of the scenario"),
-        (TASK._replace(random_faults=False), "3.11", "other faults (random, now none)"),
+        (TASK._replace(random_faults=False), "3.11", "different fault settings (random, now none)"),
         (TASK, "3.13", "another version of Python (3.11, now 3.13)"),
     ],
 )
-def test_results_of_something_else_are_refused_and_kept(tmp_path, task, python, told):
+def test_results_of_something_else_are_refused_and_kept(tmp_path, task, python, reported):
     with ResultsFolder(tmp_path, TASK, "3.11") as results:
         results.append(SeedRange(1, 1), summary_of(1))
     before = (tmp_path / FILE_NAME).read_bytes()
     with pytest.raises(JobFailed) as caught:
         ResultsFolder(tmp_path, task, python)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "another folder" in str(caught.value)
     assert (tmp_path / FILE_NAME).read_bytes() == before
 
@@ -104,7 +104,7 @@ def test_a_strange_file_is_refused_and_kept(tmp_path, text):
     assert (tmp_path / FILE_NAME).read_text() == text
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(JobFailed, match="cannot hold results"):
+    with pytest.raises(JobFailed, match="cannot store results"):
         ResultsFolder(tmp_path / "file", TASK, "3.11")

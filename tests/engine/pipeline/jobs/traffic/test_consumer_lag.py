@@ -8,7 +8,7 @@ import pytest
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.pipeline.jobs.traffic import consumer_lag
-from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagTeller, QueueLag, look_at_lag, watched_lag
+from engine.pipeline.jobs.traffic.consumer_lag import LagLook, LagReporter, QueueLag, look_at_lag, watched_lag
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
@@ -27,15 +27,15 @@ class Notes(MemoryReport):
 
     def __init__(self):
         super().__init__()
-        self.told = threading.Semaphore(0)
+        self.reported = threading.Semaphore(0)
 
     def note(self, text):
         super().note(text)
-        self.told.release()
+        self.reported.release()
 
     def table(self, name, rows, *, left_out=0):
         super().table(name, rows, left_out=left_out)
-        self.told.release()
+        self.reported.release()
 
 
 def test_a_refusal_of_the_broker_is_no_missing_progress(tmp_path):
@@ -75,10 +75,10 @@ def test_a_group_that_is_refused_does_not_hide_the_others():
 
 def test_what_is_refused_is_said_once_in_both_languages_and_the_other_groups_are_shown():
     report = MemoryReport()
-    teller = LagTeller(report)
+    teller = LagReporter(report)
     seen = LagLook([QueueLag("readers", QUEUE, 3, 10)], {"secret": "no right"})
     for now_ms in (1, 2):
-        teller.tell(seen, now_ms)
+        teller.report(seen, now_ms)
     assert report.notes == [
         {"en": "The lag of secret is not known: no right", "zh": "无法得知消费组 secret 的堆积：no right"}
     ]
@@ -104,7 +104,7 @@ def test_the_watch_goes_on_after_whatever_error_and_says_each_once(monkeypatch):
     report, ticks = Notes(), []
     with watched_lag({"nameServer": "127.0.0.1:1"}, ["readers"], ["Orders"], 1, report, ticks.append):
         for _ in range(3):
-            assert report.told.acquire(timeout=60)
+            assert report.reported.acquire(timeout=60)
     assert [note["en"] for note in report.notes] == [
         "The lag is not known: [ROCKETMQ_BROKER_AWAY] gone",
         "The lag is not known: ValueError: a bug",

@@ -11,7 +11,7 @@ from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.traffic import late_count as late_count_module
 from engine.pipeline.jobs.traffic import picture as picture_module
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
-from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, newest_windows
+from engine.pipeline.jobs.traffic.picture import TrafficPicture, TrafficWindowFigures, newest_windows
 from engine.pipeline.jobs.traffic.windows import window_figures
 from engine.pipeline.source.decoding.schema import spark_schema
 from tests.support.pipeline.memory_report import MemoryReport
@@ -25,10 +25,10 @@ def wait_for(late, messages):
 
 
 def window(start_ms, topic, messages):
-    return WindowFigures(start_ms, topic, messages, None, 0, 0, 0, {}, {}, {})
+    return TrafficWindowFigures(start_ms, topic, messages, None, 0, 0, 0, {}, {}, {})
 
 
-def tell_read(late, number, messages):
+def report_read(late, number, messages):
     progress = SimpleNamespace(batchId=number, observedMetrics={OBSERVATION: {OBSERVED: messages}})
     late.onQueryProgress(SimpleNamespace(progress=progress))
 
@@ -97,7 +97,7 @@ def test_a_micro_batch_that_comes_again_after_a_crash_is_compared_with_what_was_
 
     def batch(late, number, read, messages):
         late.counted(number, [window(0, "Orders", messages)], are_all=True)
-        tell_read(late, number, read)
+        report_read(late, number, read)
         return late.late
 
     first = life()
@@ -120,7 +120,7 @@ def test_a_forgotten_window_that_comes_again_is_left_out_and_never_counted_twice
         if late is None or number == 3:
             late = LateCount(report, SharedFiles(spark, str(tmp_path / "counts")))
         picture.update(late.counted(number, windows, are_all=True))
-        tell_read(late, number, read)
+        report_read(late, number, read)
     counted = {row[0]: row[1] for row in report.tables["topics"]}
     assert counted == {"A": 30, "B": 30, "C": 31, "D": 30}, "only the window of 2,000 ms is still followed"
     assert report.tables["late"] == [[8, 1, 7]], "of what the last life has read"
@@ -143,13 +143,13 @@ def test_of_too_many_windows_at_once_the_newest_are_followed_each_with_all_its_t
     report = MemoryReport()
     late = LateCount(report, SharedFiles(spark, str(tmp_path / "counts")))
     assert late.counted(0, newest, are_all=are_all) == newest
-    tell_read(late, 0, 12)
+    report_read(late, 0, 12)
     assert report.tables["late"] == [[12, 8, 4]]
     # What was left out once cannot come in later with all that it holds.
     for batch_id, messages in ((1, 3), (2, 4)):
         again = [window(0, "A", messages), window(1, "A", messages)]
         assert late.counted(batch_id, again, are_all=False) == again[1:]
-        tell_read(late, batch_id, 2)
+        report_read(late, batch_id, 2)
     assert report.tables["late"] == [[16, 10, 6]]
     assert len(report.notes) == 1
     assert newest_windows(figures.limit(5))[1]

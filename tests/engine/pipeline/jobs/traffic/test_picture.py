@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from engine.pipeline.jobs.traffic import picture as picture_module
 from engine.pipeline.jobs.traffic.description import DESCRIPTION
-from engine.pipeline.jobs.traffic.picture import TrafficPicture, WindowFigures, imbalance
+from engine.pipeline.jobs.traffic.picture import TrafficPicture, TrafficWindowFigures, imbalance
 from tests.support.pipeline.memory_report import MemoryReport
 
 
 def window(start_ms, messages, topic="Orders", **figures):
     known = {"bytes": None, "p50_ms": 1, "p99_ms": 9, "max_ms": 20, "queues": {}, "tags": {}, "keys": {}}
-    return WindowFigures(start_ms, topic, messages, **(known | figures))
+    return TrafficWindowFigures(start_ms, topic, messages, **(known | figures))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_newer_figures_of_a_window_replace_the_older_ones(report):
     ]
 
 
-def test_the_points_of_a_window_are_told_once_when_it_cannot_grow_any_more(report):
+def test_the_points_of_a_window_are_reported_once_when_it_cannot_grow_any_more(report):
     picture = make(report, patience_ms=2_000)
 
     def throughput():
@@ -88,7 +88,7 @@ def test_where_nothing_came_the_throughput_is_nought(report):
     assert throughput == [(0, 10), (1_000, 20), (2_000, 0), (5_000, 0), (6_000, 5), (7_000, 0), (8_000, 5)]
 
 
-def test_what_is_dropped_before_it_is_told_is_not_silence(report, monkeypatch):
+def test_what_is_dropped_before_it_is_reported_is_not_silence(report, monkeypatch):
     monkeypatch.setattr(picture_module, "WINDOWS_MAX", 2)
     picture = make(report, patience_ms=0)
     picture.update([window(0, 10)])

@@ -58,7 +58,7 @@ class Stream:
 
     def idle(self):
         """Do what happens every ``trigger_ms`` apart from micro-batches."""
-        self._following._ledgers.tell_if_changed()
+        self._following._ledgers.report_if_changed()
 
     def settled(self, identity):
         """Some other transaction."""
@@ -79,12 +79,12 @@ def test_from_now_on_means_from_the_first_micro_batch_on_and_a_restart_does_not_
     # Spark fixes where it begins after the job was made, and before the first micro-batch.
     stream.now_ms, stream.log.now_ms = 100, 200
     stream.settled("seen")
-    told = {"before the first batch": Agreement.UNDECIDED, "after it": Agreement.NO_MESSAGE}
-    assert stream.batch(0) == told
+    reported = {"before the first batch": Agreement.UNDECIDED, "after it": Agreement.NO_MESSAGE}
+    assert stream.batch(0) == reported
     stream.start()
     stream.now_ms = 300
     stream.settled("seen later")
-    assert stream.batch(1) == told
+    assert stream.batch(1) == reported
 
 
 def test_what_a_stream_has_no_room_for_stays_in_flight_also_after_a_restart(make_stream, tmp_path, monkeypatch):
@@ -121,7 +121,7 @@ def test_the_state_of_another_version_is_refused(make_stream, tmp_path, monkeypa
     stream.batch(1, again=True)
 
 
-def test_a_committed_message_without_a_transfer_is_told_for_good(make_stream, tmp_path):
+def test_a_committed_message_without_a_transfer_is_reported_for_good(make_stream, tmp_path):
     make_bank(tmp_path / "icbc.db", "A", 100)
     make_bank(tmp_path / "ccb.db", "B", 0)
     stream = make_stream(keep_settled_ms=1_000)
@@ -157,7 +157,7 @@ def test_ledgers_that_were_not_looked_at_for_a_while_are_not_called_lost(make_st
     assert stream.batch(3) == {"waits": Agreement.UNDECIDED}
 
 
-def test_a_credit_is_told_though_no_message_comes(make_stream, tmp_path):
+def test_a_credit_is_reported_though_no_message_comes(make_stream, tmp_path):
     make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
     make_bank(tmp_path / "ccb.db", "B", 0)
     stream = make_stream()
@@ -176,7 +176,7 @@ def test_a_credit_is_told_though_no_message_comes(make_stream, tmp_path):
     assert [row[:2] for row in stream.report.tables["transfers"]] == [[Agreement.UNDECIDED, "new"]]
 
 
-def test_ledgers_that_stay_as_they_are_are_not_told_again(make_stream, tmp_path):
+def test_ledgers_that_stay_as_they_are_are_not_reported_again(make_stream, tmp_path):
     make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
     make_bank(tmp_path / "ccb.db", "B", 0)
     stream = make_stream()
@@ -184,9 +184,9 @@ def test_ledgers_that_stay_as_they_are_are_not_told_again(make_stream, tmp_path)
     assert stream.report.tables == {}
     stream.settled("other")
     stream.batch(0)
-    told = len(stream.report.points)
+    reported = len(stream.report.points)
     stream.idle()
-    assert len(stream.report.points) == told
+    assert len(stream.report.points) == reported
 
 
 def test_a_bank_that_goes_away_while_no_message_comes_is_found_by_the_next_micro_batch(make_stream, tmp_path):
@@ -198,5 +198,5 @@ def test_a_bank_that_goes_away_while_no_message_comes_is_found_by_the_next_micro
     (tmp_path / "ccb.db").unlink()
     stream.idle()
     stream.idle()
-    with pytest.raises(JobFailed, match=r"bank_folder: there is no .*ccb\.db"):
+    with pytest.raises(JobFailed, match=r"bank_folder: .*ccb\.db does not exist"):
         stream.batch(1)

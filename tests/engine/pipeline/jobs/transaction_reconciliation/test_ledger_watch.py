@@ -10,30 +10,30 @@ from tests.support.live.bank_files import make_bank, post
 PATIENCE_S = 30
 
 
-def test_what_a_bank_commits_is_told_again_by_itself_until_the_end(tmp_path):
+def test_what_a_bank_commits_is_reported_again_by_itself_until_the_end(tmp_path):
     make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
     make_bank(tmp_path / "ccb.db", "B", 0)
-    told, has_told = [], threading.Event()
+    reported, has_reported = [], threading.Event()
     with LedgerWatch(tmp_path, every_ms=1) as watch:
         with watch.look() as ledgers:
             ledgers.add_messages(["t"], ["committed"])
 
-            def tell():
+            def report():
                 ledgers.compare()
-                told.append(ledgers.money().in_flight)
-                has_told.set()
+                reported.append(ledgers.money().in_flight)
+                has_reported.set()
 
-            watch.tell_again_by(tell)
+            watch.report_again_by(report)
             # Nobody comes between while a micro-batch is at work, although this changes the files.
             post(tmp_path / "icbc.db", "transfer", "A", ("u", 5, 6))
-            tell()
-            has_told.clear()
-        assert has_told.wait(PATIENCE_S)
-        has_told.clear()
+            report()
+            has_reported.clear()
+        assert has_reported.wait(PATIENCE_S)
+        has_reported.clear()
         post(tmp_path / "ccb.db", "credit", "B", ("t", 10, 65))
-        assert has_told.wait(PATIENCE_S)
-    assert told[0] == 10
-    assert told[-1] == 0
+        assert has_reported.wait(PATIENCE_S)
+    assert reported[0] == 10
+    assert reported[-1] == 0
     watch._thread.join(PATIENCE_S)
     assert not watch._thread.is_alive()
 

@@ -12,7 +12,7 @@ from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_m
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.merging import merge
-from engine.pipeline.jobs.transaction_reconciliation.summary import Keys, buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.summary import StatusRequest, buckets_over, summarise
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
 from tests.support.live.bank_files import START_MS, make_bank
@@ -31,7 +31,7 @@ def compared(spark, folder, log, read_until_ms=None):
     merged = merge(facts_of(messages(spark, log.rows))).persist()
     with Ledgers(folder) as ledgers:
         bounds = bounds_of(merged)
-        keys = Keys(ledgers.add_messages, ledgers.producer_group)
+        keys = StatusRequest(ledgers.add_messages, ledgers.producer_group)
         summarise(merged, Rules(bounds, OpQueue()), buckets_over(bounds), keys)
         ledgers.compare(read_until_ms)
         yield ledgers
@@ -133,10 +133,10 @@ def test_of_several_messages_with_one_key_the_one_that_may_still_bring_the_credi
 
 
 def test_a_folder_that_is_no_banks_is_named(tmp_path):
-    with pytest.raises(JobFailed, match=r"bank_folder: there is no .*ccb\.db"):
+    with pytest.raises(JobFailed, match=r"bank_folder: .*ccb\.db does not exist"):
         Ledgers(tmp_path).__enter__()
     (tmp_path / "ccb.db").write_bytes(b"this is no database, it is a text that somebody has put here")
-    with pytest.raises(JobFailed, match=r"ccb\.db is not the database of a bank"):
+    with pytest.raises(JobFailed, match=r"ccb\.db is not a bank database"):
         Ledgers(tmp_path).__enter__()
 
 
@@ -148,8 +148,8 @@ def test_postings_that_are_none_are_refused(tmp_path, column, value):
     make_bank(tmp_path / "ccb.db", "B", 10, credited=[("t", 10, 5)])
     with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
         database.execute(f"UPDATE transfer SET {column} = {value}")
-    told = rf"icbc\.db is not the database of a bank: 1 rows of its table transfer have no \w+ as {column}"
-    with pytest.raises(JobFailed, match=told):
+    reported = rf"icbc\.db is not a bank database: in table transfer, 1 rows have no \w+ in column {column}"
+    with pytest.raises(JobFailed, match=reported):
         Ledgers(tmp_path).__enter__()
 
 
@@ -159,11 +159,11 @@ def test_accounts_that_are_none_are_refused(tmp_path, column, value):
     make_bank(tmp_path / "ccb.db", "B", 10)
     with closing(sqlite3.connect(tmp_path / "ccb.db")) as database, database:
         database.execute(f"UPDATE account SET {column} = {value}")
-    with pytest.raises(JobFailed, match=rf"ccb\.db .* 1 rows of its table account have no \w+ as {column}"):
+    with pytest.raises(JobFailed, match=rf"ccb\.db .* in table account, 1 rows have no \w+ in column {column}"):
         Ledgers(tmp_path).__enter__()
 
 
-def test_of_many_accounts_and_transfers_some_are_told_and_all_are_counted(tmp_path):
+def test_of_many_accounts_and_transfers_some_are_reported_and_all_are_counted(tmp_path):
     debits = [(f"t{number:04}", 10, number) for number in range(600)]
     make_bank(tmp_path / "icbc.db", "A", 1_000, debits=debits)
     make_bank(tmp_path / "ccb.db", "B", 0)

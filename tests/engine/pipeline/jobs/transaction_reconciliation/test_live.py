@@ -89,7 +89,7 @@ def follow_until(live, spark, condition, **arguments):
     return report
 
 
-def test_history_is_told_as_the_broker_sees_it(live, spark):
+def test_history_is_reported_as_the_broker_sees_it(live, spark):
     send(live, "Orders", COMMIT, ROLLBACK, UNKNOWN, COMMIT)
     live.state_when(lambda state: state["transactions"]["discarded"] == 1)
     report = run(live, spark, topics="Orders")
@@ -105,7 +105,7 @@ def test_history_is_told_as_the_broker_sees_it(live, spark):
     assert report.reached["RMQ_SYS_TRANS_OP_HALF_TOPIC"] == {"broker-a:0": part["op_end"]}
 
 
-def test_banks_that_agree_are_told_to(live, spark, tmp_path):
+def test_banks_that_agree_are_reported_to(live, spark, tmp_path):
     arguments = ["bank", "--folder", str(tmp_path), "--name-server", live.name_servers[0], "--transfers", "2"]
     result = CliRunner().invoke(main, [*arguments, "--debit-ms", "0"])
     assert result.exit_code == 0, result.output
@@ -124,16 +124,16 @@ def test_a_stream_goes_on_after_a_stop_where_it_was_and_counts_nothing_twice(liv
     send(live, "Parcels", COMMIT, ROLLBACK)
     options = {"topics": "Parcels", "checkpoint_folder": str(tmp_path), "keep_settled_ms": 1_000}
 
-    def told(committed, rows_least=1):
+    def reported(committed, rows_least=1):
         """Spark tells of a batch a moment after it."""
         counts = {"rolled back": 1, "committed": committed}
         return lambda report: summary(report) == counts and rows(report) >= rows_least
 
-    first = follow_until(live, spark, told(1), **options)
+    first = follow_until(live, spark, reported(1), **options)
     send(live, "Parcels", COMMIT, COMMIT)
-    second = follow_until(live, spark, told(3), **options)
+    second = follow_until(live, spark, reported(3), **options)
     anew = {**options, "checkpoint_folder": str(tmp_path / "another")}
-    whole = follow_until(live, spark, told(3, rows(first) + rows(second)), **anew)
+    whole = follow_until(live, spark, reported(3, rows(first) + rows(second)), **anew)
     # Only what came since: the rest was known.
     assert rows(second) <= rows(whole) - rows(first)
     assert second.tables["findings"] == []
@@ -165,7 +165,7 @@ def state_of(folder):
 
 
 def test_nothing_to_read_is_said(live, spark):
-    with pytest.raises(JobFailed, match="starting_offsets: latest leaves nothing to read"):
+    with pytest.raises(JobFailed, match="starting_offsets: latest is allowed only with follow"):
         run(live, spark, starting_offsets="latest")
     report = run(live, spark, topics="Nowhere")
     assert [note["en"] for note in report.notes][-1] == "There are no transactions."

@@ -58,9 +58,9 @@ def test_a_ledger_with_long_keys_meets_its_messages(tmp_path):
     log = TransactionLog()
     for number, key in enumerate(keys):
         log.half(f"t{number}", key=key)
-    told = [row for row in JudgedFacts().read(log.rows).state.to_pylist() if row["role"] == "transaction"]
+    reported = [row for row in JudgedFacts().read(log.rows).state.to_pylist() if row["role"] == "transaction"]
     with Ledgers(tmp_path) as ledgers:
-        ledgers.add_messages([row["key"] for row in told], [Status.OPEN] * len(told))
+        ledgers.add_messages([row["key"] for row in reported], [Status.OPEN] * len(reported))
         assert ledgers.uncredited() == [bounded_text(LONG)]
         ledgers.compare()
         rows = [row[:2] for row in ledgers.transfer_rows()]

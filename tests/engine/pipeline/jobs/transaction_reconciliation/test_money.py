@@ -14,7 +14,7 @@ from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
 from tests.support.live.bank_files import make_bank, post
 
 
-def told(ledgers, expected=None):
+def reported(ledgers, expected=None):
     """The row of the table, by the names of its columns."""
     table = next(table for table in DESCRIPTION.tables if table.name == "money")
     return dict(zip((column.name for column in table.columns), money_row(ledgers.money(), expected), strict=True))
@@ -43,7 +43,7 @@ def test_a_paying_bank_that_is_gone_by_then_is_named(folder):
     with Ledgers(folder) as ledgers:
         (folder / "icbc.db").unlink()
         ledgers.add_messages(["never"], ["committed"])
-        with pytest.raises(JobFailed, match=r"bank_folder: there is no .*icbc\.db"):
+        with pytest.raises(JobFailed, match=r"bank_folder: .*icbc\.db does not exist"):
             ledgers.compare()
 
 
@@ -60,9 +60,9 @@ def test_another_opening_sum_than_the_ledgers_say_is_a_problem_and_the_sums_stil
     with Ledgers(folder) as ledgers:
         ledgers.compare()
         for expected in (None, 100):
-            row = told(ledgers, expected)
+            row = reported(ledgers, expected)
             assert (row["before"], row["expected"], row["conserved"], row["problems"]) == (100, expected, True, 0)
-        row = told(ledgers, 120)
+        row = reported(ledgers, 120)
         assert (row["before"], row["expected"], row["conserved"], row["problems"]) == (100, 120, False, 1)
         assert row["before"] + row["from_nowhere"] == row["after"] + row["in_flight"] + row["lost"]
 
@@ -80,15 +80,15 @@ def test_the_plot_of_money_in_flight_ends_where_the_table_stands(tmp_path):
 @pytest.mark.parametrize(
     ("bank", "debits", "balance", "column"),
     [
-        ("icbc", [("a", 2**62, 5), ("b", -(2**62), 5)], 0, "amount of its table transfer"),
-        ("icbc", [("a", -(2**63), 5)], 0, "amount of its table transfer"),
-        ("ccb", [], 2**62, "balance of its table account"),
+        ("icbc", [("a", 2**62, 5), ("b", -(2**62), 5)], 0, "amount of table transfer"),
+        ("icbc", [("a", -(2**63), 5)], 0, "amount of table transfer"),
+        ("ccb", [], 2**62, "balance of table account"),
     ],
 )
 def test_a_ledger_whose_sums_are_too_large_is_named(tmp_path, bank, debits, balance, column):
     for name in ("icbc", "ccb"):
         own = (balance, debits) if name == bank else (0, [])
         make_bank(tmp_path / f"{name}.db", "A", *own)
-    with pytest.raises(JobFailed, match=rf"{bank}\.db: the column {column} adds up to \S+, and sums below") as failed:
+    with pytest.raises(JobFailed, match=rf"{bank}\.db: column {column} adds up to \S+; sums must be") as failed:
         Ledgers(tmp_path).__enter__()
     assert f"{bank}.db：表" in failed.value.sentence["zh"]

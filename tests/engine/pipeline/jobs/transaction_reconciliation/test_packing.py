@@ -93,7 +93,7 @@ def test_what_was_deleted_from_a_queue_needs_no_task():
     assert _messages_left(Look(), {queue: 2_000_000_000, empty: 0}) == 1_000
 
 
-def test_every_word_of_the_tables_is_told_in_both_languages():
+def test_every_word_of_the_tables_is_reported_in_both_languages():
     texts = {
         (table.name, column.name): tuple(column.cell_texts)
         for table in DESCRIPTION.tables

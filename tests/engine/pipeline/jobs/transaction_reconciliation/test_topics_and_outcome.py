@@ -11,8 +11,8 @@ from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.transaction_reconciliation import job as job_module
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
 from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics
-from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationTeller
-from engine.pipeline.jobs.transaction_reconciliation.summary import Summary
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
+from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog, messages
@@ -23,12 +23,14 @@ NO_SPARK: Any = None
 @pytest.mark.parametrize("follow", [False, True])
 def test_a_topic_that_nobody_can_send_to_is_refused(follow):
     arguments = {"topics": "Orders,RMQ_SYS_TRANS_HALF_TOPIC", "follow": follow, "starting_offsets": "earliest"}
-    with pytest.raises(JobFailed, match=r"^topics: RMQ_SYS_TRANS_HALF_TOPIC: nobody can send there") as failed:
+    with pytest.raises(
+        JobFailed, match=r"^topics: RMQ_SYS_TRANS_HALF_TOPIC: clients cannot send to these topics"
+    ) as failed:
         JOB(JobRun(NO_SPARK, arguments, {}, MemoryReport(), print))
     assert "RMQ_SYS_TRANS_HALF_TOPIC" in failed.value.sentence["zh"]
 
 
-def test_topics_are_those_that_half_messages_name_and_too_many_are_told(spark, monkeypatch):
+def test_topics_are_those_that_half_messages_name_and_too_many_are_reported(spark, monkeypatch):
     rows = []
     for topic in ("Orders", "Parcels", "RMQ_SYS_TRANS_HALF_TOPIC"):
         log = TransactionLog(topic=topic)
@@ -47,14 +49,14 @@ def test_topics_are_those_that_half_messages_name_and_too_many_are_told(spark, m
 @pytest.mark.parametrize(
     ("op_queue", "sentence"),
     [
-        (OpQueue(), "Nothing happened that must not."),
-        (OpQueue(False), "Nothing was found that must not happen, but without the op queue only"),
+        (OpQueue(), "Nothing wrong was found."),
+        (OpQueue(False), "Nothing wrong was found. But without the op queue only"),
     ],
 )
 def test_what_could_not_be_looked_at_is_not_called_right(op_queue, sentence):
-    report, summary = MemoryReport(), Summary()
+    report, summary = MemoryReport(), ReconciliationSummary()
     summary.statuses = {"committed": [1, 0]}
-    results = ReconciliationTeller(JobRun(NO_SPARK, {}, {}, report, print), op_queue, ("Orders",))
-    results._tell_outcome(summary)
+    results = ReconciliationReporter(JobRun(NO_SPARK, {}, {}, report, print), op_queue, ("Orders",))
+    results._report_outcome(summary)
     (note,) = report.notes
     assert note["en"].startswith(sentence)

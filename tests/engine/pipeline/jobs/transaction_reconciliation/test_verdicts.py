@@ -29,11 +29,11 @@ from tests.support.pipeline.transaction_log import START, TransactionLog, messag
 STORIES = {}
 
 
-def story(tell):
-    log = TransactionLog(broker_name=tell.__name__)
-    tell(log)
-    STORIES[tell.__name__] = log
-    return tell
+def story(report):
+    log = TransactionLog(broker_name=report.__name__)
+    report(log)
+    STORIES[report.__name__] = log
+    return report
 
 
 def facts(spark, logs):
@@ -277,55 +277,55 @@ def random_log(seed, count=60):
     """A log with any mixture, in which senders decide any copy, and what a plain program says of it."""
     choice, log = random.Random(seed), TransactionLog(broker_name=f"random-{seed}")
     copies = {}
-    deeds = {f"t{number}": {"commits": 0, "ops": 0, "copies": 0, "given_up": False} for number in range(count)}
+    actions = {f"t{number}": {"commits": 0, "ops": 0, "copies": 0, "given_up": False} for number in range(count)}
     for _ in range(count * 4):
-        identity = choice.choice(list(deeds))
-        deed, known = deeds[identity], log.halves.get(identity)
+        identity = choice.choice(list(actions))
+        action, known = actions[identity], log.halves.get(identity)
         if known is None or choice.random() < 0.2:
-            copies.setdefault(identity, []).append(log.half(identity, checks=deed["copies"]))
-            deed["copies"] += 1
-            deed["given_up"] = False
+            copies.setdefault(identity, []).append(log.half(identity, checks=action["copies"]))
+            action["copies"] += 1
+            action["given_up"] = False
             continue
         half = choice.choice(copies[identity])
         match choice.randrange(6):
             case 0:
                 log.commit(identity, half)
-                deed["commits"] += 1
-                deed["ops"] += 1
+                action["commits"] += 1
+                action["ops"] += 1
             case 1:
                 log.roll_back(identity, half)
-                deed["ops"] += 1
+                action["ops"] += 1
             case 2:
                 log.give_up(identity)
-                deed["given_up"] = True
+                action["given_up"] = True
     # Something after everything, so that no end of a queue hides anything.
     log.half("end")
     log.roll_back("end")
-    model = {identity: expected(deed) for identity, deed in deeds.items() if deed["copies"]}
+    model = {identity: expected(action) for identity, action in actions.items() if action["copies"]}
     return log, model | {"end": (Status.ROLLED_BACK, [])}
 
 
-def expected(deed):
+def expected(action):
     findings = []
-    if deed["commits"] > 1:
+    if action["commits"] > 1:
         findings.append(TransactionAnomaly.COMMITTED_TWICE)
-    if deed["commits"] and deed["ops"] > deed["commits"]:
+    if action["commits"] and action["ops"] > action["commits"]:
         findings.append(TransactionAnomaly.COMMITTED_AND_ROLLED_BACK)
-    if not deed["commits"] and deed["ops"] > 1:
+    if not action["commits"] and action["ops"] > 1:
         findings.append(TransactionAnomaly.ROLLED_BACK_TWICE)
-    if deed["commits"]:
+    if action["commits"]:
         status = Status.COMMITTED
-    elif deed["ops"]:
+    elif action["ops"]:
         status = Status.ROLLED_BACK
     else:
-        status = Status.GIVEN_UP if deed["given_up"] else Status.OPEN
+        status = Status.GIVEN_UP if action["given_up"] else Status.OPEN
     return status, sorted(findings)
 
 
 def test_any_history_is_judged_as_a_plain_program_would_in_one_go_or_in_pieces(spark):
-    told = [random_log(seed) for seed in range(10)]
-    model = {log.broker_name: verdict for log, verdict in told}
-    rows = [row for log, _ in told for row in log.rows]
+    reported = [random_log(seed) for seed in range(10)]
+    model = {log.broker_name: verdict for log, verdict in reported}
+    rows = [row for log, _ in reported for row in log.rows]
     assert verdicts(merge(facts_of(messages(spark, rows)))) == model
     # Op messages come before their half messages, commits before both, and what is merged is merged again.
     random.Random(1).shuffle(rows)
@@ -392,12 +392,12 @@ def test_what_was_decided_for_a_topic_that_is_not_read_is_never_called_rolled_ba
     assert counts(merged, ("A",))[0] == {Status.COMMITTED: 2, Status.NOT_READ: 2}
     state = forget(merged, keep_ms=30_000, topics=("A",)).persist()
     assert sorted(remembered(state)) == ["b open", "new"]
-    told, summary = counts(state, ("A",))
-    assert told == {Status.COMMITTED: 2, Status.NOT_READ: 2}
+    reported, summary = counts(state, ("A",))
+    assert reported == {Status.COMMITTED: 2, Status.NOT_READ: 2}
     assert (summary.unsettled, summary.finding_count) == ([], 0)
     log.rows = [unseen]
-    told, summary = counts(merge(state.unionByName(facts(spark, [log]))).persist(), ("A", "B"))
-    assert told == {Status.COMMITTED: 2, Status.NOT_READ: 1, Status.OPEN: 1}
+    reported, summary = counts(merge(state.unionByName(facts(spark, [log]))).persist(), ("A", "B"))
+    assert reported == {Status.COMMITTED: 2, Status.NOT_READ: 1, Status.OPEN: 1}
     assert summary.finding_count == 0
 
 

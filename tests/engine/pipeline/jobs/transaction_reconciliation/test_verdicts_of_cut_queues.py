@@ -53,10 +53,10 @@ def test_nobody_takes_the_op_message_of_another_one_by_saying_that_he_lay_there(
     }
 
 
-@pytest.mark.parametrize("told", ["7", "x", "-1", "9" * 30, ""])
-def test_a_first_place_that_cannot_be_is_not_believed(told):
+@pytest.mark.parametrize("reported", ["7", "x", "-1", "9" * 30, ""])
+def test_a_first_place_that_cannot_be_is_not_believed(reported):
     log = TransactionLog()
-    log.half("t")["properties"]["TRAN_PREPARED_QUEUE_OFFSET"] = told
+    log.half("t")["properties"]["TRAN_PREPARED_QUEUE_OFFSET"] = reported
     log.op(7)
     assert JudgedFacts().read(log.rows).verdicts()["t"] == (Status.OPEN, [])
 
@@ -73,7 +73,7 @@ def test_an_op_message_may_be_stored_after_those_of_later_answers(later_ms, find
     assert JudgedFacts().read(log.rows).verdicts()["t"] == (Status.COMMITTED, findings)
 
 
-def test_how_long_a_message_was_kept_back_is_not_told_without_its_first_copy():
+def test_how_long_a_message_was_kept_back_is_not_reported_without_its_first_copy():
     log = TransactionLog()
     log.half("t")
     log.visible("t")

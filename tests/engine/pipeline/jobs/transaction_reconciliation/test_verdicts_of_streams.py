@@ -53,7 +53,7 @@ def test_a_late_decision_changes_no_count_and_is_one_finding():
 
 
 @pytest.mark.parametrize("is_whole", [False, True])
-def test_a_late_rollback_is_told_by_its_op_message_beside_a_late_commit_with_or_without_one(is_whole):
+def test_a_late_rollback_is_reported_by_its_op_message_beside_a_late_commit_with_or_without_one(is_whole):
     story = Story()
     first, second = story.log.half("first"), story.log.half("second")
     story.log.commit("first")
@@ -108,7 +108,7 @@ def test_where_op_messages_cannot_be_read_the_check_service_says_what_is_left(ch
     assert ("t" in story.later().remembered()) == is_remembered
 
 
-def test_late_commits_are_told_also_while_a_topic_that_is_not_read_is_in_use():
+def test_late_commits_are_reported_also_while_a_topic_that_is_not_read_is_in_use():
     story = Story(topics=("Transfers",))
     half = story.log.half("t")
     story.log.commit("t")
@@ -125,7 +125,7 @@ def test_late_commits_are_told_also_while_a_topic_that_is_not_read_is_in_use():
     assert stream.counts() == {Status.COMMITTED: 1, Status.ROLLED_BACK: 1, Status.NOT_READ: 1}
 
 
-def test_each_topic_that_was_not_read_is_told_apart():
+def test_each_topic_that_was_not_read_is_reported_apart():
     """The one that is read since a restart was not seen before; the one that always was read is late."""
     story = Story(topics=("Transfers",))
     halves = {}

@@ -130,7 +130,7 @@ def test_a_note_from_before_the_queue_was_made_again_is_not_believed(options, cl
     assert read_notes(cluster, AGAIN.name, queues) == dict.fromkeys(queues, 0)
 
 
-def test_a_search_ends_where_it_was_told(options, cluster, topic):
+def test_a_search_ends_where_it_was_reported(options, cluster, topic):
     send(options, cluster, FIRST, rows(options, body=list("abcde"), queue_id=[0] * 5))
     (queue,) = [queue for queue in cluster.queues([topic]) if queue.queue_id == 0]
     assert [message.queue_offset for message in sent_messages(cluster, queue, 1, 3)] == [1, 2]

@@ -1,0 +1,85 @@
+"""Two worlds side by side: the page and its HTTP API::
+
+POST /api/lab/WORLD/variant {change: {command, from_start} | null}: the links of the run as it is viewed and of one with
+that command added; null: with the last command removed. {left, right} GET /api/lab/WORLD/difference?other=WORLD the
+first event at which two worlds differ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from flask import Blueprint, Response, render_template, request
+
+from app.foundation.json_types import JsonObject
+from app.lab.foundation.browser_identity import browser_of_request, remember_browser
+from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.session.comparison import DifferenceFinder, VariantMaker
+from app.lab.session.host import LabHost
+from app.lab.session.worlds import LabWorlds
+from app.web.api import json_answer
+from app.web.framing import let_hold_frames
+from engine.lab.run.recording import Recording
+from engine.lab.run.setting_fork import StoryVariant, with_command, without_last_command
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.errors import LabError
+
+
+def add_comparison_routes(lab: Blueprint, host: LabHost, page_tables: Callable[[], JsonObject]) -> None:
+    """Add the routes to the lab's blueprint. ``page_tables``: what every page with a stage needs."""
+
+    @lab.get("/lab/pair")
+    def pair() -> Response:
+        let_hold_frames()
+        return remember_browser(Response(render_template("lab_comparison.html", lab_data=page_tables())))
+
+    @lab.post("/api/lab/<world>/variant")
+    def variant(world: str) -> Response:
+        browser = browser_of_request()
+        wanted = request.get_json(silent=True)
+        if not isinstance(wanted, dict) or set(wanted) != {"change"}:
+            raise LabRefused("bad_request", problem="variant: {change: {command, from_start} | null}")
+        change = wanted["change"]
+
+        def make(worlds: LabWorlds, answer: Future[JsonObject]) -> VariantMaker:
+            original = _recording(worlds, world, browser)
+            try:
+                return VariantMaker(original, _variant(original, change), answer)
+            except LabError as error:
+                raise refusal_of(error) from error
+
+        return json_answer(host.job(browser, make))
+
+    @lab.get("/api/lab/<world>/difference")
+    def difference(world: str) -> Response:
+        browser = browser_of_request()
+        other = request.args.get("other", "")
+
+        def find(worlds: LabWorlds, answer: Future[JsonObject]) -> DifferenceFinder:
+            left, right = (worlds.session(name, browser).player.run.recording() for name in (world, other))
+            return DifferenceFinder(left, right, answer)
+
+        return json_answer(host.job(browser, find))
+
+
+def _recording(worlds: LabWorlds, world: str, browser: str | None) -> Recording:
+    player = worlds.session(world, browser).player
+    if player.has_job:
+        raise LabRefused("server_busy")
+    return player.recording()
+
+
+def _variant(original: Recording, change: object) -> StoryVariant | Recording:
+    """Return the variant that ``change`` describes. Raises :class:`LabRefused`, ``LabError``."""
+    if change is None:
+        if not original.commands:
+            raise LabRefused("no_command")
+        return without_last_command(original)
+    if not isinstance(change, dict) or set(change) != {"command", "from_start"}:
+        raise LabRefused("bad_request", problem="variant.change: command, from_start")
+    if not isinstance(change["from_start"], bool):
+        raise LabRefused("bad_request", problem="variant.change.from_start: true | false")
+    command = parse_command(change["command"])
+    # A timer or a size applies from the beginning, here as everywhere in the lab.
+    return with_command(original, command, from_start=change["from_start"] or command.kind == "setting")

@@ -1,0 +1,292 @@
+"""Frames between real clients and a real broker, as a film of the lab: the same page shows them, to the byte.
+
+It is made of a file of frames (:func:`app.live.held_view.frame_file` writes it), which may come from anyone. What only
+the lab knows is missing: no internals of the nodes, no causes except that a reply answers a request. The time of a
+frame is known at the broker only; its flight is drawn with a fixed length.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.patch import difference
+from app.foundation.translator import in_all_languages
+from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
+from app.lab.foundation.refusal import LabRefused
+from app.lab.views.frames import HEX_MAX_BYTES, command_detail, response_name
+from engine.lab.scenario.frame_names import request_name
+from engine.protocol.command.remoting_command import RemotingCommand, decode_command
+from engine.protocol.errors import ProtocolError
+from engine.protocol.request_code import RequestCode
+
+FORMAT, VERSION = "glassmq-frames", 1
+FRAMES_MAX = 2_000
+#: How long a frame is drawn in flight; the real time is not known.
+FLIGHT_US = 500
+_CLIENTS_MAX = 60
+#: Faults that keep a frame from arriving.
+_LOST = ("drop", "cut", "reject")
+_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """One row of the file. ``action``: what a fault did to it; empty when it passed."""
+
+    number: int
+    at_us: int
+    client: str
+    is_in: bool
+    data: bytes
+    body_bytes: int
+    answers: int
+    action: str
+    command: RemotingCommand
+
+
+def frame_recording_view(data: JsonValue) -> JsonObject:
+    """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
+    frames, broker = _read(data)
+    start_us = frames[0].at_us - 2 * FLIGHT_US
+    frames = [replace(frame, at_us=frame.at_us - start_us) for frame in frames]
+    names = _names(frames, broker)
+    nodes = {name: _node(role, said) for name, (role, said) in names.values()}
+    by_number = {frame.number: frame for frame in frames}
+    details = {str(frame.number): _detail(frame, names, by_number) for frame in frames}
+    summaries = {number: _summary(detail) for number, detail in details.items()}
+    view = first = _view(0, 0, nodes, [])
+    patches: list[JsonValue] = []
+    for event, frame in enumerate(frames, 1):
+        source, target = _ends(frame, names)
+        nodes = _counted(nodes, source, "sent")
+        if frame.action not in _LOST:
+            nodes = _counted(nodes, target, "got")
+        shown: list[JsonValue] = [
+            summaries[str(one.number)] for one in frames[max(0, event - ARRIVED_FRAMES_SHOWN) : event]
+        ]
+        later = _view(event, frame.at_us + FLIGHT_US, nodes, shown)
+        patches.append([*difference(view, later)])
+        view = later
+    journal: list[JsonValue] = []
+    places = {frame.number: event for event, frame in enumerate(frames, 1)}
+    for event, frame in enumerate(frames, 1):
+        detail = details[str(frame.number)]
+        label = f"reply to {detail['reply_to_name']}" if detail["reply_to"] else detail["name"]
+        journal.append([event, frame.at_us, detail["source"], label, places.get(frame.answers, 0)])
+    whole = {"events_total": len(frames), "time_total_us": view["time_us"]}
+    return {
+        "view": {**first, **whole},
+        "patches": patches,
+        "at": 0,
+        "journal": journal,
+        "frames": details,
+        "sources": {},
+        "records": {},
+        "field_texts": {},
+        "why": {},
+    }
+
+
+def frame_recording_strip(data: JsonObject) -> JsonObject:
+    """Return the newest frames of a record for a sequence diagram: ``lanes`` [[short name, full name]], and ``frames``
+    as in a view. A client keeps its short name as long as the record lasts.
+    """
+    frames, broker = _read(data)
+    names = {"": ("B1", ("wire_broker", broker))}
+    for place, client in enumerate(data["clients"], 1):
+        names[client] = (f"C{place}", ("wire_consumer", client))
+    by_number = {frame.number: frame for frame in frames}
+    shown = [_summary(_detail(frame, names, by_number)) for frame in frames]
+    seen = {frame.client: None for frame in frames}
+    lanes = [[name, full] for client, (name, (_, full)) in names.items() if client in seen or client == ""]
+    return {"lanes": lanes, "frames": shown}
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def _read(data: JsonValue) -> tuple[list[_Frame], str]:
+    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise LabRefused("no_frame_file", format=FORMAT, version=VERSION)
+    rows, broker = data.get("frames"), data.get("broker")
+    if not isinstance(rows, list) or not 0 < len(rows) <= FRAMES_MAX or not isinstance(broker, str):
+        raise LabRefused("frame_file_rows", most=FRAMES_MAX)
+    frames = [_frame(number, row) for number, row in enumerate(rows, 1)]
+    numbers: dict[int, int] = {}
+    for place, frame in enumerate(frames, 1):
+        if numbers.setdefault(frame.number, place) != place:
+            raise LabRefused("frame_file_row", place=place)
+    frames.sort(key=lambda frame: (frame.at_us, frame.number))
+    return frames, broker[:100]
+
+
+def _frame(place: int, row: JsonValue) -> _Frame:
+    """Read ``[number, at_us, client, "in" | "out", frame in base64, body_bytes, answers, action]``."""
+    try:
+        if not isinstance(row, list):
+            raise ValueError
+        number, at_us, client, direction, encoded, body_bytes, answers, action = row
+        data = base64.b64decode(_text(encoded, None), validate=True)
+        if not client:
+            raise ValueError
+        return _Frame(
+            _whole(number),
+            _whole(at_us),
+            _text(client),
+            {"in": True, "out": False}[_text(direction)],
+            data,
+            _whole(body_bytes),
+            _whole(answers),
+            _text(action),
+            decode_command(data),
+        )
+    except (KeyError, ValueError, ProtocolError):
+        raise LabRefused("frame_file_row", place=place) from None
+
+
+def _whole(value: JsonValue) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
+        raise ValueError
+    return value
+
+
+def _text(value: JsonValue, longest: int | None = 255) -> str:
+    if not isinstance(value, str) or (longest is not None and len(value) > longest):
+        raise ValueError
+    return value
+
+
+# --- nodes ---------------------------------------------------------------------------------------------------------
+
+
+def _names(frames: list[_Frame], broker: str) -> dict[str, tuple[str, tuple[str, str]]]:
+    """Return client (empty: the broker) -> its short name, and its role and full name."""
+    sends: dict[str, bool] = {}
+    for frame in frames:
+        is_send = frame.is_in and not frame.command.is_response and frame.command.code in _SENDS
+        is_pull = frame.is_in and not frame.command.is_response and frame.command.code == RequestCode.PULL_MESSAGE
+        sends[frame.client] = (sends.get(frame.client, False) or is_send) and not is_pull
+        if is_pull:
+            sends[frame.client] = False
+    if len(sends) > _CLIENTS_MAX:
+        raise LabRefused("frame_file_clients", most=_CLIENTS_MAX)
+    named: dict[str, tuple[str, tuple[str, str]]] = {"": ("B1", ("wire_broker", broker))}
+    for letter, role, wanted in (("P", "wire_producer", True), ("C", "wire_consumer", False)):
+        clients = [client for client, is_sender in sends.items() if is_sender is wanted]
+        for place, client in enumerate(clients, 1):
+            named[client] = (f"{letter}{place}", (role, client))
+    return named
+
+
+def _node(role: str, full_name: str) -> JsonObject:
+    return {
+        "role": role,
+        "status": "running",
+        "incarnation": 0,
+        "skew_ms": 0,
+        "held": [],
+        "failure": "",
+        "ip": "",
+        "xa_roles": None,
+        "full_name": full_name,
+        "sent": 0,
+        "got": 0,
+    }
+
+
+def _counted(nodes: Mapping[str, JsonObject], name: str, what: str) -> dict[str, JsonObject]:
+    return {**nodes, name: {**nodes[name], what: nodes[name][what] + 1}}
+
+
+# --- frames --------------------------------------------------------------------------------------------------------
+
+
+def _ends(frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]]) -> tuple[str, str]:
+    client, broker = names[frame.client][0], names[""][0]
+    return (client, broker) if frame.is_in else (broker, client)
+
+
+def _detail(
+    frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]], by_number: Mapping[int, _Frame]
+) -> JsonObject:
+    command = frame.command
+    source, target = _ends(frame, names)
+    whole = len(frame.data).to_bytes(4) + frame.data
+    asked = by_number.get(frame.answers)
+    return {
+        "id": frame.number,
+        "source": source,
+        "target": target,
+        "kind": "response" if command.is_response else "request",
+        "code": command.code,
+        "name": response_name(command.code) if command.is_response else request_name(command.code),
+        "oneway": command.is_oneway,
+        "reply_to": None if asked is None else asked.number,
+        "reply_to_name": None if asked is None else request_name(asked.command.code),
+        "size": len(whole) + max(0, frame.body_bytes - len(command.body)),
+        "sent_us": frame.at_us - (FLIGHT_US if frame.is_in else 0),
+        "arrives_us": frame.at_us + (0 if frame.is_in else FLIGHT_US),
+        "dropped": frame.action in _LOST,
+        "copies": 2 if frame.action == "duplicate" else 1,
+        "hex": whole[:HEX_MAX_BYTES].hex(),
+        "hex_omitted_bytes": max(0, len(whole) - HEX_MAX_BYTES) + frame.body_bytes - len(command.body),
+        "problem": None,
+        **command_detail(command, len(whole)),
+    }
+
+
+_SUMMARY = (
+    *("id", "source", "target", "kind", "code", "name", "oneway", "reply_to", "reply_to_name"),
+    *("size", "sent_us", "arrives_us", "dropped", "copies"),
+)
+
+
+def _summary(detail: JsonObject) -> JsonObject:
+    return {name: detail[name] for name in _SUMMARY}
+
+
+def _view(event: int, time_us: int, nodes: Mapping[str, JsonObject], frames: list[JsonValue]) -> JsonObject:
+    nothing = {"en": "", "zh": ""}
+    return {
+        "scenario": "wire",
+        "title": in_all_languages("wire.title"),
+        "summary": in_all_languages("wire.summary"),
+        "about": in_all_languages("wire.about"),
+        "suggestion": nothing,
+        "try_buttons": [],
+        "focus": [],
+        "seed": None,
+        "duration_us": 0,
+        "event": event,
+        "time_us": time_us,
+        "is_over": False,
+        "life": {"total": 0, "in_trouble": 0, "omitted": 0, "messages": {}},
+        "nodes": {**nodes},
+        "money": None,
+        "backlog": None,
+        "xa": None,
+        "frames": frames,
+        "calls": [],
+        "timers": [],
+        "actors": [],
+        "next": None,
+        "caption": None,
+        "invariants": [],
+        "faults": [],
+        "commands": [],
+        "settings": [],
+        "failures": [],
+        "playing": False,
+        "speed": "auto",
+        "speed_now": None,
+        "pace": "",
+        "in_past": False,
+        "busy": None,
+        "stopped_by": None,
+        "forked_from": None,
+        "world": {"id": "", "published": False, "viewers": 0},
+        "link": "",
+    }

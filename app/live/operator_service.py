@@ -1,0 +1,142 @@
+"""Carries out an operator's requests to the live broker: topics, messages, offsets. In the engine's thread.
+
+:class:`app.remote.cluster_admin.ClusterAdmin` does the work, as on the command line. It reaches the broker and the name
+server of this process without a connection, with the rights of their operator: neither access rules nor TLS apply.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.operator_requests import (
+    OperationRefused,
+    OperatorRequest,
+    ResetOffsetRequest,
+    SendMessageRequest,
+    TopicRequest,
+)
+from app.remote.cluster_admin import ClusterAdmin, Reset
+from app.remote.cluster_reader import ClusterReader
+from engine.broker.broker import Broker
+from engine.client.foundation.errors import MQBrokerError, MQClientError
+from engine.client.producer.default_mq_producer import make_unique_id_generator
+from engine.name_server.name_server import NameServer
+from engine.protocol.command.headers import SendMessageRequestHeader, SendMessageResponseHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import Message
+from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, encode_properties
+from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import STORED_CODES
+from engine.remoting.remoting_client import RemotingClient
+
+logger = logging.getLogger("glassmq.host")
+
+#: The producer group of the page, and the number of queues of a topic that its first message creates.
+PRODUCER_GROUP = "glassmq_page"
+_NEW_TOPIC_QUEUES = 4
+
+
+class OwnServers(RemotingClient):
+    """A client that calls the servers of this process directly, and all others over the wire."""
+
+    def __init__(self, broker: Broker, name_server: NameServer) -> None:
+        super().__init__(broker.runtime, "operator")
+        self._servers = {broker.address: broker.server, name_server.address: name_server.server}
+
+    async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
+        """Send a request as any client does."""
+        server = self._servers.get(address)
+        if server is None:
+            return await super().call(address, command, timeout_ms)
+        return await server.ask_unguarded(command, "127.0.0.1:0")
+
+
+class OperatorService:
+    """Carries out requests. Raises :class:`OperationRefused` where something cannot be done."""
+
+    def __init__(self, broker: Broker, name_server: NameServer) -> None:
+        self._broker = broker
+        self._client = OwnServers(broker, name_server)
+        self._admin = ClusterAdmin(ClusterReader(self._client, (name_server.address,)), (name_server.address,))
+        self._unique_ids = make_unique_id_generator(broker.runtime)
+
+    async def carry_out(self, request: OperatorRequest) -> JsonObject:
+        """Carry out a request, and return its outcome: see :mod:`app.live.operator_routes`."""
+        try:
+            match request:
+                case TopicRequest():
+                    return await self._create_topic(request)
+                case SendMessageRequest():
+                    return await self._send(request)
+                case ResetOffsetRequest():
+                    return await self._reset(request)
+        except MQClientError as error:
+            why = error.remark if isinstance(error, MQBrokerError) and error.remark else str(error)
+            raise OperationRefused("by_broker", why=why) from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.shutdown()
+
+    async def _create_topic(self, request: TopicRequest) -> JsonObject:
+        if request.topic in self._broker.topic_config_manager.topic_config_table:
+            raise OperationRefused("topic_exists", topic=request.topic)
+        await self._admin.create_topic(request.topic, request.queues)
+        logger.warning("topic %s was created by hand with %d queues", request.topic, request.queues)
+        return {"topic": request.topic, "queues": request.queues}
+
+    async def _send(self, request: SendMessageRequest) -> JsonObject:
+        message = Message(
+            request.topic, request.body.encode("utf-8"), request.tag, request.keys, delay_level=request.delay_level
+        )
+        message.properties[PROPERTY_UNIQUE_KEY] = unique_id = self._unique_ids.next()
+        header = SendMessageRequestHeader(
+            producer_group=PRODUCER_GROUP,
+            topic=request.topic,
+            default_topic=AUTO_CREATE_TOPIC_KEY_TOPIC,
+            default_topic_queue_nums=_NEW_TOPIC_QUEUES,
+            queue_id=-1,
+            sys_flag=0,
+            born_timestamp=self._broker.runtime.clock.now_ms(),
+            flag=0,
+            properties=encode_properties(message.properties),
+            reconsume_times=0,
+        )
+        command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header)
+        command.body = message.body
+        reply = await self._client.call(self._broker.address, command, 0)
+        if reply.code not in STORED_CODES:
+            raise OperationRefused("by_broker", why=reply.remark or f"code {reply.code}")
+        stored = SendMessageResponseHeader.decode(reply.ext_fields)
+        return {
+            "topic": request.topic,
+            "queue_id": stored.queue_id,
+            "offset": stored.queue_offset,
+            "id": unique_id,
+        }
+
+    async def _reset(self, request: ResetOffsetRequest) -> JsonObject:
+        plan = await self._admin.plan_reset(request)
+        resets: Sequence[Reset] = plan.resets
+        if not request.preview:
+            resets = await self._admin.reset_offset(request, waits_for_members=False)
+            others = [str(one.queue.queue_id) for one in resets if not one.is_stored]
+            if others:
+                raise OperationRefused("not_stored", group=request.group, topic=request.topic, queues=", ".join(others))
+            logger.warning(
+                "offsets of group %s on %s were reset by hand: %s", request.group, request.topic, request.place
+            )
+        return {
+            "again": sum(max(0, one.again) for one in plan.resets),
+            "skipped": sum(max(0, -one.again) for one in plan.resets),
+            "is_online": plan.is_online,
+            "first_ms": plan.first_ms,
+            "queues": [_reset_view(one) for one in resets],
+        }
+
+
+def _reset_view(reset: Reset) -> JsonValue:
+    return {"queue_id": reset.queue.queue_id, "old": reset.old, "new": reset.new, "stored": reset.stored}

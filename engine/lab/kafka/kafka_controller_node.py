@@ -1,0 +1,50 @@
+"""A node that is the controller of a Kafka cluster, with its disk."""
+
+from __future__ import annotations
+
+from engine.kafka.broker.group_offsets import OFFSETS
+from engine.kafka.replication.controller import Controller
+from engine.kafka.replication.replication_config import ControllerConfig
+from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
+from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.settings import of_class
+
+#: Port on which it listens, as Kafka's controllers do.
+CONTROLLER_PORT = 9093
+
+
+class KafkaControllerNode(ScenarioDiskNode):
+    """A Kafka controller's node.
+
+    :ivar controller: None while the process does not run.
+    """
+
+    controller: Controller | None = None
+
+    @property
+    def address(self) -> str:
+        """Return the address for brokers."""
+        return f"{self.runtime.identity.host_ip}:{CONTROLLER_PORT}"
+
+    async def _start(self) -> None:
+        topics = {topic.name: topic.queues for topic in self.world.topics(of_kafka=True)}
+        config = ControllerConfig(
+            topics={**topics, OFFSETS.topic: 1},
+            brokers=tuple(node_ids(self.world).values()),
+            **of_class(ControllerConfig, self.settings),
+        )
+        self.controller = Controller(self.runtime, config)
+        await self.controller.start(self.runtime.identity.host_ip, CONTROLLER_PORT)
+
+    async def _stop(self) -> None:
+        if self.controller is not None:
+            await self.controller.shutdown()
+
+    def _forget(self) -> None:
+        self.controller = None
+
+
+def node_ids(world: WorldContext) -> dict[str, int]:
+    """Return the Kafka brokers by name, numbered in order."""
+    names = [role.name for role in world.nodes.values() if role.role is Role.KAFKA_BROKER]
+    return {name: number for number, name in enumerate(names, start=1)}

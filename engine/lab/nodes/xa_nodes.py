@@ -1,0 +1,238 @@
+"""Nodes that take part in a two-phase commit, see :mod:`engine.xa`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+from engine.bank.accounts import Accounts
+from engine.bank.transfer import Transfer
+from engine.lab.nodes.cash_machine import CUSTOMER, CashMachine
+from engine.lab.nodes.history import BranchChanged, GlobalChanged, TransferEnded
+from engine.lab.nodes.node_banks import NodeBank
+from engine.lab.nodes.scenario_node import ScenarioDiskNode, ScenarioNode, WorldContext
+from engine.lab.scenario.scenario import NodeSpec, Role
+from engine.lab.scenario.settings import of_class
+from engine.runtime.future_waits import all_ended
+from engine.xa.account_locks import WAITS_KEPT, LockWait
+from engine.xa.branch_bank import BranchBank
+from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
+from engine.xa.global_transaction import GlobalTransaction
+from engine.xa.resource_manager import Branch, ResourceManager
+from engine.xa.states import BranchState
+from engine.xa.transaction_coordinator import XaTransactionCoordinator
+from engine.xa.transaction_manager import TransactionOutcome, XaTransactionManager
+
+#: Port on which they listen.
+COORDINATOR_PORT = 9870
+RESOURCE_MANAGER_PORT = 9880
+#: Ended transfers that a manager's picture shows.
+ENDED_KEPT = 12
+#: State of a branch in the history whose process ended before it promised anything.
+FORGOTTEN = "forgotten"
+
+
+class CoordinatorNode(ScenarioDiskNode):
+    """A coordinator's node.
+
+    :ivar coordinator: None while the process does not run.
+    """
+
+    coordinator: XaTransactionCoordinator | None = None
+
+    async def _start(self) -> None:
+        config = CoordinatorConfig(**of_class(CoordinatorConfig, self.settings))
+        self.coordinator = XaTransactionCoordinator(self.runtime, self.name, config, self._changed)
+        await self.coordinator.start(self.runtime.identity.host_ip, COORDINATOR_PORT)
+
+    def _changed(self, transaction: GlobalTransaction) -> None:
+        xid, key, state = transaction.xid, transaction.key, transaction.state.value
+        changed = GlobalChanged(*self.here_and_now, xid, key, state, transaction.reason)
+        self.world.history.globals_changed.append(changed)
+
+    async def _stop(self) -> None:
+        if self.coordinator is not None:
+            await self.coordinator.shutdown()
+
+    def _forget(self) -> None:
+        self.coordinator = None
+
+
+class TransferUnderWay(NamedTuple):
+    """A transfer whose outcome the manager does not know. ``phase``: its next step, or what it waits for."""
+
+    key: str
+    xid: str
+    phase: str
+    since_us: int
+
+
+class ManagerNode(ScenarioNode):
+    """A transaction manager's node.
+
+    :ivar manager: None while the process does not run.
+    :ivar under_way: the transfer in progress.
+    :ivar ended: the newest ones that ended, oldest first.
+    :ivar counts: outcome -> number of transfers.
+    """
+
+    manager: XaTransactionManager | None = None
+
+    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+        super().__init__(world, spec)
+        self.under_way: TransferUnderWay | None = None
+        self.ended: deque[TransferEnded] = deque(maxlen=ENDED_KEPT)
+        self.counts: dict[TransactionOutcome, int] = dict.fromkeys(TransactionOutcome, 0)
+        #: After a crash the application continues with the next one.
+        self.next_number = 0
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether all transfers have ended."""
+        transfers = self.spec.transfers
+        return self.under_way is None and (transfers is None or self.next_number >= transfers.count)
+
+    async def _start(self) -> None:
+        config = ManagerConfig(**of_class(ManagerConfig, self.settings))
+        address = coordinator_address(self.world)
+        self.manager = XaTransactionManager(self.runtime, self.name, address, config, self._goes_on)
+        self._task = asyncio.create_task(self._make_transfers(self.manager), name="transfers")
+
+    async def _make_transfers(self, manager: XaTransactionManager) -> None:
+        transfers, world = self.spec.transfers, self.world
+        if transfers is None:
+            return
+        accounts = [world.scenario.node(name).bank for name in (transfers.source, transfers.target)]
+        addresses = [_address(world, name, RESOURCE_MANAGER_PORT) for name in (transfers.source, transfers.target)]
+        source, target = (bank.account if bank is not None else "" for bank in accounts)
+        await self.until(transfers.start_ms)
+        while self.next_number < transfers.count:
+            begun_us = world.now_us
+            key = transfers.key_of(self.next_number)
+            self.next_number += 1
+            result = await manager.transfer(Transfer(key, source, target, transfers.amount), *addresses)
+            self.under_way = None
+            self.counts[result.outcome] += 1
+            outcome = result.outcome.value
+            ended = TransferEnded(*self.here_and_now, key, result.xid, outcome, result.reason)
+            self.ended.append(ended)
+            world.history.transfers_ended.append(ended)
+            remaining_us = begun_us + transfers.every_ms * 1_000 - world.now_us
+            if remaining_us > 0 and self.next_number < transfers.count:
+                await asyncio.sleep(remaining_us / 1_000_000)
+
+    def _goes_on(self, key: str, xid: str, phase: str) -> None:
+        self.under_way = TransferUnderWay(key, xid, phase, self.world.now_us)
+
+    async def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await all_ended([self._task])
+        if self.manager is not None:
+            await self.manager.shutdown()
+
+    def _forget(self) -> None:
+        self.manager = None
+        self.under_way = None
+        self._task = None
+
+
+class NodeBranchBank(NodeBank[BranchBank]):
+    """The bank of a resource manager."""
+
+    def _make(self, accounts: Accounts) -> BranchBank:
+        return BranchBank(self._role.runtime, accounts, self._ended)
+
+
+class ResourceManagerNode(ScenarioNode):
+    """A resource manager's node.
+
+    :ivar resource_manager: None while the process does not run.
+    :ivar node_bank: its bank.
+    :ivar cash_machine: None where the scenario has none.
+    :ivar past_waits: waits for locks in earlier processes.
+    """
+
+    resource_manager: ResourceManager | None = None
+
+    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+        super().__init__(world, spec)
+        assert spec.bank is not None, "the parser sees to it"
+        self.node_bank = NodeBranchBank(self, spec.bank)
+        machine = spec.cash_machine
+        self.cash_machine = (
+            CashMachine(self, machine, self._look_up_balance, self._who_locks) if machine is not None else None
+        )
+        self.past_waits: deque[LockWait] = deque(maxlen=WAITS_KEPT)
+        self._customer: asyncio.Task[None] | None = None
+
+    async def _start(self) -> None:
+        config = ResourceManagerConfig(**of_class(ResourceManagerConfig, self.settings))
+        self.resource_manager = ResourceManager(
+            self.runtime,
+            self.name,
+            coordinator_address(self.world),
+            self.node_bank.start(),
+            work_ms=self.node_bank.spec.duration_ms,
+            config=config,
+            on_changed=self._changed,
+        )
+        await self.resource_manager.start(self.runtime.identity.host_ip, RESOURCE_MANAGER_PORT)
+        if self.cash_machine is not None:
+            self._customer = asyncio.create_task(self.cash_machine.run(), name=CUSTOMER)
+
+    def is_moving(self, key: str) -> bool:
+        """Return whether it is working on the transfer. A promise also counts while the process does not run."""
+        database = self.node_bank.at_rest()
+        if database is None:
+            return False
+        try:
+            return BranchBank.has_promise(database, key)
+        finally:
+            database.close()
+
+    def _who_locks(self) -> str:
+        manager = self.resource_manager
+        return (manager.locks.holder_of(self.node_bank.spec.account) if manager is not None else None) or ""
+
+    async def _look_up_balance(self) -> int | None:
+        assert self.resource_manager is not None, "the machine is part of the process"
+        return await self.resource_manager.look_up_balance(self.node_bank.spec.account, CUSTOMER)
+
+    def _changed(self, branch: Branch, state: str = "") -> None:
+        work, state = branch.work, state or branch.state.value
+        action = (work.xid, work.transfer.key, work.doing.value)
+        self.world.history.branches_changed.append(BranchChanged(*self.here_and_now, *action, state, branch.reason))
+
+    async def _stop(self) -> None:
+        if self._customer is not None:
+            self._customer.cancel()
+            await all_ended([self._customer])
+        if self.resource_manager is not None:
+            await self.resource_manager.shutdown()
+
+    def _forget(self) -> None:
+        manager = self.resource_manager
+        for branch in manager.open.values() if manager is not None else ():
+            if branch.state is not BranchState.PREPARED:
+                self._changed(branch, FORGOTTEN)
+        for wait in manager.locks.waits if manager is not None else ():
+            wait.until_us = self.world.now_us if wait.until_us is None else wait.until_us
+            self.past_waits.append(wait)
+        self.resource_manager = None
+        self._customer = None
+        self.node_bank.forget()
+        if self.cash_machine is not None:
+            self.cash_machine.forget()
+
+
+def coordinator_address(world: WorldContext) -> str:
+    """Return the address of the scenario's only coordinator."""
+    (spec,) = world.scenario.of_role(Role.TRANSACTION_COORDINATOR)
+    return _address(world, spec.name, COORDINATOR_PORT)
+
+
+def _address(world: WorldContext, node: str, port: int) -> str:
+    return f"{world.nodes[node].runtime.identity.host_ip}:{port}"

@@ -1,0 +1,112 @@
+// What can be done to the thing that was pressed, at the thing. The focus goes into it; arrow keys move, Escape and a
+// press elsewhere close it, and the focus goes back to where it was.
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { openThing } from "./thing.js";
+
+const GAP_PX = 6;
+
+/**
+ * `actions`: { id, label, hint, act } or, if it needs fields, { ..., form } with the properties of `Form`,
+ * which calls `onDone`. `children`: the text below them.
+ */
+export function ActionsPopover({ anchor, title, text, actions, Form, children }) {
+  const box = useRef(null);
+  const chosen = useSignal(null);
+  const asked = actions.find((action) => action.id === chosen.value && action.form);
+
+  const close = (focusBack = true) => {
+    if (openThing.peek()?.anchor === anchor) openThing.value = null;
+    if (focusBack && anchor.isConnected) anchor.focus({ preventScroll: true });
+  };
+  const press = (action) => {
+    if (action.form) chosen.value = chosen.value === action.id ? null : action.id;
+    else {
+      // While it is open time may rest, so that what is meant is still there.
+      action.act();
+      close();
+    }
+  };
+  const keys = (event) => {
+    if (event.key === "Escape") close();
+    else if (!event.target.matches("input, select") && !move(box.current, event)) return;
+    else if (event.target.matches("input, select")) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  useLayoutEffect(() => place(box.current, anchor), [chosen.value, actions.length]);
+  useEffect(() => {
+    (box.current.querySelector("[data-action]") ?? box.current).focus({ preventScroll: true });
+    const elsewhere = (event) => {
+      if (!box.current.contains(event.target) && !anchor.contains(event.target)) close(false);
+    };
+    const again = () => place(box.current, anchor);
+    document.addEventListener("pointerdown", elsewhere, true);
+    addEventListener("resize", again);
+    return () => {
+      document.removeEventListener("pointerdown", elsewhere, true);
+      removeEventListener("resize", again);
+    };
+  }, []);
+  const leave = (event) => {
+    if (event.relatedTarget && !box.current.contains(event.relatedTarget)) close(false);
+  };
+
+  return html`<div
+    class="popover"
+    id="actions"
+    role="dialog"
+    aria-labelledby="actions-title"
+    tabindex="-1"
+    ref=${box}
+    onKeyDown=${keys}
+    onFocusOut=${leave}
+  >
+    <h2 id="actions-title">${title}</h2>
+    ${text && html`<p class="quiet">${text}</p>`}
+    <div class=${`actions ${actions.length > 5 ? "is-many" : ""}`} role="group" aria-labelledby="actions-title">
+      ${actions.map(
+        (action) =>
+          html`<button
+            key=${action.id}
+            type="button"
+            class="button action"
+            data-action
+            data-kind=${action.id}
+            aria-expanded=${action.form ? chosen.value === action.id : undefined}
+            title=${action.hint}
+            onClick=${() => press(action)}
+          >
+            ${action.label}
+          </button>`,
+      )}
+    </div>
+    ${asked && html`<${Form} key=${asked.id} ...${asked.form} onDone=${() => close()} />`}${children}
+  </div>`;
+}
+
+/** Handles arrow keys, Home and End among the actions. Returns whether the key was one. */
+function move(box, event) {
+  const items = [...box.querySelectorAll("[data-action]")];
+  const at = items.indexOf(event.target);
+  const last = items.length - 1;
+  const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: last }[
+    event.key
+  ];
+  if (to === undefined || last < 0) return false;
+  items[(to + items.length) % items.length].focus();
+  return true;
+}
+
+/** Below the thing, else above it, else where it fits; always completely in the window. */
+function place(box, anchor) {
+  const at = anchor.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = box;
+  const below = at.bottom + GAP_PX;
+  const top = below + height <= innerHeight ? below : at.top - GAP_PX - height;
+  box.style.left = `${Math.round(Math.max(GAP_PX, Math.min(at.left, innerWidth - width - GAP_PX)))}px`;
+  box.style.top = `${Math.round(Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX)))}px`;
+}

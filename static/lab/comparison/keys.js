@@ -1,0 +1,19 @@
+// The keys of two worlds side by side: the same that move the time of one.
+
+import { shortcuts } from "../../live/view.js";
+
+const KEYS = { " ": "play", ".": "step", ",": "back", Home: "restart", End: "last", r: "restart" };
+
+/** Calls `press(action)`. */
+export function listenToKeys(press) {
+  addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const action = KEYS[key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey || shortcuts.value !== "on") return;
+    if (document.querySelector("dialog[open]") || target.matches?.("select, textarea, input:not([type=checkbox])"))
+      return;
+    if (key === " " && target.matches?.("button, a, summary, input")) return;
+    event.preventDefault();
+    press(action);
+  });
+}

@@ -1,0 +1,14 @@
+// Finds a position in sorted entries by binary search.
+
+/** Index of the first entry that is not `isBefore`; how many there are if all are. */
+export function firstNot(isBefore, entries) {
+  let [low, high] = [0, entries.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(entries[middle])) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export const firstAtOrAfter = (entries, time) => firstNot((entry) => entry.time < time, entries);

@@ -1,0 +1,29 @@
+// The fields of an action that needs some words: one kind of command, of which part stands fixed.
+
+import { html } from "htm/preact";
+import { CommandField, readField } from "../../common/actions/fields.js";
+import { command } from "../../common/faults.js";
+import { fieldOf } from "./table.js";
+
+/** `ask`: fields that are asked for -> what they begin with; `options`: field -> its [value, text] pairs. */
+export function ActionForm({ kind, target, fixed = {}, ask, options = {}, label, onDone }) {
+  const fields = Object.keys(ask).map((name) => fieldOf(kind, name));
+  const submit = async (event) => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const values = Object.fromEntries(fields.map((field) => [field.name, readField(field, data)]));
+    if (await command(kind, target, { ...fixed, ...values })) onDone();
+  };
+  return html`<form class="command-form" data-command=${kind} onSubmit=${submit}>
+    ${fields.map(
+      (field) =>
+        html`<${CommandField}
+          key=${field.name}
+          field=${field}
+          start=${ask[field.name] ?? undefined}
+          options=${options[field.name]}
+        />`,
+    )}
+    <button type="submit" class="button button-primary command-go">${label}</button>
+  </form>`;
+}

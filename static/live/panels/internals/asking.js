@@ -1,0 +1,59 @@
+// Asks the server how the members of a group are, every two seconds and only while the panel is on the screen: the
+// server asks the clients because of it. Also: a message by its queue offset, as clients name it.
+
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
+import { inspectedOffset, inspectedQueue, paused } from "../../view.js";
+
+const AGAIN_MS = 2000;
+const LIVE = ["live", "resynced"];
+
+/** The last answer about `group`, null before the first; `status`: that of the stream, a signal. */
+export function useInternals(group, place, status) {
+  const told = useSignal(null);
+  useEffect(() => {
+    told.value = null;
+    if (group === undefined) return undefined;
+    const stop = new AbortController();
+    let [isSeen, isAsking] = [false, false];
+    const ask = async () => {
+      if (!isSeen || isAsking || document.hidden || paused.peek() || !LIVE.includes(status.peek())) return;
+      isAsking = true;
+      try {
+        const response = await sendRequest(`/api/live/clients?group=${encodeURIComponent(group)}`, {
+          signal: stop.signal,
+        });
+        if (response.ok) told.value = await response.json();
+      } catch (error) {
+        if (error.name !== "AbortError") console.warn(`no internals of ${group}: ${error.message}`);
+      }
+      isAsking = false;
+    };
+    // Its upper edge at the bottom of the window is nothing that somebody looks at.
+    const eye = new IntersectionObserver(
+      ([{ isIntersecting }]) => {
+        isSeen = isIntersecting;
+        ask();
+      },
+      { rootMargin: "0px 0px -15% 0px" },
+    );
+    eye.observe(place.current);
+    const timer = setInterval(ask, AGAIN_MS);
+    return () => {
+      stop.abort();
+      eye.disconnect();
+      clearInterval(timer);
+    };
+  }, [group]);
+  return told.value?.group === group ? told.value : null;
+}
+
+/** Opens the record at a queue's offset; the queue itself where the broker does not have the message any more. */
+export async function openMessage(topic, queueId, offset) {
+  const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
+  const response = await sendRequest(`${queue}/entries?start=${offset}&count=1`);
+  const [entry] = response.ok ? (await response.json()).entries : [];
+  if (entry) inspectedOffset.value = entry.offset;
+  else inspectedQueue.value = { topic, queueId };
+}

@@ -1,0 +1,176 @@
+// What the broker knows of a group, on one glance: its table of locks with the leases running down, half messages that
+// nobody has decided, what will be retried and how often it was, dead letters.
+
+import { html } from "htm/preact";
+import { count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { shortMs } from "../../../lab/format.js";
+import { keepsRoom } from "../../../lab/nodes/room.js";
+import { Bolt } from "../../faults/bolt.js";
+import { goTo } from "../../keys.js";
+import { brokerNowMs, compare, inspectedOffset, state } from "../../view.js";
+import { Countdown, TopicMark } from "../stage/marks.js";
+import { nameOf } from "./names.js";
+import { isLockOff } from "./process_queue.js";
+
+/** Rows of a part; the rest is counted. */
+const MOST_ROWS = 6;
+
+const NOTHING = {};
+
+export function AtBroker({ group, told }) {
+  const name = state.value.cluster.broker_name ?? t("lab.role.broker");
+  return html`<article class="node inside-broker" aria-label=${t("live.internals.at_broker")}>
+    <p class="inside-head">
+      <span class="role-sign role-broker" aria-hidden="true">B</span>
+      <strong>${name}</strong>
+      <${Bolt} kind="broker" facts=${NOTHING} name=${name} />
+    </p>
+    <${Locks} group=${group} told=${told} />
+    <${HalfMessages} />
+    <${Retries} told=${told} />
+    <${DeadLetters} group=${group} />
+  </article>`;
+}
+
+function Part({ part, name, rows, none, total = rows.length, children }) {
+  return html`<div class="part is-open" role="group" data-part=${part} aria-label=${name} ref=${keepsRoom}>
+    <div class="part-head">
+      <h3>${name}</h3>
+      <span class=${`number ${total > 0 ? "" : "quiet"}`}>${total > 0 ? count(total) : none}</span>
+    </div>
+    <ul class="inside-rows">
+      ${rows.slice(0, MOST_ROWS)}
+    </ul>
+    ${children}
+    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("word.more", { n: rows.length - MOST_ROWS })}</p>`}
+  </div>`;
+}
+
+/** What is left of `whole`, as a bar and in words. */
+function Left({ at, whole, label }) {
+  const left = Math.max(0, at - brokerNowMs.value);
+  const time = shortMs(Math.ceil(left / 1000) * 1000);
+  return html`
+    <${Countdown} left=${left} whole=${whole} label=${t(label, { time })} />
+    <span class="number">${time}</span>
+  `;
+}
+
+function Locks({ group, told }) {
+  const locks = state.value.locks[group] ?? {};
+  const rows = Object.keys(locks)
+    .sort(compare)
+    .map((place) => {
+      const { client_id: id, since_ms: since, lease_ms: lease } = locks[place];
+      const at = place.lastIndexOf("@");
+      const [topic, queueId] = [place.slice(0, at), place.slice(at + 1)];
+      return html`<li key=${place} class="inside-row" data-lock=${place}>
+        <span class="ellipsis" title=${t("word.held_by", { id })}>
+          <${TopicMark} topic=${topic} /> Q${queueId}${" "}
+          <span aria-hidden="true">→</span> <strong>${told && nameOf(group, id)}</strong>
+          ${
+            told?.members.every((member) => member.client_id !== id) &&
+            html`${" "}<span class="lock-gone">✕ ${t("live.internals.owner_gone")}</span>`
+          }
+          ${" "}<span class="quiet mono">${id}</span>
+        </span>
+        <${Left} at=${since + lease} whole=${lease} label="lab.locks.left" />
+        <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
+      </li>`;
+    });
+  const none = t("live.internals.no_locks");
+  return html`<${Part} part="locks" name=${t("lab.order.broker_name")} rows=${rows} none=${none}>
+    ${
+      isLockOff(group) &&
+      html`<p class="pill is-off">
+        <span class="order-letter" aria-hidden="true">B</span> ${t("lab.locks.off_short")}
+      </p>`
+    }
+  </${Part}>`;
+}
+
+/** Of all groups: a half message belongs to its producer's. */
+function HalfMessages() {
+  const part = state.value.transactions;
+  const waiting = (part?.messages ?? []).filter((message) => message.decided_by === null);
+  const rows = waiting.map((message) => {
+    const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
+    const isYoung = askFrom > brokerNowMs.value;
+    return html`<li key=${queueOffset} class="inside-row" data-half=${queueOffset}>
+      <span class="ellipsis">
+        <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
+        <span aria-hidden="true">→</span> <${TopicMark} topic=${topic} />${" "}
+        <span
+          class=${`badge number ${n > 0 ? "badge-warning" : ""}`}
+          title=${t("lab.half.checks_hint", { n, max: part.check_max })}
+        >
+          ${t("lab.half.checks", { n, max: part.check_max })}
+        </span>
+      </span>
+      <${Left}
+        at=${isYoung ? askFrom : part.next_round_ms}
+        whole=${isYoung ? part.time_out_ms : part.check_interval_ms}
+        label=${isYoung ? "lab.half.young" : "lab.half.asked_in"}
+      />
+      <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
+    </li>`;
+  });
+  return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.internals.no_half")} />`;
+}
+
+function Retries({ told }) {
+  const retries = told?.retries ?? [];
+  const rows = retries.map(
+    ({ key, topic, offset, retries: n, due_ms: due }) => html`<li key=${offset} class="inside-row" data-retry=${key}>
+      <span class="ellipsis">
+        <${TopicMark} topic=${topic} /> <${Open} offset=${offset} text=${key || `#${offset}`} />${" "}
+        <span class="badge badge-warning number" title=${t("live.internals.given_back", { n })}>↻${n}</span>
+      </span>
+      ${
+        due === null
+          ? html`<span class="quiet inside-wide">${t("live.internals.can_be_pulled")}</span>`
+          : html`<${Left} at=${due} whole=${wholeDelay(n)} label="live.internals.again_in" />`
+      }
+    </li>`,
+  );
+  return html`<${Part}
+    part="retries"
+    name=${t("live.internals.retries")}
+    rows=${rows}
+    none=${told === null ? "…" : t("live.internals.no_retries")}
+  >
+    ${told?.are_all_retries === false && html`<p class="quiet">${t("live.internals.more_retries")}</p>`}
+  </${Part}>`;
+}
+
+/** A retry waits at level 3 + how often it was given back before. */
+const wholeDelay = (n) => state.value.delay_levels?.delays_ms?.[n + 1] ?? 10_000;
+
+function DeadLetters({ group }) {
+  const dead = Object.values(state.value.topics[`%DLQ%${group}`]?.queues ?? {});
+  const total = dead.reduce((sum, { min, max }) => sum + max - min, 0);
+  return html`<${Part}
+    part="dead"
+    name=${t("section.dead_letters")}
+    rows=${[]}
+    total=${total}
+    none=${t("word.none")}
+  >
+    ${
+      total > 0 &&
+      html`<button type="button" class="link-button" onClick=${() => goTo("dead-letters")}>
+        ${t("live.internals.see_dead")}
+      </button>`
+    }
+  </${Part}>`;
+}
+
+const Open = ({ offset, text }) => html`<button
+  type="button"
+  class="link-button mono"
+  aria-label=${t("live.records.open", { offset })}
+  onClick=${() => (inspectedOffset.value = offset)}
+>
+  ${text}
+</button>`;

@@ -1,0 +1,95 @@
+// Inside the clients: what the members of a group hold of each queue, their locks and trees, next to what the broker
+// knows of the group: its locks, half messages, retries, dead letters. In the language of the lab's stage.
+
+import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
+import { t } from "../../../common/i18n.js";
+import { choice, chosenGroup, groupNames, loaded, state } from "../../view.js";
+import { Empty, GroupMark } from "../stage/marks.js";
+import { useInternals } from "./asking.js";
+import { AtBroker } from "./at_broker.js";
+import { Member } from "./member.js";
+import { nameOf } from "./names.js";
+
+const asTrees = choice("internals-trees", "no");
+/** Cards of members that are open at first. */
+const MOST_OPEN = 6;
+
+export function Internals({ stream }) {
+  const place = useRef(null);
+  const names = groupNames.value;
+  const group = names.includes(chosenGroup.value) ? chosenGroup.value : names[0];
+  const told = useInternals(group, place, stream.status);
+  told?.members.forEach(({ client_id: id }) => nameOf(group, id)); // members first, then owners that have left
+  const box = { id: "internals", ref: place, tabindex: "-1" };
+  return html`<section class="panel internals" ...${box} aria-labelledby="internals-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="internals-title">${t("live.internals.title")}</h2>
+      ${
+        group !== undefined &&
+        html`
+          <label class="field">
+            <span class="sr-only">${t("word.consumer_group")}</span>
+            <${GroupMark} group=${group} size=${1.6} />
+            <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
+              ${names.map((name) => html`<option value=${name}>${name}</option>`)}
+            </select>
+          </label>
+          <label class="switch">
+            <input
+              type="checkbox"
+              checked=${asTrees.value === "yes"}
+              onChange=${(event) => (asTrees.value = event.target.checked ? "yes" : "no")}
+            />
+            ${t("live.internals.trees")}
+          </label>
+        `
+      }
+      <span class="quiet">${t("live.internals.hint")}</span>
+    </header>
+    ${loaded.value && group === undefined && html`<${Empty} title=${t("live.consumers.none")} />`}
+    ${
+      group !== undefined &&
+      html`<div class="internals-body">
+        <${AtBroker} key=${group} group=${group} told=${told} />
+        <${Members} key=${group} group=${group} told=${told} />
+      </div>`
+    }
+  </section>`;
+}
+
+function Members({ group, told }) {
+  if (told === null) return html`<p class="quiet internals-none">${t("live.internals.asking")}</p>`;
+  if (told.members.length === 0) return html`<p class="quiet internals-none">${t("live.groups.offline")}</p>`;
+  const isShared = state.value.groups[group]?.message_model !== "BROADCASTING";
+  const holders = isShared ? holdersOf(told.members) : new Map();
+  return html`<div class="internals-members">
+    ${told.members.map(
+      (member, index) =>
+        html`<${Member}
+          key=${`${member.client_id} ${member.address}`}
+          group=${group}
+          member=${member}
+          now=${told.now_ms}
+          holders=${holders}
+          isOpen=${index < MOST_OPEN}
+          isTrees=${asTrees.value === "yes"}
+        />`,
+    )}
+    ${
+      told.omitted_members > 0 &&
+      html`<p class="quiet">${t("live.internals.more_members", { n: told.omitted_members })}</p>`
+    }
+  </div>`;
+}
+
+/** "topic@broker@queue id" -> client ids of those that hold the queue: one, unless something is the matter. */
+function holdersOf(members) {
+  const holders = new Map();
+  for (const { client_id: id, queues } of members)
+    for (const queue of queues)
+      if (!queue.dropped) holders.set(placeOf(queue), [...(holders.get(placeOf(queue)) ?? []), id]);
+  return holders;
+}
+
+export const placeOf = ({ topic, broker, queue_id: queueId }) => `${topic}@${broker}@${queueId}`;

@@ -1,0 +1,106 @@
+"""Recorded frames of real clients as a film of the lab's page."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from app.foundation.patch import apply_patch
+from app.lab.foundation.refusal import LabRefused
+from app.lab.views import frame_recording_view
+from engine.protocol.command.remoting_command import RemotingCommand, encode_command
+from engine.protocol.request_code import RequestCode
+
+
+def row(number, at_us, client, direction, command, answers=0, action=""):
+    frame = base64.b64encode(encode_command(command)[4:]).decode()
+    return [number, at_us, client, direction, frame, len(command.body), answers, action]
+
+
+def frame_file(**changes):
+    send = RemotingCommand.request(RequestCode.SEND_MESSAGE, body=b"hello")
+    pull = RemotingCommand.request(RequestCode.PULL_MESSAGE)
+    rows = [
+        row(7, 5_000, "p@1", "in", send),
+        row(8, 6_000, "p@1", "out", send.reply(0), answers=7),
+        row(9, 9_000, "c@2", "in", pull, action="drop"),
+    ]
+    return {"format": "glassmq-frames", "version": 1, "broker": "broker-a", "frames": rows, **changes}
+
+
+def pictures(film):
+    view = film["view"]
+    yield view
+    for patch in film["patches"]:
+        view = apply_patch(view, patch)
+        yield view
+
+
+def test_clients_that_send_and_those_that_pull_have_their_names_and_their_counts():
+    *_, last = pictures(frame_recording_view.frame_recording_view(frame_file()))
+    counts = {
+        name: (node["role"], node["full_name"], node["sent"], node["got"]) for name, node in last["nodes"].items()
+    }
+    assert counts == {
+        "B1": ("wire_broker", "broker-a", 1, 1),
+        "P1": ("wire_producer", "p@1", 1, 1),
+        "C1": ("wire_consumer", "c@2", 1, 0),
+    }
+
+
+def test_a_reply_names_its_request_and_comes_from_it():
+    film = frame_recording_view.frame_recording_view(frame_file())
+    reply = film["frames"]["8"]
+    assert (reply["source"], reply["target"], reply["reply_to"], reply["reply_to_name"]) == (
+        "B1",
+        "P1",
+        7,
+        "SEND_MESSAGE",
+    )
+    assert [(entry[3], entry[4]) for entry in film["journal"]] == [
+        ("SEND_MESSAGE", 0),
+        ("reply to SEND_MESSAGE", 1),
+        ("PULL_MESSAGE", 0),
+    ]
+
+
+def test_the_bytes_of_a_frame_are_those_of_the_wire_and_a_dropped_one_is_lost():
+    film = frame_recording_view.frame_recording_view(frame_file())
+    send = encode_command(RemotingCommand.request(RequestCode.SEND_MESSAGE, body=b"hello"))
+    assert film["frames"]["7"]["hex"] == send.hex()
+    assert film["frames"]["7"]["body_text"] == "hello"
+    assert [film["frames"][number]["dropped"] for number in "789"] == [False, False, True]
+
+
+def test_a_strip_shows_the_newest_frames_and_a_client_keeps_its_name():
+    reported = frame_recording_view.frame_recording_strip(frame_file(clients=["gone@0", "c@2", "p@1"]))
+    assert reported["lanes"] == [["B1", "broker-a"], ["C2", "c@2"], ["C3", "p@1"]]
+    assert [(frame["id"], frame["source"], frame["target"]) for frame in reported["frames"]] == [
+        (7, "C3", "B1"),
+        (8, "B1", "C3"),
+        (9, "C2", "B1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (None, "no_frame_file"),
+        ({"format": "glassmq-run", "version": 1}, "no_frame_file"),
+        (frame_file(frames=[]), "frame_file_rows"),
+        (frame_file(frames=[[]] * (frame_recording_view.FRAMES_MAX + 1)), "frame_file_rows"),
+        (frame_file(frames=[[1, 2]]), "frame_file_row"),
+        (frame_file(frames=[[1, 2, "c", "in", "not base64!", 0, 0, ""]]), "frame_file_row"),
+        (frame_file(frames=[[1, 2, "c", "in", "AAAA", 0, 0, ""]]), "frame_file_row"),
+        (frame_file(frames=[[1, 2, "", *frame_file()["frames"][0][3:]]]), "frame_file_row"),
+        (frame_file(frames=frame_file()["frames"][:1] * 2), "frame_file_row"),
+        (frame_file(frames=[[1, -2, *frame_file()["frames"][0][2:]]]), "frame_file_row"),
+        (frame_file(frames=[[1, 2, "c", "up", *frame_file()["frames"][0][4:]]]), "frame_file_row"),
+        (frame_file(frames=[[n, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]), "frame_file_clients"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_by_name(data, reason):
+    with pytest.raises(LabRefused) as caught:
+        frame_recording_view.frame_recording_view(data)
+    assert caught.value.reason == reason
