@@ -25,8 +25,9 @@ from typing import Any
 import click
 
 from app.command_line import main as command_line
+from app.commands.lab.studies.compare import heading
+from app.commands.lab.studies.study import Table
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
-from app.comparison_plot import HEADINGS
 from app.foundation.translator import translate
 from app.glossary.glossary import glossary
 from app.lessons.course import load_course
@@ -87,14 +88,15 @@ def commands() -> str:
 
 
 def _help_texts(command: click.Command, name: str, parent: click.Context) -> list[str]:
-    """The help of ``command`` and of the commands below it."""
+    """The help of ``command`` and of the commands below it, old names left out."""
     with click.Context(command, info_name=name, parent=parent) as context:
         texts = [f"### {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
         if isinstance(command, click.Group):
             for below in command.list_commands(context):
                 sub_command = command.get_command(context, below)
                 assert sub_command is not None
-                texts += _help_texts(sub_command, below, context)
+                if not sub_command.hidden:
+                    texts += _help_texts(sub_command, below, context)
         return texts
 
 
@@ -313,19 +315,20 @@ def lesson_targets() -> str:
     return "\n".join(rows) + "\n"
 
 
-#: What the page shows, too; ``glassmq lab crash-points xa-two-phase --json ...`` writes it.
+#: What the page shows, too; ``glassmq lab study crash-points xa-two-phase --json ...`` writes it.
 CRASH_POINTS = ROOT / "static" / "lab" / "crash_points" / "xa-two-phase.json"
 
 
 def crash_points(way: str) -> str:
     """What a crash right after each step of a transfer does. A test runs some of it again."""
-    rows = ["| dies | right after it | outcome | A or B locked | window |", "|---|---|---|---|---|"]
+    rows: list[dict[str, object]] = []
     for point in json.loads(CRASH_POINTS.read_text(encoding="utf-8"))["points"]:
         if point["way"] == way:
-            locked, window = (_seconds(point[name]) for name in ("locked_us", "window_us"))
             outcome = point["outcome"].replace("-", " ")
-            rows.append(f"| {point['node']} | {point['step']['en']} | {outcome} | {locked} | {window} |")
-    return "\n".join(rows) + "\n"
+            row = {"dies": point["node"], "right after it": point["step"]["en"], "outcome": outcome}
+            lengths = {"A or B locked": _seconds(point["locked_us"]), "window": _seconds(point["window_us"])}
+            rows.append({**row, **lengths})
+    return Table(rows).markdown()
 
 
 def _seconds(length_us: int | None) -> str:
@@ -367,13 +370,12 @@ BATCH_COMPARISONS = {
 
 def batch_comparison(part: str) -> str:
     """What a size of batches costs and brings, as the engine of today does it."""
-    node, setting, values, figures = BATCH_COMPARISONS[part]
-    rows = [f"| `{setting}` | {' | '.join(HEADINGS[name] for name in figures.split())} |"]
-    rows.append("|---" * (1 + len(figures.split())) + "|")
+    node, setting, values, names = BATCH_COMPARISONS[part]
+    rows = []
     for value in values:
-        found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures.to_dict()
-        rows.append(f"| {value} | {' | '.join(f'{found[name]:g}' for name in figures.split())} |")
-    return "\n".join(rows) + "\n"
+        found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures._asdict()
+        rows.append({f"`{setting}`": value, **{heading(name): f"{found[name]:g}" for name in names.split()}})
+    return Table(rows).markdown()
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

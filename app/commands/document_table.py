@@ -10,19 +10,21 @@ from pathlib import Path
 import click
 
 
-def read_with_place(path: Path, command: str) -> str:
+def read_with_place(path: Path, command: str, *other_names: str) -> str:
     """Return the document. Raises ``click.UsageError`` when it has no place for the table of ``command``."""
     text = path.read_text(encoding="utf-8")
-    if not _place(command).search(text):
+    if not _place(command, *other_names).search(text):
         raise click.UsageError(f"{path} has no <!-- {command} --> with an <!-- end --> after it")
     return text
 
 
-def write_table(path: Path, command: str, table: str) -> None:
+def write_table(path: Path, command: str, table: str, *other_names: str) -> None:
     """Replace the table in the document. Raises the same as :func:`read_with_place`."""
-    text = read_with_place(path, command)
-    path.write_text(_place(command).sub(lambda found: found[1] + table + found[2], text), encoding="utf-8")
+    text = read_with_place(path, command, *other_names)
+    path.write_text(
+        _place(command, *other_names).sub(lambda found: found[1] + table + found[2], text), encoding="utf-8"
+    )
 
 
-def _place(command: str) -> re.Pattern[str]:
-    return re.compile(rf"(<!-- {re.escape(command)} -->\n).*?(<!-- end -->)", re.DOTALL)
+def _place(*commands: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- (?:{'|'.join(map(re.escape, commands))}) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.texts import LANGUAGES, fill
+
+if TYPE_CHECKING:
+    from werkzeug.datastructures import LanguageAccept
 
 DEFAULT_LANGUAGE = "en"
 
@@ -45,24 +49,10 @@ def in_all_languages(key: str, **values: object) -> dict[str, str]:
     return {language: translate(language, key, **values) for language in LANGUAGES}
 
 
-def choose_language(wanted: str | None, remembered: str | None, accept_language: str) -> str:
-    """Return the language of a request: the one in the address, else the one in a cookie, else the browser's first."""
-    for candidate in (wanted, remembered):
-        if candidate in LANGUAGES:
-            return candidate
-    best, best_weight = DEFAULT_LANGUAGE, 0.0
-    for part in accept_language.lower().split(","):
-        name, _, parameters = part.strip().partition(";")
-        language = name.partition("-")[0]
-        weight = _weight(parameters)
-        if language in LANGUAGES and weight > best_weight:
-            best, best_weight = language, weight
-    return best
+def choose_language(wanted: str | None, remembered: str | None, accepted: LanguageAccept) -> str:
+    """Return the language of a request: the one in the address, else the one in a cookie, else the browser's first.
 
-
-def _weight(parameters: str) -> float:
-    _, _, text = parameters.partition("q=")
-    try:
-        return float(text) if text else 1.0
-    except ValueError:
-        return 0.0
+    Werkzeug's ``best_match`` would prefer an exact ``en`` to ``zh-CN``, however little the browser wants it.
+    """
+    preferred = (name.partition("-")[0].lower() for name, quality in accepted if quality > 0)
+    return next((name for name in (wanted, remembered, *preferred) if name in LANGUAGES), DEFAULT_LANGUAGE)

@@ -5,8 +5,10 @@ language.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+
+from lark import Lark, Token, Transformer, v_args
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from app.lessons.errors import ExpressionError
 from app.lessons.expression import (
@@ -27,6 +29,7 @@ from app.lessons.expression import (
     PathStep,
     Test,
 )
+from engine.filter.expression_parser import terminals_allowed_at
 
 #: The beginnings of paths: the parts of the view that a lesson may use.
 ROOTS = (
@@ -44,222 +47,143 @@ ROOTS = (
     "is_over",
 )
 LENGTH_MAX = 500
-_DEPTH_MAX = 20
 
-_TOKEN = re.compile(
-    r"""\s*(?:
-        (?P<number>\d+(?:\.\d+)?(?![\w%@]))
-      | (?P<word>[A-Za-z0-9_%][\w%@-]*)
-      | (?P<text>'[^']*'|"[^"]*")
-      | (?P<sign><=|>=|!=|[.*()\[\],=<>+/-])
-    )""",
-    re.VERBOSE | re.ASCII,
-)
+# With the contextual lexer, `and` is a name where only a name may follow.
+_GRAMMAR = r"""
+?start: disjunction
+?disjunction: conjunction | disjunction OR conjunction      -> both
+?conjunction: negation | conjunction AND negation           -> both
+?negation: comparison | _NOT negation                       -> negation
+?!comparison: sum | sum ("=" | "!=" | "<" | "<=" | ">" | ">=") sum
+?!sum: product | sum ("+" | "-") product                    -> calculation
+?!product: operand | product ("*" | "/") operand            -> calculation
+?operand: (NUMBER | TEXT | CONSTANT)                        -> constant
+    | "-" operand                                           -> negative
+    | "(" disjunction ")"
+    | WORD "(" disjunction ")"                              -> call
+    | WORD step*                                            -> path
+?step: "." "*"                                              -> everything
+    | "." (WORD | NUMBER | TEXT)                            -> name
+    | "[" INTEGER "]"                                       -> index
+    | "[" test ("," test)* "]"                              -> filter
+!test: WORD ("=" | "!=") (WORD | NUMBER | TEXT)
+
+_NOT.2: /not(?![\w%@-])/
+CONSTANT.2: /(?:true|false|null)(?![\w%@-])/
+NUMBER.2: /\d+(?:\.\d+)?(?![\w%@])/
+INTEGER.2: /-?\d+(?![\w%@])/
+OR: /or(?![\w%@-])/
+AND: /and(?![\w%@-])/
+WORD: /[A-Za-z0-9_%][\w%@-]*/
+TEXT: /'[^']*'|"[^"]*"/
+%ignore /\s+/
+"""
+
+#: The names of terminals in errors; all others are named by their sign.
+_TERMINAL_NAMES = {
+    "WORD": "a name",
+    "NUMBER": "a number",
+    "INTEGER": "an integer",
+    "TEXT": "a 'text'",
+    "CONSTANT": "true | false | null",
+    "_NOT": "not",
+    "AND": "and",
+    "OR": "or",
+    "$END": "the end",
+}
 _CONSTANTS = {"true": True, "false": False, "null": None}
-_WORDS = ("and", "or", "not")
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
 
 
 @lru_cache(maxsize=1_000)
 def parse_expression(text: str) -> LessonExpression:
     """Parse an expression. Raises :class:`ExpressionError`."""
-    parser = _Parser(text)
-    expression = parser.either()
-    parser.expect_end()
-    return expression
-
-
-def _tokens(text: str) -> list[_Token]:
     if len(text) > LENGTH_MAX:
         raise ExpressionError(f"the expression has {len(text)} characters; allowed: {LENGTH_MAX}")
-    tokens: list[_Token] = []
-    position, end = 0, len(text.rstrip())
-    while position < end:
-        match = _TOKEN.match(text, position)
-        if match is None:
-            rest = text[position:].lstrip()
-            raise ExpressionError(f"{text!r}: {rest[:1]!r} is not allowed; paths, numbers, 'texts' and signs are")
-        kind = str(match.lastgroup)
-        tokens.append(_Token(kind, match.group(kind)))
-        position = match.end()
-    return tokens
+    try:
+        return _parser().parse(text)  # type: ignore[return-value]  # the builder makes no trees
+    except UnexpectedInput as error:
+        raise _syntax_error(text, error) from None
+    except _NameRefused as refusal:
+        raise ExpressionError(f"{text!r}: {refusal}") from None
 
 
-class _Parser:
-    """A recursive-descent parser with one method per level of precedence, the lowest first."""
+@cache
+def _parser() -> Lark:
+    return Lark(_GRAMMAR, parser="lalr", lexer="contextual", transformer=_Builder(), g_regex_flags=re.ASCII)
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = _tokens(text)
-        self._place = 0
-        self._depth = 0
 
-    def either(self) -> LessonExpression:
-        """Parse ``a or b``."""
-        self._depth += 1
-        if self._depth > _DEPTH_MAX:
-            raise ExpressionError(f"{self._text!r}: nested deeper than {_DEPTH_MAX} levels")
-        left = self._all_of()
-        while self._accept("or"):
-            left = Both(left, self._all_of(), is_and=False)
-        self._depth -= 1
-        return left
+def _syntax_error(text: str, error: UnexpectedInput) -> ExpressionError:
+    start = error.pos_in_stream
+    assert start is not None, "the lexer knows where it is"
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        start, problem = len(text), "ends too early"
+    elif isinstance(error, UnexpectedToken):
+        problem = f"{str(error.token)!r} is not allowed at column {start + 1}"
+    else:
+        problem = f"{text[start]!r} is not allowed at column {start + 1}"
+    terminals = terminals_allowed_at(_parser(), text, start)
+    names = dict.fromkeys(_TERMINAL_NAMES.get(name) or _parser().get_terminal(name).pattern.value for name in terminals)
+    return ExpressionError(f"{text!r}: {problem}; allowed: {' | '.join(names)}")
 
-    def _all_of(self) -> LessonExpression:
-        left = self._negation()
-        while self._accept("and"):
-            left = Both(left, self._negation(), is_and=True)
-        return left
 
-    def _negation(self) -> LessonExpression:
-        negations = 0
-        while self._accept("not"):
-            negations += 1
-        operand = self._comparison()
-        return NotNode(operand) if negations % 2 else operand
+class _NameRefused(Exception):
+    """A name is neither a function nor the beginning of a path."""
 
-    def _comparison(self) -> LessonExpression:
-        left = self._sum()
-        for sign in ("<=", ">=", "!=", "=", "<", ">"):
-            if self._accept(sign):
-                return Comparison(sign, left, self._sum())
-        return left
 
-    def _sum(self) -> LessonExpression:
-        left = self._product()
-        while (sign := self._accept_one("+", "-")) is not None:
-            left = Calculation(sign, left, self._product())
-        return left
+@v_args(inline=True)
+class _Builder(Transformer[Token, LessonExpression]):
+    """A builder with one method per rule of the grammar."""
 
-    def _product(self) -> LessonExpression:
-        left = self._operand()
-        while (sign := self._accept_one("*", "/")) is not None:
-            left = Calculation(sign, left, self._operand())
-        return left
+    def both(self, left: LessonExpression, word: Token, right: LessonExpression) -> LessonExpression:
+        return Both(left, right, is_and=word == "and")
 
-    def _operand(self) -> LessonExpression:
-        if self._accept("("):
-            inner = self.either()
-            self._expect(")")
-            return inner
-        if self._accept("-"):
-            return Calculation("-", ConstantNode(0), self._operand())
-        token = self._next("a path, a number, a 'text' or a function")
-        match token.kind:
-            case "number":
-                return ConstantNode(_number(token.text))
-            case "text":
-                return ConstantNode(token.text[1:-1])
-            case "word" if token.text in _CONSTANTS:
-                return ConstantNode(_CONSTANTS[token.text])
-            case "word" if self._accept("("):
-                return self._call(token.text)
-            case "word" if token.text not in _WORDS:
-                return self._path(token.text)
-        raise self._wrong(token, "a path, a number, a 'text' or a function")
+    def negation(self, operand: LessonExpression) -> LessonExpression:
+        return NotNode(operand)
 
-    def _call(self, function: str) -> LessonExpression:
+    def comparison(self, left: LessonExpression, sign: Token, right: LessonExpression) -> LessonExpression:
+        return Comparison(str(sign), left, right)
+
+    def calculation(self, left: LessonExpression, sign: Token, right: LessonExpression) -> LessonExpression:
+        return Calculation(str(sign), left, right)
+
+    def negative(self, operand: LessonExpression) -> LessonExpression:
+        return Calculation("-", ConstantNode(0), operand)
+
+    def constant(self, token: Token) -> LessonExpression:
+        return ConstantNode(_value(token))
+
+    def call(self, function: Token, argument: LessonExpression) -> LessonExpression:
         if function not in FUNCTIONS:
-            raise ExpressionError(f"{self._text!r}: there is no function {function!r}; allowed: {', '.join(FUNCTIONS)}")
-        argument = self.either()
-        self._expect(")")
-        return Call(function, argument)
+            raise _NameRefused(f"there is no function {str(function)!r}; allowed: {', '.join(FUNCTIONS)}")
+        return Call(str(function), argument)
 
-    # --------------------------------------------------------------------------------------------- paths
-
-    def _path(self, root: str) -> LessonExpression:
+    def path(self, root: Token, *steps: PathStep) -> LessonExpression:
         if root not in ROOTS:
-            raise ExpressionError(f"{self._text!r}: a path cannot begin with {root!r}; allowed: {', '.join(ROOTS)}")
-        steps: list[PathStep] = [Name(root)]
-        while True:
-            if self._accept("."):
-                steps.append(self._path_part())
-            elif self._accept("["):
-                steps.append(self._bracket())
-            else:
-                return Path(tuple(steps))
+            raise _NameRefused(f"a path cannot begin with {str(root)!r}; allowed: {', '.join(ROOTS)}")
+        return Path((Name(str(root)), *steps))
 
-    def _path_part(self) -> PathStep:
-        if self._accept("*"):
-            return Everything()
-        token = self._next("a name or *")
-        if token.kind in ("word", "number"):
-            return Name(token.text)
-        if token.kind == "text":
-            return Name(token.text[1:-1])
-        raise self._wrong(token, "a name or *")
+    def everything(self) -> PathStep:
+        return Everything()
 
-    def _bracket(self) -> PathStep:
-        is_negative = self._accept("-")
-        token = self._next("a number, or field=value")
-        if token.kind == "number":
-            self._expect("]")
-            index = int(_number(token.text))
-            return Index(-index if is_negative else index)
-        tests = [self._test(token)]
-        while self._accept(","):
-            tests.append(self._test(self._next("field=value")))
-        self._expect("]")
-        return Filter(tuple(tests))
+    def name(self, token: Token) -> PathStep:
+        return Name(_unquoted(token))
 
-    def _test(self, field: _Token) -> Test:
-        if field.kind != "word":
-            raise self._wrong(field, "the name of a field")
-        sign = self._accept_one("=", "!=")
-        if sign is None:
-            raise self._wrong(self._next("= or !="), "= or !=")
-        token = self._next("a word, a number or a 'text'")
-        if token.kind == "sign":
-            raise self._wrong(token, "a word, a number or a 'text'")
-        return Test(field.text, _plain(token), sign == "=")
+    def index(self, integer: Token) -> PathStep:
+        return Index(int(integer))
 
-    # --------------------------------------------------------------------------------------------- tokens
+    def filter(self, *tests: Test) -> PathStep:
+        return Filter(tests)
 
-    def _accept(self, text: str) -> bool:
-        """Take the next token when it is this sign or word; return whether it was."""
-        if self._place < len(self._tokens):
-            token = self._tokens[self._place]
-            if token.text == text and token.kind in ("sign", "word"):
-                self._place += 1
-                return True
-        return False
-
-    def _accept_one(self, *signs: str) -> str | None:
-        for sign in signs:
-            if self._accept(sign):
-                return sign
-        return None
-
-    def _next(self, allowed: str) -> _Token:
-        if self._place >= len(self._tokens):
-            raise ExpressionError(f"{self._text!r} ends too early; {allowed} should follow")
-        self._place += 1
-        return self._tokens[self._place - 1]
-
-    def _expect(self, sign: str) -> None:
-        if not self._accept(sign):
-            raise self._wrong(self._next(repr(sign)), repr(sign))
-
-    def expect_end(self) -> None:
-        """Check that nothing follows."""
-        if self._place < len(self._tokens):
-            raise self._wrong(self._tokens[self._place], "the end, or a sign such as = < + and, or")
-
-    def _wrong(self, token: _Token, allowed: str) -> ExpressionError:
-        return ExpressionError(f"{self._text!r}: {token.text!r} is not allowed here; allowed: {allowed}")
+    def test(self, field: Token, sign: Token, wanted: Token) -> Test:
+        return Test(str(field), _value(wanted), sign == "=")
 
 
-def _number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
+def _unquoted(token: Token) -> str:
+    return token[1:-1] if token.type == "TEXT" else str(token)
 
 
-def _plain(token: _Token) -> LessonValue:
-    if token.kind == "number":
-        return _number(token.text)
-    if token.kind == "text":
-        return token.text[1:-1]
-    return _CONSTANTS.get(token.text, token.text)
+def _value(token: Token) -> LessonValue:
+    """Return the value of a number, a text, a constant or a word."""
+    if token.type == "NUMBER":
+        return float(token) if "." in token else int(token)
+    return _unquoted(token) if token.type == "TEXT" else _CONSTANTS.get(str(token), str(token))

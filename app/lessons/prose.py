@@ -1,17 +1,22 @@
-"""A lesson's prose: a small, safe part of Markdown, with figures that come from the engine.
+"""A lesson's prose: a safe part of Markdown, with figures that come from the engine.
 
-Blocks: paragraphs, lists (``- ``, ``1. ``), tables (``| a | b |`` with a line ``|---|---|``), fenced code, and boxes
-(lines that begin with ``>``: what an article claims, and what the engine does). Inside: ``**strong**``, ``*stressed*``,
-`` `code` `` and links to pages of this server, ``[text](/lab)``. ``{{ expression }}`` is filled in. Everything else,
-HTML too, is text.
+Blocks: paragraphs, lists (``- ``, ``1. ``, nested by indentation), tables (``| a | b |`` with a line ``|---|---|``),
+fenced code, and boxes (lines that begin with ``>``: what an article claims, and what the engine does). Inside:
+``**strong**``, ``*stressed*``, `` `code` `` and links to pages of this server, ``[text](/lab)``. ``{{ expression }}``
+is filled in. Everything else, HTML too, is text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import escape
+from typing import NoReturn
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 
 from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
@@ -23,17 +28,11 @@ _FIGURE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _PLACE = re.compile("\ue000([0-9]+)\ue001")
 _PRIVATE = re.compile("[\ue000\ue001]")
 
-_INLINE = re.compile(
-    r"(?P<code>`[^`]+`)"
-    r"|(?P<strong>\*\*[^*]+\*\*)"
-    r"|(?P<stressed>\*[^*\s][^*]*\*)"
-    r"|\[(?P<link>[^\]]+)\]\((?P<address>[^)\s]*)\)"
-)
-_LIST_ITEM = re.compile(r"(?:(?P<bullet>-)|(?P<number>\d+\.))\s+(?P<text>.*)")
-_TABLE_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
+#: Strong or stressed text. CommonMark's own rule does not end it after a Chinese full stop that no space follows.
+_STRESS = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*\s][^*]*)\*")
 #: A line break between two Chinese characters is removed without a space.
 _CHINESE_BREAK = re.compile(
-    "(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])\n(?=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])"
+    "(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])\n *(?=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])"
 )
 
 
@@ -79,103 +78,76 @@ def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Pros
         return f"\ue000{len(figures) - 1}\ue001"
 
     marked = _FIGURE.sub(put_aside, text)
-    html = _inline(marked.strip()) if inline else "".join(_blocks(marked.split("\n"), file, line))
+    place = {"file": file, "line": line}
+    html = _markdown().renderInline(marked.strip(), place) if inline else _markdown().render(marked, place).rstrip()
+    if html.count("\ue000") != len(figures) or re.search("<[^<>]*\ue000", html):
+        raise LessonError(file, line, "a figure is not allowed in a link's address or title, or after ```")
     # Figures keep the order of the text: Markdown moves nothing.
     return Prose(tuple(_PLACE.split(html)[::2]), tuple(figures), (file, line))
 
 
-def _blocks(lines: list[str], file: str, first_line: int) -> Iterator[str]:
-    place = 0
-    while place < len(lines):
-        line = lines[place].strip()
-        start = place
-        if not line:
-            place += 1
-        elif line.startswith("```"):
-            place += 1
-            while place < len(lines) and not lines[place].strip().startswith("```"):
-                place += 1
-            if place == len(lines):
-                raise LessonError(file, first_line + start, "``` begins code that has no end")
-            yield f"<pre><code>{escape(chr(10).join(lines[start + 1 : place]))}</code></pre>"
-            place += 1
-        elif line.startswith("#"):
-            raise LessonError(file, first_line + place, f"{line[:40]!r}: a heading is not allowed here")
-        elif line.startswith(">"):
-            place = _end(lines, place, ">")
-            inside = [row.strip().removeprefix(">") for row in lines[start:place]]
-            yield f'<aside class="lesson-box">{"".join(_blocks(inside, file, first_line + start))}</aside>'
-        elif line.startswith("|"):
-            place = _end(lines, place, "|")
-            yield _table([row.strip() for row in lines[start:place]], file, first_line + start)
-        else:
-            place = _end_of_paragraph(lines, place)
-            yield _paragraph_or_list([row.strip() for row in lines[start:place]])
+@cache
+def _markdown() -> MarkdownIt:
+    markdown = MarkdownIt("zero").enable(["heading", "list", "table", "fence", "blockquote", "backticks", "link"])
+    markdown.core.ruler.after("block", "mistakes", _refuse_mistakes)
+    markdown.core.ruler.after("mistakes", "page", _adapt_to_page)
+    markdown.inline.ruler.push("stress", _read_stress)
+    markdown.validateLink = _is_own_page  # type: ignore[assignment,method-assign]  # the library's documented way
+    return markdown
 
 
-def _end(lines: list[str], place: int, sign: str) -> int:
-    """Return the place after the lines that begin with ``sign``."""
-    while place < len(lines) and lines[place].strip().startswith(sign):
-        place += 1
-    return place
+def _refuse_mistakes(state: StateCore) -> None:
+    """Refuse what would not be shown as its author meant it."""
+    lines = state.src.split("\n")
+    columns = 0
+
+    def fail(line: int, problem: str) -> NoReturn:
+        raise LessonError(state.env["file"], state.env["line"] + line, problem)
+
+    for token in state.tokens:
+        first, end = token.map or (0, 0)
+        match token.type:
+            case "heading_open":
+                fail(first, f"{lines[first].strip()[:40]!r}: a heading is not allowed here")
+            case "fence" if end - first < 2 or not lines[end - 1].strip("> ").startswith(token.markup):
+                fail(first, f"{token.markup} begins code that has no end")
+            case "thead_open":
+                columns = len(_cells(lines[first]))
+            case "tr_open" if (cells := len(_cells(lines[first]))) != columns:
+                fail(first, f"{cells} cells; the head has {columns}")
+            case "inline":
+                for number, line in enumerate(token.content.split("\n"), first):
+                    if line.startswith("|"):
+                        fail(number, "a table needs a head, and a line |---|---| with as many cells below it")
 
 
-def _end_of_paragraph(lines: list[str], start: int) -> int:
-    place = start
-    while place < len(lines) and (stripped := lines[place].strip()):
-        if place > start and stripped.startswith(("```", "|", "#", ">")):
-            break
-        place += 1
-    return place
+def _cells(row: str) -> list[str]:
+    return row.strip("> ").strip("|").split("|")
 
 
-def _paragraph_or_list(lines: list[str]) -> str:
-    """Return HTML. A list begins with its first line; a line that begins no item continues the last one."""
-    first = _LIST_ITEM.fullmatch(lines[0])
-    if first is None:
-        return f"<p>{_inline(chr(10).join(lines))}</p>"
-    items: list[str] = []
-    for line in lines:
-        match = _LIST_ITEM.fullmatch(line)
-        if match is not None:
-            items.append(match["text"])
-        else:
-            items[-1] += f"\n{line}"
-    name = "ul" if first["bullet"] else "ol"
-    return f"<{name}>{''.join(f'<li>{_inline(item)}</li>' for item in items)}</{name}>"
+def _adapt_to_page(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline":
+            token.content = _CHINESE_BREAK.sub("", token.content).replace("\n", " ")
+        elif token.tag == "blockquote":
+            token.tag, token.attrs = "aside", {"class": "lesson-box"} if token.nesting == 1 else {}
+        elif token.tag in ("th", "td"):
+            token.attrs = {"scope": "col"} if token.type == "th_open" else {}
 
 
-def _table(rows: list[str], file: str, line: int) -> str:
-    if len(rows) < 3 or not _TABLE_RULE.fullmatch(rows[1]):
-        raise LessonError(file, line, "a table needs a head, a line |---|---| below it, and rows")
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (rows[0], *rows[2:])]
-    for number, row in enumerate(cells):
-        if len(row) != len(cells[0]):
-            raise LessonError(file, line + number + (number > 0), f"{len(row)} cells; the head has {len(cells[0])}")
-    head = "".join(f'<th scope="col">{_inline(cell)}</th>' for cell in cells[0])
-    body = "".join(f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in row)}</tr>" for row in cells[1:])
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _inline(text: str) -> str:
-    text = _CHINESE_BREAK.sub("", text)
-    parts: list[str] = []
-    place = 0
-    for match in _INLINE.finditer(text):
-        parts.append(escape(text[place : match.start()]))
-        place = match.end()
-        if code := match["code"]:
-            parts.append(f"<code>{escape(code[1:-1])}</code>")
-        elif strong := match["strong"]:
-            parts.append(f"<strong>{_inline(strong[2:-2])}</strong>")
-        elif stressed := match["stressed"]:
-            parts.append(f"<em>{_inline(stressed[1:-1])}</em>")
-        elif _is_own_page(match["address"]):
-            parts.append(f'<a href="{escape(match["address"])}">{_inline(match["link"])}</a>')
-        else:
-            parts.append(escape(match[0]))
-    parts.append(escape(text[place:]))
-    return "".join(parts).replace("\n", " ")
+def _read_stress(state: StateInline, silent: bool) -> bool:
+    match = _STRESS.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        tag = str(match.lastgroup)
+        state.push(f"{tag}_open", tag, 1)
+        state.pos, end, state.posMax = match.start(tag), state.posMax, match.end(tag)
+        state.md.inline.tokenize(state)
+        state.posMax = end
+        state.push(f"{tag}_close", tag, -1)
+    state.pos = match.end()
+    return True
 
 
 def _is_own_page(address: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from engine.runtime.state_table import successor
+
 
 class RunPhase(StrEnum):
     """The phase of a run."""
@@ -18,28 +20,17 @@ class RunPhase(StrEnum):
     @property
     def is_over(self) -> bool:
         """Return whether the run has ended: only its reports are left."""
-        return not _WAYS[self]
+        return self not in _NEXT
 
 
 #: Phase -> the phases that may follow.
-_WAYS: dict[RunPhase, frozenset[RunPhase]] = {
-    RunPhase.STARTING: frozenset(
-        {RunPhase.RUNNING, RunPhase.STOPPING, RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED}
-    ),
-    RunPhase.RUNNING: frozenset({RunPhase.STOPPING, RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED}),
-    RunPhase.STOPPING: frozenset({RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED}),
-    RunPhase.ENDED: frozenset(),
-    RunPhase.FAILED: frozenset(),
-    RunPhase.STOPPED: frozenset(),
+_NEXT: dict[RunPhase, tuple[RunPhase, ...]] = {
+    RunPhase.STARTING: (RunPhase.RUNNING, RunPhase.STOPPING, RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED),
+    RunPhase.RUNNING: (RunPhase.STOPPING, RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED),
+    RunPhase.STOPPING: (RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED),
 }
 
 
-class IllegalPhase(Exception):
-    """There is no transition from the one phase to the other: a program error."""
-
-
 def follow(old: RunPhase, new: RunPhase) -> RunPhase:
-    """Return ``new``, if it may follow ``old``. Raises :class:`IllegalPhase`."""
-    if new not in _WAYS[old]:
-        raise IllegalPhase(f"a run that is {old} cannot become {new}")
-    return new
+    """Return ``new``, if it may follow ``old``. Raises :class:`~engine.runtime.state_table.IllegalStateChange`."""
+    return successor(_NEXT, old, new, "a run")

@@ -87,7 +87,7 @@ class RunRecord:
     # ------------------------------------------------------------------------------------------------ events
 
     def move(self, phase: RunPhase, now_ms: int) -> None:
-        """Change the phase of the run. Raises :class:`~app.pipeline.run_phase.IllegalPhase`."""
+        """Change the phase of the run. Raises :class:`~engine.runtime.state_table.IllegalStateChange`."""
         self.phase = follow(self.phase, phase)
         if phase is RunPhase.RUNNING:
             self._running_ms = now_ms

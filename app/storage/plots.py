@@ -16,6 +16,8 @@ _BAR_ROW, _BAR_LEFT, _BAR_RIGHT, _TOP = 24, 300, 680, 40
 _PANEL_WIDTH, _PANEL_HEIGHT, _COLUMNS = 400, 230, 2
 _LEFT, _RIGHT, _UP, _DOWN = 76, 362, 44, 186
 _STRIP_HEIGHT = 130
+_SMALL_WIDTH, _SMALL_HEIGHT, _SMALL_COLUMNS = 200, 150, 4
+_COLUMN_TOP, _COLUMN_BOTTOM = 44, 122
 
 
 class Bar(NamedTuple):
@@ -30,12 +32,13 @@ class Bar(NamedTuple):
 
 def bars_svg(title: str, groups: Mapping[str, Sequence[Bar]]) -> str:
     """Return groups of bars one below the other, all on one scale, with a label at each bar's end."""
-    largest = max(bar.high for bars in groups.values() for bar in bars)
+    largest = max((bar.high for bars in groups.values() for bar in bars), default=1.0)
     parts: list[str] = []
     top = _TOP
     for number, (heading, bars) in enumerate(groups.items()):
-        parts.append(_text(12, top + 16, heading, is_bold=True))
-        top += _BAR_ROW
+        if heading:
+            parts.append(_text(12, top + 16, heading, is_bold=True))
+            top += _BAR_ROW
         for bar in bars:
             parts += _bar(bar, top, largest, _COLOURS[number % len(_COLOURS)])
             top += _BAR_ROW
@@ -53,6 +56,24 @@ def _bar(bar: Bar, top: int, largest: float, colour: str) -> list[str]:
         f'<path d="M{x(bar.low)} {middle} H{x(bar.high)}" stroke="{_INK}" stroke-width="2"/>',
         _text(x(bar.high) + 8, baseline, bar.reported, colour=_PALE),
     ]
+
+
+def panels_svg(title: str, labels: Sequence[str], panels: Mapping[str, Sequence[float]]) -> str:
+    """Return small charts of vertical bars, four in a row, each on a scale of its own: heading -> value per label."""
+    parts: list[str] = []
+    for number, (heading, values) in enumerate(panels.items()):
+        left, top = number % _SMALL_COLUMNS * _SMALL_WIDTH, 34 + number // _SMALL_COLUMNS * _SMALL_HEIGHT
+        parts += [f'<g transform="translate({left} {top})">', _text(12, 22, heading, size=13)]
+        slot, highest = (_SMALL_WIDTH - 24) / len(labels), max(values) or 1.0
+        for place, (label, value) in enumerate(zip(labels, values, strict=True)):
+            height = round((_COLUMN_BOTTOM - _COLUMN_TOP) * value / highest, 1)
+            middle, up = round(12 + slot * (place + 0.5), 1), round(_COLUMN_BOTTOM - height, 1)
+            box = f'x="{round(middle - slot * 0.32, 1)}" y="{up}" width="{round(slot * 0.64, 1)}" height="{height}"'
+            parts.append(f'<rect {box} fill="{_COLOURS[0]}"/>')
+            parts.append(_text(middle, round(up - 4, 1), f"{value:g}", anchor="middle", size=10))
+            parts.append(_text(middle, _COLUMN_BOTTOM + 14, label, anchor="middle", colour=_PALE, size=10))
+        parts += [f'<path d="M12 {_COLUMN_BOTTOM} H{_SMALL_WIDTH - 12}" stroke="{_PALE}" stroke-width="1"/>', "</g>"]
+    return _document(title, 34 + _SMALL_HEIGHT * -(-len(panels) // _SMALL_COLUMNS), parts)
 
 
 class Curves(NamedTuple):

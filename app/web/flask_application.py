@@ -53,11 +53,8 @@ def _add_language(app: Flask, faults_allowed: bool, absent: tuple[str, ...]) -> 
     @app.before_request
     def choose() -> None:
         g.csp_nonce = secrets.token_urlsafe(16)
-        g.language = choose_language(
-            request.args.get("lang"),
-            request.cookies.get(LANGUAGE_COOKIE),
-            request.headers.get("Accept-Language", ""),
-        )
+        wanted, remembered = request.args.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
+        g.language = choose_language(wanted, remembered, request.accept_languages)
 
     @app.context_processor
     def template_values() -> dict[str, object]:

@@ -34,6 +34,7 @@ from engine.replication.raft.raft_rules import RaftConfig
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime, RuntimeFault
 from engine.runtime.started_parts import StartedParts, end_all
+from engine.runtime.state_table import next_state
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
 from engine.store.recovery.store_recovery import KnownBounds
@@ -215,7 +216,7 @@ class GroupMember:
         return {} if reason is JoinReason.NONE else Text(f"raft.joins.{reason.name.lower()}")
 
     def _change(self, event: MemberEvent) -> None:
-        self.state = STATE_CHANGES[self.state, event]
+        self.state = next_state(STATE_CHANGES, self.state, event, f"member {self.group.name}")
 
     async def _run(self) -> None:
         while True:

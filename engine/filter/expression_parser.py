@@ -56,17 +56,24 @@ def _shortened(word: str) -> str:
 
 
 def _allowed_at(text: str, position: int) -> tuple[str, ...]:
-    """Return what the grammar would accept at ``position``, by parsing up to there again."""
-    parsing = _parser().parse_interactive(text)
+    accepted = terminals_allowed_at(_parser(), text, position)
+    return tuple(dict.fromkeys(name for terminal, name in TERMINAL_NAMES.items() if terminal in accepted))
+
+
+def terminals_allowed_at(parser: Lark, text: str, position: int) -> list[str]:
+    """Return the terminals that an LALR grammar accepts at ``position``, by parsing up to there again, sorted.
+
+    An error of lark names fewer: it is raised after reductions that some of them would not have caused.
+    """
+    parsing = parser.parse_interactive(text)
     try:
         for token in parsing.lexer_thread.lex(parsing.parser_state):  # type: ignore[no-untyped-call]  # lark's gap
             if _start_of(token) >= position:
                 break
             parsing.feed_token(token)
-    except UnexpectedCharacters:
+    except UnexpectedInput:
         pass  # the one at ``position``
-    accepted: set[str] = parsing.accepts()  # type: ignore[no-untyped-call]  # lark's gap
-    return tuple(dict.fromkeys(name for terminal, name in TERMINAL_NAMES.items() if terminal in accepted))
+    return sorted(parsing.accepts())  # type: ignore[no-untyped-call]  # lark's gap
 
 
 def _start_of(token: Token) -> int:

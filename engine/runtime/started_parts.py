@@ -22,6 +22,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 from enum import Enum
 
+from engine.runtime.state_table import successor
+
 _log = logging.getLogger("glassmq.runtime")
 
 #: Ends a part; a plain or a coroutine function. Its part may not have been started, or only partly.
@@ -43,7 +45,6 @@ _NEXT: dict[PartsState, tuple[PartsState, ...]] = {
     PartsState.STARTING: (PartsState.RUNNING, PartsState.ENDING),
     PartsState.RUNNING: (PartsState.ENDING,),
     PartsState.ENDING: (PartsState.ENDED,),
-    PartsState.ENDED: (),
 }
 
 
@@ -134,8 +135,7 @@ class StartedParts:
                     waiting.set_result(None)
 
     def _go(self, state: PartsState) -> None:
-        assert state in _NEXT[self.state], f"{self._name} cannot go from {self.state} to {state}"
-        self.state = state
+        self.state = successor(_NEXT, self.state, state, self._name)
 
 
 async def end_all(endings: Iterable[Ending], name: str) -> None:

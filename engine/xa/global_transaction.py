@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from engine.runtime.state_table import next_state
 from engine.xa.coordinator_log import CoordinatorRecord
-from engine.xa.states import GLOBAL_TRANSITIONS, BranchVote, Decision, GlobalEvent, GlobalState, next_state
+from engine.xa.errors import IllegalTransition
+from engine.xa.states import GLOBAL_TRANSITIONS, BranchVote, Decision, GlobalEvent, GlobalState
 
 _DECISIONS = {
     GlobalState.COMMITTING: Decision.COMMIT,
@@ -51,7 +53,9 @@ class GlobalTransaction:
 
     def move(self, event: GlobalEvent) -> None:
         """Change the state. Raises :class:`~engine.xa.errors.IllegalTransition`."""
-        self.state = next_state(GLOBAL_TRANSITIONS, self.state, event, f"global transaction {self.xid}")
+        self.state = next_state(
+            GLOBAL_TRANSITIONS, self.state, event, f"global transaction {self.xid}", IllegalTransition
+        )
 
     @property
     def decision(self) -> Decision:

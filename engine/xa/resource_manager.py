@@ -29,6 +29,7 @@ from engine.remoting.processor import answers
 from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.state_table import next_state
 from engine.runtime.step import step
 from engine.xa.account_locks import AccountLocks
 from engine.xa.branch_bank import BranchBank, BranchWork
@@ -42,7 +43,7 @@ from engine.xa.headers import (
     XidHeader,
 )
 from engine.xa.request_codes import XaRequestCode
-from engine.xa.states import BRANCH_TRANSITIONS, BranchEvent, BranchState, Decision, next_state
+from engine.xa.states import BRANCH_TRANSITIONS, BranchEvent, BranchState, Decision
 
 if TYPE_CHECKING:
     from engine.runtime.port import Runtime
@@ -151,9 +152,13 @@ class ResourceManager:
     def _now_us(self) -> int:
         return self._runtime.clock.monotonic_us()
 
+    def _after(self, branch: Branch, event: BranchEvent) -> BranchState:
+        about = f"branch {branch.xid} at {self.name}"
+        return next_state(BRANCH_TRANSITIONS, branch.state, event, about, IllegalTransition)
+
     def _move(self, branch: Branch, event: BranchEvent) -> None:
         """Change the state. Raises :class:`~engine.xa.errors.IllegalTransition`."""
-        branch.state = next_state(BRANCH_TRANSITIONS, branch.state, event, f"branch {branch.xid} at {self.name}")
+        branch.state = self._after(branch, event)
         branch.since_us = self._now_us()
         if branch.state.is_final:
             self.open.pop(branch.xid, None)
@@ -256,7 +261,7 @@ class ResourceManager:
                 return
             raise IllegalTransition(f"{about} is {state or 'unknown'}: {event!s} is not allowed")
         # A forbidden order is refused before anything is written.
-        next_state(BRANCH_TRANSITIONS, branch.state, event, about)
+        self._after(branch, event)
         if branch.state is BranchState.PREPARED:
             self._write_end(branch, decision)
         self._move(branch, event)

@@ -16,9 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeVar
-
-from engine.xa.errors import IllegalTransition
 
 
 class Decision(StrEnum):
@@ -119,18 +116,3 @@ class BranchVote(StrEnum):
     NO = "no"
     #: It has carried out the decision.
     DONE = "done"
-
-
-_State = TypeVar("_State", bound=StrEnum)
-_Event = TypeVar("_Event", bound=StrEnum)
-
-
-def next_state(table: Mapping[tuple[_State, _Event], _State], state: _State, event: _Event, about: str) -> _State:
-    """Return the state after ``event``. Raises :class:`IllegalTransition`, which names ``about`` and what is
-    allowed.
-    """
-    after = table.get((state, event))
-    if after is None:
-        allowed = ", ".join(known for before, known in table if before is state) or "nothing"
-        raise IllegalTransition(f"{about} is {state}: {event!s} is not allowed; allowed: {allowed}")
-    return after

@@ -15,7 +15,7 @@ from tests.support.lab.lab_scenarios import small
 from tests.support.lab.xa_scenarios import TEXT
 
 TABLE = Path(__file__).parents[2] / "static" / "lab" / "crash_points" / "xa-two-phase.json"
-HOW_TO = "glassmq lab crash-points xa-two-phase --json static/lab/crash_points/xa-two-phase.json"
+HOW_TO = "glassmq lab study crash-points xa-two-phase --json static/lab/crash_points/xa-two-phase.json"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.comparison_plot import comparison_svg
+from app.commands.lab.studies.compare import comparison_svg
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
@@ -23,7 +23,7 @@ PICTURES = {
 
 
 def test_the_page_has_these_tables_and_knows_them():
-    # That of replication has a panel of its own, see tests/app/commands/lab/test_lab_replication_compare.py.
+    # That of replication has a panel of its own, see tests/app/commands/lab/studies/test_replication_compare.py.
     others = ("replication-compare.json",)
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted((*PICTURES, *others))
     panel = (ROOT / "static" / "lab" / "panels" / "analysis" / "compare.js").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def test_they_say_what_the_engine_does_now(name):
     values = [row["value"] for row in table["runs"]]
     runs = [run_with(load_scenario(scenario_name), Change(node, setting, value)) for value in values]
     assignment = f"{node}.{setting}={','.join(str(value) for value in values)}"
-    refresh = f"glassmq lab compare {scenario_name} --set {assignment} --json static/lab/comparisons/{name}"
+    refresh = f"glassmq lab study compare {scenario_name} --set {assignment} --json static/lab/comparisons/{name}"
     picture = ROOT / "docs" / "images" / PICTURES[name]
     refresh += f" --svg docs/images/{picture.name}"
     assert [run.to_dict() for run in runs] == table["runs"], f"refresh it: {refresh}"

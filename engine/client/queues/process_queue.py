@@ -18,6 +18,7 @@ from engine.client.foundation.red_black_tree import RedBlackTree
 from engine.client.queues.queue_hold import HOLD_TRANSITIONS, HoldEvent, QueueHold
 from engine.protocol.message.message import MessageExt
 from engine.runtime.engine_lock import EngineLock
+from engine.runtime.state_table import next_state
 
 #: rocketmq.client.rebalance.lockMaxLiveTime: how long the client trusts a broker lock without renewal.
 REBALANCE_LOCK_MAX_LIVE_TIME_MS = 30_000
@@ -145,7 +146,7 @@ class ProcessQueue:
         self._move(HoldEvent.GIVEN_UP)
 
     def _move(self, event: HoldEvent) -> None:
-        self.hold = HOLD_TRANSITIONS[self.hold, event]
+        self.hold = next_state(HOLD_TRANSITIONS, self.hold, event, "a queue")
         self.dropped, self.locked = self.hold.is_dropped, self.hold.is_locked
 
     # --- concurrent consumers --------------------------------------------------------------------------------------

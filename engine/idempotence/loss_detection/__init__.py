@@ -1,8 +1,8 @@
 """Detection of lost messages during consumption: producers number their messages, and readers check the numbers.
 
 ``loss_detector`` is an interceptor of a consumer. It writes a ``reader_report``: which numbers this reader has seen,
-and where (``number_book``, stored as bits: ``number_set``). ``judge`` combines the reports of all readers and finds
-missing numbers, duplicates and numbers out of order. RocketMQ has no such feature.
+and where (``number_book``, stored as bits: :mod:`engine.protocol.number_set`). ``judge`` combines the reports of all
+readers and finds missing numbers, duplicates and numbers out of order. RocketMQ has no such feature.
 
 What can be concluded, as numbers are assigned per producer and topic, and not per queue
 (:mod:`engine.client.producer.message_numbering`):

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.idempotence.loss_detection.number_book import NumberBook
-from engine.idempotence.loss_detection.number_set import NumberSet
 from engine.idempotence.loss_detection.reader_report import QueueNote, ReaderReport
-from engine.protocol.number_ranges import NumberRange, count_of, without
+from engine.protocol.message.missing_numbers import MissingNumbers, NumberingVerdict
+from engine.protocol.number_ranges import NumberRange, count_of
+from engine.protocol.number_set import NumberSet
 
 #: Ranges of missing numbers listed in a verdict.
 RANGES_TOLD = 8
@@ -25,46 +26,24 @@ END_OF_TIME_MS = 1 << 53
 SETTLING_MS = 30_000
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerVerdict:
-    """Counts for one producer and topic, with the terms of the delivery audit (``docs/pipeline.md``).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerVerdict(NumberingVerdict):
+    """Counts for one producer and topic.
 
     :ivar first: the lowest number that is judged.
-    :ivar numbered: numbers from it to the last known one.
     :ivar met: distinct numbers that were seen.
-    :ivar lost: missing numbers that the producer's ledger lists neither as refused nor as unknown.
-    :ivar lost_ranges: the first ranges of them.
-    :ivar refused: missing numbers whose send failed, as the producer knows.
-    :ivar unknown: missing numbers for which the producer received no result, or whose ledger is incomplete.
-    :ivar unknown_ranges: the first ranges of them.
-    :ivar not_judged: missing too recently.
-    :ivar duplicated: copies that were stored beyond the first.
-    :ivar out_of_order: numbers stored after a higher one in their queue, and only once.
+    :ivar lost_ranges: the first ranges of lost numbers.
+    :ivar unknown_ranges: the first ranges of unknown numbers.
     :ivar delivered_again: deliveries of the same copy beyond the first.
-    :ivar has_ended: whether the producer reported how many numbers it assigned.
     :ivar forgotten: numbers and places that are no longer remembered, and messages about them.
     """
 
-    producer: str
     first: int
-    numbered: int
     met: int
-    lost: int
     lost_ranges: tuple[NumberRange, ...]
-    refused: int
-    unknown: int
     unknown_ranges: tuple[NumberRange, ...]
-    not_judged: int
-    duplicated: int
-    out_of_order: int
     delivered_again: int
-    has_ended: bool
     forgotten: int
-
-    @property
-    def findings(self) -> int:
-        """Return the count of numbers with a problem."""
-        return self.lost + self.unknown + self.duplicated + self.out_of_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,23 +133,19 @@ def _judge(producer: str, parts: Sequence[NumberBook], until_ms: int, *, is_whol
     first = 0 if is_whole else _first(parts, queues)
     last = max(part.highest for part in parts)
     settled = min(last, max(part.settled(until_ms) for part in parts))
-    missing = [*consumed.missing(first, settled)]
-    lost, unrefused = missing, missing
-    if ledger is not None:
-        unrefused = [*without(missing, ledger.refused)]
-        lost = [*without(unrefused, ledger.unknown)] if ledger.is_complete else []
-    unknown = [*without(unrefused, lost)]
+    ranges = [*consumed.missing(first, settled)]
+    missing = MissingNumbers(lambda: ranges, ledger)
     too_old = sum(part.too_old for part in parts)
     return ProducerVerdict(
-        producer,
-        first,
+        producer=producer,
+        first=first,
         numbered=max(0, last + 1 - first),
         met=met.count,
-        lost=count_of(lost),
-        lost_ranges=tuple(islice(lost, RANGES_TOLD)),
-        refused=count_of(missing) - count_of(unrefused),
-        unknown=count_of(unknown),
-        unknown_ranges=tuple(islice(unknown, RANGES_TOLD)),
+        lost=count_of(missing.lost()),
+        lost_ranges=tuple(islice(missing.lost(), RANGES_TOLD)),
+        refused=missing.refused,
+        unknown=count_of(missing.unknown()),
+        unknown_ranges=tuple(islice(missing.unknown(), RANGES_TOLD)),
         not_judged=count_of(consumed.missing(max(first, settled + 1), last)),
         duplicated=copies - met.count - met.forgotten,
         out_of_order=_out_of_order(parts),

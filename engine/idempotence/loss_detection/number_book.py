@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from engine.idempotence.loss_detection.number_set import NumberSet
 from engine.protocol.message.numbering_ledger import NumberingLedger
+from engine.protocol.number_set import NumberSet
 
 #: Most chunks of 1,024 numbers in all sets of one book, some 0.2 MB; beyond this the oldest are forgotten. That is half
 #: a million messages if no chunk is complete, ten times as many if most are.
@@ -125,8 +125,8 @@ class NumberBook:
         yield from self.places.values()
 
     def _forget_what_is_too_much(self) -> None:
-        while sum(one.chunks for one in self._sets()) > BOOK_CHUNKS_MAX:
-            max(self._sets(), key=lambda one: one.chunks).forget_lowest()
+        while sum(len(one.chunks) for one in self._sets()) > BOOK_CHUNKS_MAX:
+            max(self._sets(), key=lambda one: len(one.chunks)).forget_lowest()
 
     def encode(self) -> dict[str, Any]:
         """Encode the book as it is saved: JSON."""

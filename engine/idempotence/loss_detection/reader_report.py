@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.idempotence.loss_detection.number_book import NumberBook, Sighting
-from engine.idempotence.loss_detection.number_set import NumberSet
 from engine.protocol.errors import MalformedBody
 from engine.protocol.message.numbering_ledger import (
     PRODUCER_ID_PROPERTY,
     SEQUENCE_NUMBER_PROPERTY,
     NumberingLedger,
 )
+from engine.protocol.number_set import NumberSet
 
 #: Most producers (counted once per topic) and most queues in a report: some 120 MB at the very most, whatever clients
 #: write. A healthy producer of a million messages takes 0.3 MB.
@@ -103,7 +103,7 @@ class ReaderReport:
         note.places.add(offset)
         note.lowest = min(note.lowest, offset)
         note.end = max(note.end, end, offset + 1)
-        if note.places.chunks > QUEUE_CHUNKS_MAX:
+        if len(note.places.chunks) > QUEUE_CHUNKS_MAX:
             note.places.forget_lowest()
         return True
 

@@ -34,6 +34,7 @@ from engine.kafka.records.transaction_marker import TransactionMarker
 from engine.kafka.wire.fields import Int8, Int16, Int32, Int64, KafkaMessage, String
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
+from engine.runtime.state_table import successor
 
 TRANSACTIONS = TopicPartition("__transaction_state", 0)
 #: ``transaction.max.timeout.ms``
@@ -121,8 +122,7 @@ class Transaction:
 
     def go(self, state: TransactionState) -> None:
         """Change the state. An illegal change is a bug."""
-        assert state in _STEPS[self.state], f"a transaction that is {self.state.name} cannot be {state.name}"
-        self.state = state
+        self.state = successor(_STEPS, self.state, state, f"transaction {self.transactional_id}")
 
 
 class TransactionCoordinator:

@@ -11,6 +11,7 @@ from engine.kafka.records.compression import Codec
 from engine.kafka.records.record import Record, encode_record
 from engine.kafka.records.record_batch import HEADER_BYTES, TRANSACTIONAL, encode_batch
 from engine.kafka.records.topic_partition import TopicPartition
+from engine.runtime.state_table import successor
 
 
 class BatchState(StrEnum):
@@ -30,8 +31,6 @@ _STEPS = {
     BatchState.FILLING: (BatchState.IN_FLIGHT, BatchState.FAILED),
     BatchState.IN_FLIGHT: (BatchState.ACKNOWLEDGED, BatchState.WAITING, BatchState.FAILED),
     BatchState.WAITING: (BatchState.IN_FLIGHT, BatchState.FAILED),
-    BatchState.ACKNOWLEDGED: (),
-    BatchState.FAILED: (),
 }
 
 
@@ -88,8 +87,7 @@ class ProducerBatch:
 
     def go(self, state: BatchState) -> None:
         """Change the state. An illegal change is a bug."""
-        assert state in _STEPS[self.state], f"a batch that is {self.state} cannot be {state}"
-        self.state = state
+        self.state = successor(_STEPS, self.state, state, "a batch")
 
     def encode(self, codec: Codec) -> bytes:
         """Encode the batch as it is sent and stored."""

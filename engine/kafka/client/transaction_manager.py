@@ -39,6 +39,7 @@ from engine.kafka.wire.transactions import (
     EndTxnRequest,
     EndTxnResponse,
 )
+from engine.runtime.state_table import successor
 
 #: Errors that say that the coordinator is not done yet, or not available.
 _COME_AGAIN = (
@@ -69,7 +70,6 @@ _STEPS = {
     ProducerPhase.IN_TRANSACTION: (ProducerPhase.ENDING, ProducerPhase.FAILED, ProducerPhase.FENCED),
     ProducerPhase.FAILED: (ProducerPhase.ENDING, ProducerPhase.FENCED),
     ProducerPhase.ENDING: (ProducerPhase.READY, ProducerPhase.FAILED, ProducerPhase.FENCED),
-    ProducerPhase.FENCED: (),
 }
 
 #: A request to the coordinator, and the future of its response.
@@ -246,5 +246,4 @@ class TransactionManager:
             raise IllegalTransactionStep(f"{action} is not allowed while the producer is {self.phase}")
 
     def _go(self, phase: ProducerPhase) -> None:
-        assert phase in _STEPS[self.phase], f"a producer that is {self.phase} cannot be {phase}"
-        self.phase = phase
+        self.phase = successor(_STEPS, self.phase, phase, f"producer {self.transactional_id}")

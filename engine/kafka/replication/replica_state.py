@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from engine.runtime.state_table import successor
+
 
 class ReplicaState(StrEnum):
     """State of a replica; the module shows the changes."""
@@ -24,8 +26,7 @@ class ReplicaState(StrEnum):
 
     def go(self, state: ReplicaState) -> ReplicaState:
         """Return ``state``. An illegal change is a bug."""
-        assert state in _STEPS[self], f"a replica that is {self} cannot be {state}"
-        return state
+        return successor(_STEPS, self, state, "a replica")
 
 
 _ANEW = (ReplicaState.LEADER, ReplicaState.TRUNCATING, ReplicaState.OFFLINE)

@@ -5,10 +5,8 @@ Counted while the engine runs: from the frames between client and broker, and fr
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.scenario.listener_spec import ListenerResult
@@ -28,18 +26,8 @@ if TYPE_CHECKING:
 _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientFigures:
-    """Figures of a client. Times are virtual."""
-
-    def to_dict(self) -> dict[str, object]:
-        """Return it as JSON."""
-        return dataclasses.asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerFigures(ClientFigures):
-    """Activity of one consumer.
+class ConsumerFigures(NamedTuple):
+    """Activity of one consumer. Times are virtual.
 
     :ivar messages: different messages that it consumed successfully.
     :ivar seconds: from its first listener call until it was done with nine tenths of them: a few that are retried
@@ -71,9 +59,8 @@ class ConsumerFigures(ClientFigures):
     never_consumed: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerFigures(ClientFigures):
-    """Activity of one producer.
+class ProducerFigures(NamedTuple):
+    """Activity of one producer. Times are virtual.
 
     :ivar messages: acknowledged messages.
     :ivar seconds: from the begin of its first send to the end of its last.

@@ -21,7 +21,7 @@ from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario, Sett
 from engine.lab.scenario.scenario_nodes import THREADS_MAX
 from engine.lab.scenario.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
 from engine.lab.scenario.settings import check_settings, find_setting
-from engine.lab.sweep.client_figures import ClientFigures, ConsumerMeter, ProducerMeter
+from engine.lab.sweep.client_figures import ConsumerFigures, ConsumerMeter, ProducerFigures, ProducerMeter
 from engine.store.files.setting_rules import read_number
 from engine.texts import Text
 
@@ -56,7 +56,7 @@ class ComparedRun:
     """
 
     change: Change
-    figures: ClientFigures
+    figures: ConsumerFigures | ProducerFigures
     violations: int
     events: int
     link: str
@@ -67,7 +67,7 @@ class ComparedRun:
             "node": self.change.node,
             "setting": self.change.name,
             "value": self.change.value,
-            **self.figures.to_dict(),
+            **self.figures._asdict(),
             "violations": self.violations,
             "events": self.events,
             "link": self.link,

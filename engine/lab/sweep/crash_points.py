@@ -25,6 +25,7 @@ from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.nodes.xa_nodes import ResourceManagerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.lab.work.work_spec import StepKind
@@ -41,7 +42,7 @@ MESSAGE = "message"
 WORK = "work"
 
 
-class NothingToCrash(Exception):
+class NothingToCrash(LabError):
     """The scenario has neither a transfer nor work whose steps could be examined."""
 
 
@@ -113,9 +114,7 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
     """Return the steps of the last transfers without other faults. Raises :class:`NothingToCrash`."""
     keys = _last_keys(scenario)
     if not keys:
-        raise NothingToCrash(
-            f"{scenario.name} has neither a transaction manager, nor a bank that sends in transactions, nor work"
-        )
+        raise NothingToCrash("refusal.nothing_to_crash", scenario=scenario.name)
     points: list[CrashPoint] = []
     with LabRun(scenario) as run:
         assert run.checkers is not None, "runs are checked unless said otherwise"

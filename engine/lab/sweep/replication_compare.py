@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec
 
 from engine.kafka.records.topic_partition import TopicPartition
@@ -72,10 +72,6 @@ class ComparisonCell:
     violations: int
     events: int
     link: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return asdict(self)
 
 
 def cell_of(policy: ReplicationPolicy, fault: Fault) -> ComparisonCell:

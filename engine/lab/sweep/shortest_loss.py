@@ -9,8 +9,7 @@ machines.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
@@ -52,10 +51,6 @@ class SearchedPolicy:
     events: int = 0
     lost: int = 0
     link: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return asdict(self)
 
 
 def search_loss(policy: ReplicationPolicy) -> SearchedPolicy:

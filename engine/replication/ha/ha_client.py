@@ -19,6 +19,7 @@ from engine.replication.ha.ha_config import HaConfig
 from engine.replication.ha.ha_frames import PieceSplitter, decode_piece, encode_report
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import ConnectFailed, Connection, DiskFault, Runtime
+from engine.runtime.state_table import successor
 from engine.store.services.replica_log import ReplicaLog, WrongPiece
 
 _log = logging.getLogger("glassmq.replication")
@@ -45,7 +46,6 @@ class FollowerState(Enum):
 _NEXT = {
     FollowerState.APART: (FollowerState.FOLLOWS, FollowerState.REFUSED),
     FollowerState.FOLLOWS: (FollowerState.APART, FollowerState.REFUSED),
-    FollowerState.REFUSED: (),
 }
 
 
@@ -184,5 +184,4 @@ class HaClient:
             self._report()
 
     def _go(self, state: FollowerState) -> None:
-        assert state in _NEXT[self.state], f"a slave cannot go from {self.state} to {state}"
-        self.state = state
+        self.state = successor(_NEXT, self.state, state, "the connection to the master")

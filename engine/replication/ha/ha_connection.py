@@ -16,6 +16,7 @@ from enum import Enum
 from engine.replication.ha.ha_config import HaConfig
 from engine.replication.ha.ha_frames import PIECE_MAX_BYTES, ReportSplitter, decode_report, encode_piece
 from engine.runtime.port import Clock, Connection
+from engine.runtime.state_table import successor
 from engine.store.log.commit_log import CommitLog
 
 _log = logging.getLogger("glassmq.replication")
@@ -35,7 +36,6 @@ class SlaveState(Enum):
 _NEXT = {
     SlaveState.WAITS: (SlaveState.SENDS, SlaveState.ENDED),
     SlaveState.SENDS: (SlaveState.ENDED,),
-    SlaveState.ENDED: (),
 }
 
 
@@ -197,5 +197,4 @@ class HaConnection:
             self.caught_up_ms = self._clock.now_ms()
 
     def _go(self, state: SlaveState) -> None:
-        assert state in _NEXT[self.state], f"a slave's connection cannot go from {self.state} to {state}"
-        self.state = state
+        self.state = successor(_NEXT, self.state, state, f"the connection to slave {self.address}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from engine.replication.raft.errors import IllegalRoleChange
+from engine.runtime.state_table import next_state
 
 
 class RaftRole(StrEnum):
@@ -53,8 +54,4 @@ ROLE_CHANGES: Mapping[tuple[RaftRole, RoleEvent], RaftRole] = {
 
 def next_role(role: RaftRole, event: RoleEvent) -> RaftRole:
     """Return the role after ``event``. Raises :class:`IllegalRoleChange`, which names what is allowed."""
-    after = ROLE_CHANGES.get((role, event))
-    if after is None:
-        allowed = ", ".join(known for before, known in ROLE_CHANGES if before is role)
-        raise IllegalRoleChange(f"a {role} cannot {event}; allowed: {allowed}")
-    return after
+    return next_state(ROLE_CHANGES, role, event, "a peer", IllegalRoleChange)

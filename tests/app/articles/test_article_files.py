@@ -50,7 +50,7 @@ def test_a_row_is_read_with_all_its_fields():
         ("{id: A1, claim: {en: x, zh: 是}, verdict: runs, terms: {offset: 位点}}", "brackets"),
         (
             "{id: A1, claim: {en: '{{ 1 +', zh: 是}, verdict: runs, note: {en: '{{ + }}', zh: 注}}",
-            "is not allowed here",
+            "'+' is not allowed at column 1",
         ),
     ],
 )

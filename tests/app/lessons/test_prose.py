@@ -11,7 +11,8 @@ from app.lessons.prose import read_prose
 
 
 def html(text, view=None, *, inline=False):
-    return read_prose(text, "lesson.en.md", 10, inline=inline).html(view or {})
+    made = read_prose(text, "lesson.en.md", 10, inline=inline).html(view or {})
+    return re.sub(r"(?<=>)\n", "", made)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,9 @@ def html(text, view=None, *, inline=False):
         ("`a < b & **c**`", "<p><code>a &lt; b &amp; **c**</code></p>"),
         ("- a\n- b\n  goes on", "<ul><li>a</li><li>b goes on</li></ul>"),
         ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
-        ("```\n- a <b>\n```", "<pre><code>- a &lt;b&gt;</code></pre>"),
+        ("```\n- a <b>\n```", "<pre><code>- a &lt;b&gt;\n</code></pre>"),
+        ("~~~text\na\n~~~", '<pre><code class="language-text">a\n</code></pre>'),
+        ("1. a\n   - b\n2. c", "<ol><li>a\n<ul><li>b</li></ul></li><li>c</li></ol>"),
         ("a\n> b\n>\n> - c\n\nd", '<p>a</p><aside class="lesson-box"><p>b</p><ul><li>c</li></ul></aside><p>d</p>'),
         ("[here](/lab/hello)", '<p><a href="/lab/hello">here</a></p>'),
         ("[out](https://example.org)", "<p>[out](https://example.org)</p>"),
@@ -31,6 +34,7 @@ def html(text, view=None, *, inline=False):
         ("[out](javascript:x)", "<p>[out](javascript:x)</p>"),
         ('<script>alert("x")</script>', "<p>&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;</p>"),
         ("2 * 3 * 4", "<p>2 * 3 * 4</p>"),
+        ("**引擎说：**源码是有的", "<p><strong>引擎说：</strong>源码是有的</p>"),
         ("中文\n换行，\n不加空格 and\n中文", "<p>中文换行，不加空格 and 中文</p>"),
         (
             "| a | b |\n|---|---|\n| 1 | `2` |",
@@ -68,10 +72,17 @@ def test_figures_are_filled_in_wherever_they_stand():
     ("text", "line", "words"),
     [
         ("a\n\nb {{ node }}", 12, "allowed: nodes"),
+        ("[a](/b/{{ event }})", 10, "a figure is not allowed"),
+        ("[a](/b '{{ event }}')", 10, "a figure is not allowed"),
+        ("```{{ event }}\n```", 10, "a figure is not allowed"),
         ("a\n```\nb", 11, "no end"),
+        ("a\n> ```", 11, "no end"),
+        ("> b\n>\n> # c", 12, "heading"),
         ("a\n\n#### b", 12, "heading"),
         ("a\n| b | c |", 11, "a table needs"),
+        ("| a | b |\n|---|", 10, "a table needs"),
         ("| a | b |\n|---|---|\n| 1 | 2 | 3 |", 12, "3 cells; the head has 2"),
+        ("> | a | b |\n> |---|---|\n> | 1 |", 12, "1 cells; the head has 2"),
         ("a\n\ue0000\ue001", 11, "not allowed"),
     ],
 )
@@ -109,3 +120,4 @@ def test_no_text_makes_markup_of_its_own(text):
         "td",
     }
     assert not re.search(r"<(?!/?[a-z])", made)
+    assert all(re.fullmatch("|/(?!/).*", address) for address in re.findall('href="([^"]*)"', made))

@@ -31,11 +31,12 @@ from app.pipeline.host import (
     TooManyRuns,
     UnknownRun,
 )
-from app.pipeline.run_phase import IllegalPhase, RunPhase, follow
+from app.pipeline.run_phase import RunPhase, follow
 from app.pipeline.run_record import BATCHES_MAX, NOTES_MAX, POINTS_MAX, QUEUES_MAX, UNITS_MAX, RunRecord
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
+from engine.runtime.state_table import IllegalStateChange
 from tests.support.pipeline import tiny_job
 from tests.support.waiting import wait_until
 
@@ -277,12 +278,12 @@ def test_a_record_keeps_so_much_and_no_more():
 def test_nothing_follows_the_end(over):
     assert over.is_over
     for phase in RunPhase:
-        with pytest.raises(IllegalPhase):
+        with pytest.raises(IllegalStateChange):
             follow(over, phase)
 
 
 def test_a_run_that_stops_does_not_run_again():
-    with pytest.raises(IllegalPhase, match="stopping cannot become running"):
+    with pytest.raises(IllegalStateChange, match="a run is stopping: running is not allowed"):
         follow(RunPhase.STOPPING, RunPhase.RUNNING)
 
 

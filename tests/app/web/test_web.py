@@ -198,6 +198,9 @@ def test_a_language_that_does_not_exist_is_ignored(client, language):
     [
         ("zh-CN,zh;q=0.9,en;q=0.8", "没有"),
         ("fr, en;q=0.2, zh;q=0.7", "没有"),
+        ("zh-Hans-CN, en;q=0.9", "没有"),
+        ("en, ZH-CN", "nothing"),
+        ("zh;q=0, *", "nothing"),
         ("de", "nothing"),
         ("zh;q=x, en", "nothing"),
         ("", "nothing"),

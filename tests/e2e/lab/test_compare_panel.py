@@ -28,7 +28,7 @@ def test_sizes_of_batches_stand_side_by_side_and_each_opens_its_run(serve, open_
             f"{run[name]:g}" for name in ("calls", "threads_busy", "per_second", "consumed_again", "without_need")
         ]
     assert findings_in_every_theme(page) == []
-    rows.nth(3).get_by_role("button").click()
+    rows.nth(3).get_by_role("link").click()
     expect(page.locator("[data-node=C1]")).to_have_attribute("data-status", "running")
     show_panel(page, "settings")
     expect(page.get_by_role("spinbutton", name="consume_message_batch_max_size")).to_have_value("16")

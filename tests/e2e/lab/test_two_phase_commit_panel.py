@@ -38,6 +38,6 @@ def test_banks_in_doubt_are_seen_and_a_row_of_the_crash_table_opens_its_run(serv
         if row["step"]["en"] == "receives all votes, all of them yes"
     ]
     panel.locator(".crash-points summary").click()
-    panel.get_by_role("button", name="TC receives all votes, all of them yes").click()
+    panel.get_by_role("link", name="TC receives all votes, all of them yes").click()
     expect_event(page, row["event"])
     expect(page.locator("[data-node=TC]")).to_have_attribute("data-status", "crashed")

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from engine.runtime.state_table import next_state
 from engine.xa.errors import IllegalTransition
 from engine.xa.states import (
     BRANCH_TRANSITIONS,
@@ -14,7 +15,6 @@ from engine.xa.states import (
     BranchState,
     GlobalEvent,
     GlobalState,
-    next_state,
 )
 
 TABLES = [(GLOBAL_TRANSITIONS, GlobalState, GlobalEvent), (BRANCH_TRANSITIONS, BranchState, BranchEvent)]
@@ -27,7 +27,7 @@ def test_what_is_not_in_the_table_raises_and_says_what_is_allowed(table, states,
             assert next_state(table, state, event, "x") is table[state, event]
         else:
             with pytest.raises(IllegalTransition, match=f"x is {state}: {event} is not allowed; allowed: "):
-                next_state(table, state, event, "x")
+                next_state(table, state, event, "x", IllegalTransition)
 
 
 @pytest.mark.parametrize(("table", "states", "events"), TABLES)

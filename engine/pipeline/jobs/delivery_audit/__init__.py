@@ -7,5 +7,5 @@
     trace    ─┴─ by unique id ──> facts of consumption ── driver ──> per group: missing, twice, failed, latency
 
 It is exact and needs little memory: numbers are stored as bits, and complete ranges as nothing at all
-(:mod:`~engine.pipeline.jobs.delivery_audit.number_set`).
+(:mod:`engine.protocol.number_set`).
 """

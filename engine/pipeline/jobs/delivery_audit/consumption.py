@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from engine.pipeline.jobs.arrow_columns import arrow_schema_of
-from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import Numbers, pack, set_of
 from engine.pipeline.jobs.delivery_audit.trace_events import EVENT_ARROW, EVENT_SCHEMA
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 
@@ -122,7 +122,7 @@ class _Join:
         offset = _column(self._table, "queue_offset")
         reported = []
         for some, (topic_code, queue_code) in _groups(judged, topic, queue):
-            reported.append([topics[topic_code], queues[queue_code], NumberSet.of(offset[some]).encode()])
+            reported.append([topics[topic_code], queues[queue_code], pack(set_of(offset[some]))])
         return {
             "judged": reported,
             "groups": list(self._group_facts()),
@@ -158,9 +158,9 @@ class _Join:
                 "group": groups[keys[0, begin]],
                 "topic": topics[keys[1, begin]],
                 "queue": queues[keys[2, begin]],
-                "consumed": NumberSet.of(consumed).encode(),
-                "twice": NumberSet.of(worked[times > 1]).encode(),
-                "failed": NumberSet.of(offset[at[~is_ok[some]]]).encode(),
+                "consumed": pack(set_of(consumed)),
+                "twice": pack(set_of(worked[times > 1])),
+                "failed": pack(set_of(offset[at[~is_ok[some]]])),
                 "latency": latency.encode(),
             }
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.number_ranges import NumberRange, count_of
+from engine.protocol.number_set import NumberSet
 
 #: Most acknowledged messages that are not stored and are listed individually.
 SAMPLES_MAX = 500
@@ -65,7 +66,7 @@ class ConsumptionBook:
         for text in facts_of_tasks:
             facts = json.loads(text)
             for topic, queue, offsets in facts["judged"]:
-                self.judged.setdefault((topic, queue), NumberSet()).update(NumberSet.decode(offsets))
+                self.judged.setdefault((topic, queue), NumberSet()).update(unpack(offsets))
             for of_group in facts["groups"]:
                 self._add_group(of_group)
             for topic, count, samples in facts["not_stored"]:
@@ -80,9 +81,9 @@ class ConsumptionBook:
         if not self.groups.is_judged(*key):
             return
         queue = self.queues.setdefault(key, {}).setdefault(facts["queue"], GroupQueue())
-        queue.consumed.update(NumberSet.decode(facts["consumed"]))
-        queue.twice.update(NumberSet.decode(facts["twice"]))
-        queue.failed.update(NumberSet.decode(facts["failed"]))
+        queue.consumed.update(unpack(facts["consumed"]))
+        queue.twice.update(unpack(facts["twice"]))
+        queue.failed.update(unpack(facts["failed"]))
         self.latency.setdefault(key, LatencyHistogram()).update(LatencyHistogram.decode(facts["latency"]))
 
     def silent_groups(self) -> list[str]:
@@ -119,7 +120,7 @@ class ConsumptionBook:
                 continue
             rest = judged.without(of_queue.consumed) if of_queue is not None else judged
             first = 0 if must_have_all or of_queue is None else of_queue.first
-            for from_, to in rest.runs():
+            for from_, to in rest.ranges():
                 if to >= first:
                     yield queue, (max(from_, first), to)
 
@@ -133,7 +134,7 @@ class ConsumptionBook:
         for (group, topic), queues in self.queues.items():
             latency = self.latency[group, topic].encode()
             for queue, of_queue in queues.items():
-                sets = {name: getattr(of_queue, name).encode() for name in ("consumed", "twice", "failed")}
+                sets = {name: pack(getattr(of_queue, name)) for name in ("consumed", "twice", "failed")}
                 groups.append({"group": group, "topic": topic, "queue": queue, "latency": latency, **sets})
                 latency = LatencyHistogram().encode()
         not_stored = [
@@ -145,7 +146,7 @@ class ConsumptionBook:
             for topic, count in self.not_stored.items()
         ]
         return {
-            "judged": [[*key, numbers.encode()] for key, numbers in self.judged.items()],
+            "judged": [[*key, pack(numbers)] for key, numbers in self.judged.items()],
             "groups": groups,
             "not_stored": not_stored,
             "unmatched": self.unmatched,

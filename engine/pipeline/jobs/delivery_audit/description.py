@@ -41,24 +41,25 @@ _PARAMETERS = (
     JobParameter("input_folder", ParameterKind.FOLDER),
 )
 
+#: The counts of a verdict in the table of producers.
+VERDICT_COUNTS = (
+    "numbered",
+    "stored",
+    "lost",
+    "duplicated",
+    "out_of_order",
+    "late",
+    "refused",
+    "unknown",
+    "not_judged",
+)
 _TABLES = (
     JobTable(
         "producers",
         (
             TableColumn("producer", ColumnKind.TEXT, cell_texts=cell_texts("(not numbered)")),
             TableColumn("topic", ColumnKind.TEXT),
-            *columns(
-                ColumnKind.INTEGER,
-                "numbered",
-                "stored",
-                "lost",
-                "duplicated",
-                "out_of_order",
-                "late",
-                "refused",
-                "unknown",
-                "not_judged",
-            ),
+            *columns(ColumnKind.INTEGER, *VERDICT_COUNTS),
             TableColumn("has_ended", ColumnKind.YES_NO),
             TableColumn("findings", ColumnKind.INTEGER),
         ),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
+from engine.protocol.message.missing_numbers import MissingNumbers, NumberingVerdict
 from engine.protocol.message.numbering_ledger import NumberingLedger
-from engine.protocol.number_ranges import NumberRange, count_of, without
+from engine.protocol.number_ranges import count_of
+from engine.protocol.number_set import NumberSet
 
 #: All producers of a topic that have no book of their own because there are too many: only counted.
 OTHERS = "(other producers)"
@@ -17,34 +20,18 @@ _UNJUDGED = (UNNUMBERED, OTHERS)
 _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", "is_sparse")
 
 
-@dataclass(frozen=True, slots=True)
-class NumberingVerdict:
-    """Counts for one producer and topic; the terms are defined in ``docs/pipeline.md``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredNumbersVerdict(NumberingVerdict):
+    """Counts for one producer and topic.
 
-    :ivar numbered: numbers from the first to the last known one.
-    :ivar not_judged: numbers that are missing, but may still come; for sparse ones: messages.
-    :ivar has_ended: whether the producer reported how many numbers it assigned.
+    :ivar not_judged: for sparse numbers: messages.
     :ivar is_sparse: its numbers are too far apart to be stored: losses, copies and order are not judged.
     """
 
-    producer: str
     topic: str
-    numbered: int
     stored: int
-    lost: int
-    duplicated: int
-    out_of_order: int
     late: int
-    refused: int
-    unknown: int
-    not_judged: int
-    has_ended: bool
     is_sparse: bool = False
-
-    @property
-    def findings(self) -> int:
-        """Return the count of numbers with a problem."""
-        return self.lost + self.unknown + self.duplicated + self.out_of_order
 
     @property
     def is_numbered(self) -> bool:
@@ -92,10 +79,10 @@ class ProducerBook:
             return
         descending = self.descending.setdefault(queue, NumberSet())
         descending.update(segment.descending)
-        descending.add(segment.numbers.below(highest))
+        descending.update(segment.numbers.below(highest))
         repeated = self.repeated.setdefault(queue, NumberSet())
         repeated.update(segment.repeated)
-        repeated.add(self.numbers.update(segment.numbers))
+        repeated.update(self.numbers.update(segment.numbers))
         if self.numbers.is_sparse:
             self._give_up()
 
@@ -128,21 +115,11 @@ class ProducerBook:
         reported = self.ledger.numbered - 1 if self.ledger is not None else -1
         return max([reported, *self._highest.values()])
 
-    def _missing(self) -> Iterator[NumberRange]:
-        return iter(()) if self.is_sparse else self.numbers.missing(self.first, self.settled)
-
-    def _unrefused(self) -> Iterator[NumberRange]:
-        return self._missing() if self.ledger is None else without(self._missing(), self.ledger.refused)
-
-    def lost(self) -> Iterator[NumberRange]:
-        """Yield the missing numbers that the broker accepted, as far as is known."""
-        if self.ledger is None:
-            return self._unrefused()
-        return without(self._unrefused(), self.ledger.unknown) if self.ledger.is_complete else iter(())
-
-    def unknown(self) -> Iterator[NumberRange]:
-        """Yield the missing numbers for which the producer does not know whether the broker accepted them."""
-        return without(self._unrefused(), self.lost())
+    @property
+    def missing(self) -> MissingNumbers:
+        """Return the numbers that are missing; none if they are sparse."""
+        settled = -1 if self.is_sparse else self.settled
+        return MissingNumbers(partial(self.numbers.missing, self.first, settled), self.ledger)
 
     def repeated_numbers(self) -> NumberSet:
         """Return the numbers that are stored more than once."""
@@ -157,23 +134,23 @@ class ProducerBook:
         for queue, numbers in self.descending.items():
             yield queue, numbers.without(repeated)
 
-    def verdict(self) -> NumberingVerdict:
+    def verdict(self) -> StoredNumbersVerdict:
         """Return the verdict as of now."""
-        last, ledger = self.last, self.ledger
+        missing, last = self.missing, self.last
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
-        return NumberingVerdict(
-            self.producer,
-            self.topic,
+        return StoredNumbersVerdict(
+            producer=self.producer,
+            topic=self.topic,
             numbered=max(0, last + 1 - self.first),
             stored=self.stored,
-            lost=count_of(self.lost()),
+            lost=count_of(missing.lost()),
             duplicated=0 if self.is_sparse or self.producer in _UNJUDGED else self.stored - self.numbers.count,
             out_of_order=sum(numbers.count for _, numbers in self.out_of_order()),
             late=self.late,
-            refused=count_of(self._missing()) - count_of(self._unrefused()),
-            unknown=count_of(self.unknown()),
+            refused=missing.refused,
+            unknown=count_of(missing.unknown()),
             not_judged=self.stored if self.is_sparse else count_of(later),
-            has_ended=ledger is not None,
+            has_ended=self.ledger is not None,
             is_sparse=self.is_sparse,
         )
 
@@ -184,9 +161,9 @@ class ProducerBook:
         return {
             **{name: getattr(self, name) for name in _KEPT_AS_THEY_ARE},
             "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
-            "numbers": self.numbers.encode(),
-            "repeated": {queue: numbers.encode() for queue, numbers in self.repeated.items()},
-            "descending": {queue: numbers.encode() for queue, numbers in self.descending.items()},
+            "numbers": pack(self.numbers),
+            "repeated": {queue: pack(numbers) for queue, numbers in self.repeated.items()},
+            "descending": {queue: pack(numbers) for queue, numbers in self.descending.items()},
             "highest": self._highest,
             "waiting": self._waiting,
         }
@@ -199,9 +176,9 @@ class ProducerBook:
             setattr(made, name, encoded[name])
         if encoded["ledger"] is not None:
             made.ledger = NumberingLedger.decode(encoded["ledger"].encode())
-        made.numbers = NumberSet.decode(encoded["numbers"])
-        made.repeated = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["repeated"].items()}
-        made.descending = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["descending"].items()}
+        made.numbers = unpack(encoded["numbers"])
+        made.repeated = {queue: unpack(numbers) for queue, numbers in encoded["repeated"].items()}
+        made.descending = {queue: unpack(numbers) for queue, numbers in encoded["descending"].items()}
         made._highest = encoded["highest"]
         made._waiting = [(ms, number) for ms, number in encoded["waiting"]]
         return made

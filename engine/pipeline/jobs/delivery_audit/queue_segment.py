@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import Numbers, pack, set_of, unpack
+from engine.protocol.number_set import NumberSet
 
 #: Producer name for messages without a number.
 UNNUMBERED = ""
@@ -64,10 +65,10 @@ class QueueSegment:
         self.highest = int(before[-1])
         if self.is_sparse:
             return
-        self.descending.add(np.unique(numbers[numbers < before[:-1]]))
+        self.descending.update(set_of(numbers[numbers < before[:-1]]))
         distinct, counts = np.unique(numbers, return_counts=True)
-        self.repeated.add(distinct[counts > 1])
-        self.repeated.add(self.numbers.add(distinct))
+        self.repeated.update(set_of(distinct[counts > 1]))
+        self.repeated.update(self.numbers.update(set_of(distinct)))
         if self.numbers.is_sparse:
             self.is_sparse = True
             self.numbers, self.repeated, self.descending = NumberSet(), NumberSet(), NumberSet()
@@ -75,10 +76,10 @@ class QueueSegment:
     def encode(self) -> dict[str, Any]:
         """Encode the segment for transport: JSON."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {name: value.encode() if isinstance(value, NumberSet) else value for name, value in fields.items()}
+        return {name: pack(value) if isinstance(value, NumberSet) else value for name, value in fields.items()}
 
     @classmethod
     def decode(cls, encoded: dict[str, Any]) -> QueueSegment:
         """Decode what :meth:`encode` returned."""
-        sets = {name: NumberSet.decode(encoded[name]) for name in ("numbers", "repeated", "descending")}
+        sets = {name: unpack(encoded[name]) for name in ("numbers", "repeated", "descending")}
         return cls(**{**encoded, **sets})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
+from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
 from engine.pipeline.jobs.delivery_audit.locating import Places
-from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, NumberingVerdict, ProducerBook
+from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, StoredNumbersVerdict
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
@@ -96,7 +97,7 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
             yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
         for queue, of_queue in consumption.queues.get((group, topic), {}).items():
             for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
-                for first, last in offsets.runs():
+                for first, last in offsets.ranges():
                     yield AuditFinding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
 
 
@@ -108,12 +109,12 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
     about = (book.topic, book.producer)
     if book.is_sparse:
         yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored)
-    for kind, ranges in zip(_GAPS, (book.lost(), book.unknown()), strict=True):
+    for kind, ranges in zip(_GAPS, (book.missing.lost(), book.missing.unknown()), strict=True):
         for first, last in ranges:
             yield AuditFinding(kind, *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
         for queue, numbers in queues:
-            for first, last in numbers.runs():
+            for first, last in numbers.ranges():
                 yield AuditFinding(kind, *about, queue, first, last, last - first + 1)
 
 
@@ -221,7 +222,7 @@ class AuditReporter:
         if silent := consumption.silent_groups():
             self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 
-    def _conclude_producers(self, verdicts: list[NumberingVerdict]) -> None:
+    def _conclude_producers(self, verdicts: list[StoredNumbersVerdict]) -> None:
         if not verdicts:
             return
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
@@ -236,10 +237,15 @@ class AuditReporter:
             self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 
-def _producer_row(verdict: NumberingVerdict) -> list[Cell]:
-    """Return the fields in their order; for sparse numbers only the count of findings is given."""
-    reported = list(astuple(verdict))[1:-1]
-    return [verdict.producer or "(not numbered)", *reported, verdict.findings + verdict.is_sparse]
+def _producer_row(verdict: StoredNumbersVerdict) -> list[Cell]:
+    """Return the counts in the order of the table; for sparse numbers only the count of findings is given."""
+    return [
+        verdict.producer or "(not numbered)",
+        verdict.topic,
+        *(getattr(verdict, name) for name in VERDICT_COUNTS),
+        verdict.has_ended,
+        verdict.findings + verdict.is_sparse,
+    ]
 
 
 def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.pipeline.jobs.arrow_columns import arrow_schema_of, int64, milliseconds, property_values
-from engine.pipeline.jobs.delivery_audit.number_set import Numbers
+from engine.pipeline.jobs.delivery_audit.packed_numbers import Numbers
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY

@@ -1,14 +1,13 @@
-// One scenario, run once per value of a setting: tables that were computed before (glassmq lab compare); each row leads
-// to its run, at the moment when the node started.
+// The panel "Compare": the study of a scenario that was run once per value of a setting, or that of replication.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
-import { computed, signal } from "@preact/signals";
-import { sendRequest } from "../../../common/transport.js";
+import { computed } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
-import { isRecording, openLink } from "../../session.js";
+import { isRecording } from "../../session.js";
 import { calmView } from "../../view.js";
-import { FILE as OF_REPLICATION, ReplicationCompare } from "./replication_compare.js";
+import { FILE, ReplicationCompare, SCENARIO } from "./replication_compare.js";
+import { contentOf, load, Missing, RunLink, StudyTable } from "./study.js";
 
 /** Scenario -> the comparisons that come with the page, each with the figures that show it. */
 const COMPARISONS = {
@@ -20,100 +19,49 @@ const COMPARISONS = {
 
 const figure = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 
-/** File -> its table, once it was requested; "missing" when it is not available. */
-const tables = signal({});
-
 const fileOf = (scenario, assignment) => `/static/lab/comparisons/${scenario}.${assignment}.json`;
-
-/** Its table is of policies and faults, not of a setting's values. */
-const isOfReplication = (scenario) => scenario === "replication-compare";
 
 /** Whether there is anything to compare in the world that is shown. */
 export const canCompare = computed(() => {
   const { scenario } = calmView.value;
-  return (scenario in COMPARISONS || isOfReplication(scenario)) && !isRecording();
+  return (scenario in COMPARISONS || scenario === SCENARIO) && !isRecording();
 });
-
-async function load(file) {
-  if (tables.peek()[file]) return;
-  const keep = (table) => (tables.value = { ...tables.peek(), [file]: table });
-  try {
-    const response = await sendRequest(file);
-    keep(response.ok ? await response.json() : "missing");
-  } catch {
-    keep("missing");
-  }
-}
 
 export function Compare() {
   const { scenario } = calmView.value;
-  const comparisons = COMPARISONS[scenario] ?? {};
-  const files = isOfReplication(scenario)
-    ? [OF_REPLICATION]
-    : Object.keys(comparisons).map((assignment) => fileOf(scenario, assignment));
+  const comparisons = Object.entries(COMPARISONS[scenario] ?? {});
+  const isOfReplication = scenario === SCENARIO;
+  const files = isOfReplication ? [FILE] : comparisons.map(([assignment]) => fileOf(scenario, assignment));
   useEffect(() => files.forEach(load), [scenario]);
-  const isMissing = files.some((file) => tables.value[file] === "missing");
-  const missing = isMissing && html`<p class="quiet">${t("lab.compare.missing", { command: "compare" })}</p>`;
-  if (isOfReplication(scenario))
-    return html`<div class="compare">${missing}<${ReplicationCompare} table=${tables.value[OF_REPLICATION]} /></div>`;
   return html`<div class="compare">
-    <p class="quiet">${t("lab.compare.about")}</p>
-    ${missing}
-    <div class="compare-tables">
-      ${Object.entries(comparisons).map(
-        ([assignment, figures]) =>
-          html`<${Table}
-            key=${assignment}
-            assignment=${assignment}
-            figures=${figures}
-            table=${tables.value[fileOf(scenario, assignment)]}
-          />`,
-      )}
-    </div>
+    <${Missing} of=${files} study=${isOfReplication ? SCENARIO : "compare"} />
+    ${
+      isOfReplication
+        ? html`<${ReplicationCompare} table=${contentOf(FILE)} />`
+        : html`<p class="quiet">${t("lab.compare.about")}</p>
+            <div class="compare-tables">
+              ${comparisons.map(([assignment, names]) => tableOf(scenario, assignment, names))}
+            </div>`
+    }
   </div>`;
 }
 
-function Table({ assignment, figures, table }) {
-  if (!table || table === "missing") return null;
-  const most = Object.fromEntries(figures.map((name) => [name, Math.max(...table.runs.map((run) => run[name])) || 1]));
+function tableOf(scenario, assignment, names) {
+  const runs = contentOf(fileOf(scenario, assignment))?.runs;
+  if (!runs) return null;
   const [node, setting] = assignment.split(".");
-  return html`<table class="compare-table">
-    <caption><strong>${node}</strong> <code>${setting}</code></caption>
-    <thead>
-      <tr>
-        <th scope="col">${t("lab.compare.value")}</th>
-        ${figures.map(
-          (name) =>
-            html`<th scope="col" key=${name} title=${t(`lab.compare.what_${name}`)}>
-              ${t(`lab.compare.col_${name}`)}
-            </th>`,
-        )}
-      </tr>
-    </thead>
-    <tbody>
-      ${table.runs.map(
-        (run) => html`<tr key=${run.value}>
-          <th scope="row">
-            <button
-              type="button"
-              class="link-button number"
-              onClick=${() => openLink(run.link)}
-              title=${t("lab.compare.open", { setting, value: run.value })}
-            >
-              ${run.value}
-            </button>
-          </th>
-          ${figures.map(
-            (name) =>
-              html`<td key=${name}>
-                <span class="compare-figure number">${figure.format(run[name])}</span>
-                <span class="compare-bar" aria-hidden="true">
-                  <span style=${{ width: `${(100 * run[name]) / most[name]}%` }}></span>
-                </span>
-              </td>`,
-          )}
-        </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  const open = ({ value, link }) =>
+    html`<${RunLink} scenario=${scenario} link=${link} title=${t("lab.compare.open", { setting, value })}>${value}<//>`;
+  const figures = names.map((name) => {
+    const most = Math.max(...runs.map((run) => run[name])) || 1;
+    return {
+      head: t(`lab.compare.col_${name}`),
+      title: t(`lab.compare.what_${name}`),
+      cell: (run) => figure.format(run[name]),
+      bar: (run) => run[name] / most,
+    };
+  });
+  const columns = [{ head: t("lab.compare.value"), cell: open }, ...figures];
+  const caption = html`<strong>${node}</strong> <code>${setting}</code>`;
+  return html`<${StudyTable} key=${assignment} caption=${caption} columns=${columns} rows=${runs} />`;
 }

@@ -111,7 +111,7 @@ def test_a_lost_answer_to_a_send_makes_money_from_nowhere_where_the_debit_comes_
     assert loss.caption["en"].startswith(
         "The response of B1 to SEND_MESSAGE_V2 from P1 is lost in transit. The message is"
     )
-    assert loss.caption["zh"].startswith("B1 对 P1 的 SEND_MESSAGE_V2 的应答在途中丢失。消息已经存下")
+    assert loss.caption["zh"].startswith("B1 对 P1 的 SEND_MESSAGE_V2 的应答在途中丢失。消息已经存储")
     assert loss.meanwhile["en"].startswith("Afterwards C1 starts to consume transfer-0")
     assert_repeats(finding, [("B1->P1", REPLY_TO_SEND)])
 

@@ -19,7 +19,7 @@ KAFKA = [name for name in POLICIES if name.startswith("kafka-")]
 
 def cells(fault: Fault) -> dict[str, ComparisonCell]:
     """As the page has them. That they are what runs say today is tested below for three of them, and for all by
-    ``tests/app/commands/lab/test_lab_replication_compare.py``."""
+    ``tests/app/commands/lab/studies/test_replication_compare.py``."""
     return {one["policy"]: ComparisonCell(**one) for one in TABLE["cells"] if one["fault"] == fault.value}
 
 

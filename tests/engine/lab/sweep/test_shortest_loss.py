@@ -34,7 +34,7 @@ def test_a_leader_that_waits_for_no_copy_needs_only_to_die(name) -> None:
         assert run.world.nodes[policy.machines[0]].status == "crashed"
 
 
-#: Kafka's 663 schedules take four minutes of processor time: ``glassmq lab replication-compare`` runs them.
+#: Kafka's 663 schedules take four minutes of processor time: ``glassmq lab study replication-compare`` runs them.
 SEARCHED_HERE = [name for name, policy in POLICIES.items() if policy.keeps and policy.family is not PolicyFamily.KAFKA]
 
 

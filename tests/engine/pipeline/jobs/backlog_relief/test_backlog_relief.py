@@ -287,7 +287,7 @@ def test_sending_waits_until_the_group_has_caught_up(backlog):
 def test_a_folder_of_another_rule_is_refused(backlog):
     backlog.send().group_at(0)
     backlog.run()
-    with pytest.raises(JobFailed, match=r"by the rule 'bulk'; this is group .* and 'other'"):
+    with pytest.raises(JobFailed, match=r"by the rule 'bulk', but this run is for group .* and 'other'"):
         backlog.run(low_priority="other")
 
 

@@ -400,5 +400,5 @@ def test_arguments_that_do_not_go_together_are_refused(arguments, reported):
 
 def test_files_without_the_columns_of_a_message_are_refused(spark, tmp_path):
     folder = write(tmp_path / "other", pa.table({"a": [1]}))
-    with pytest.raises(JobFailed, match="no column topic, broker_name"):
+    with pytest.raises(JobFailed, match="lack the columns topic, broker_name"):
         audit(spark, input_folder=folder)

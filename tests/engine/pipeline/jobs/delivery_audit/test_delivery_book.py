@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
+from engine.pipeline.jobs.delivery_audit import delivery_book, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.protocol import number_set
 from engine.protocol.message.numbering_ledger import NumberingLedger
 from engine.protocol.number_ranges import count_of
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
@@ -64,31 +65,40 @@ def in_queue(*numbers: int, queue: int = 0, producer: str | None = "p") -> list[
 # --- sets, ranges, histograms -----------------------------------------------------------------------------------------
 
 
+def numbers_in(made):
+    return [number for first, last in made.ranges() for number in range(first, last + 1)]
+
+
 @given(numbers, numbers, st.integers(0, 10_000), st.integers(0, 10_000))
 def test_a_number_set_is_a_set(one, other, first, last):
-    made = NumberSet.of(np.array(one, np.int64))
-    assert made.numbers().tolist() == sorted(set(one))
-    assert made.below(first).tolist() == sorted(number for number in set(one) if number < first)
+    made = set_of(np.array(one, np.int64))
+    assert numbers_in(made) == sorted(set(one))
+    assert numbers_in(made.below(first)) == sorted(number for number in set(one) if number < first)
     missing = [number for a, b in made.missing(first, last) for number in range(a, b + 1)]
     assert missing == [number for number in range(first, last + 1) if number not in set(one)]
     if one:
-        assert (made.minimum, made.maximum) == (min(one), max(one))
-    again = NumberSet.decode(json.loads(json.dumps(made.encode())))
-    assert (again.numbers().tolist(), again.count) == (sorted(set(one)), len(set(one)))
-    rest = made.without(NumberSet.of(np.array(other, np.int64)))
-    assert rest.numbers().tolist() == sorted(set(one) - set(other))
-    assert again.update(NumberSet.of(np.array(other, np.int64))).tolist() == sorted(set(one) & set(other))
-    assert again.numbers().tolist() == sorted(set(one) | set(other))
+        assert made.minimum == min(one)
+    again = unpack(json.loads(json.dumps(pack(made))))
+    assert (numbers_in(again), again.count) == (sorted(set(one)), len(set(one)))
+    rest = made.without(set_of(np.array(other, np.int64)))
+    assert numbers_in(rest) == sorted(set(one) - set(other))
+    assert numbers_in(again.update(set_of(np.array(other, np.int64)))) == sorted(set(one) & set(other))
+    assert numbers_in(again) == sorted(set(one) | set(other))
     assert again.count == len(set(one) | set(other))
 
 
 def test_a_set_without_gaps_takes_no_room_and_its_runs_are_one():
-    made = NumberSet()
+    made = set_of(np.arange(0))
     for start in (500_000, 0, 1_000_000 - 500_000 // 2, 250_000):
-        made.add(np.arange(start, start + 250_000))
-    assert list(made.runs()) == [(0, 999_999)]
-    assert len(json.dumps(made.encode())) < 300
+        made.update(set_of(np.arange(start, start + 250_000)))
+    assert list(made.ranges()) == [(0, 999_999)]
+    assert len(json.dumps(pack(made))) < 300
     assert list(made.missing(0, 1_000_002)) == [(1_000_000, 1_000_002)]
+
+
+def test_the_saved_form_of_a_set_does_not_change():
+    saved = {"full": [[1, 2]], "chunks": [0, 5], "bits": "eAFrZBhQwNgwoNaPeMtHw3+EJwEAzb4BhA=="}
+    assert numbers_in(unpack(saved)) == [0, 7, 1_023, 1_024, *range(4_095, 12_288), 20_480]
 
 
 @given(st.lists(st.integers(-5, 50) | st.integers(0, 1 << 40), min_size=1), st.sampled_from([0.5, 0.95, 0.99, 1.0]))
@@ -139,11 +149,11 @@ def test_the_verdict_is_that_of_the_definitions_however_the_reading_is_cut(drawn
             assert of_producer.verdict().stored == sum(message.producer is None for message in messages)
             continue
         reported = of_producer.verdict()
-        lost = [number for first, last in of_producer.lost() for number in range(first, last + 1)]
+        lost = [number for first, last in of_producer.missing.lost() for number in range(first, last + 1)]
         assert lost == model.lost[producer]
         assert reported.lost == len(lost)
         assert reported.duplicated == model.duplicated[producer]
-        found = [number for _, numbers in of_producer.out_of_order() for number in numbers.numbers().tolist()]
+        found = [number for _, numbers in of_producer.out_of_order() for number in numbers_in(numbers)]
         assert sorted(found) == sorted(model.out_of_order[producer])
         assert reported.stored == sum(message.producer == producer for message in messages)
     again = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
@@ -168,7 +178,7 @@ def test_what_a_producer_sent_last_is_missed_only_by_its_ledger():
         True,
         6,
     )
-    assert list(book.producers["p", "T"].lost()) == [(5, 5)]
+    assert list(book.producers["p", "T"].missing.lost()) == [(5, 5)]
 
 
 def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_refused_is_not():
@@ -228,7 +238,7 @@ def test_where_old_messages_are_gone_the_audit_begins_where_all_queues_have_begu
     book = DeliveryBook(("T",))
     book.add(summaries_of(kept, 10))
     book.settle(ALL)
-    assert list(book.producers["p", "T"].lost()) == []
+    assert list(book.producers["p", "T"].missing.lost()) == []
     assert verdict(book).numbered == 1
 
 
@@ -291,15 +301,15 @@ def test_numbers_that_lie_too_far_apart_are_not_kept_and_that_is_said(monkeypatc
 def test_a_numbering_with_a_hole_everywhere_is_not_sparse(monkeypatch):
     monkeypatch.setattr(number_set, "CHUNKS_MAX", 2)
     every = np.arange(10 * 4_096)
-    numbers = NumberSet.of(every[every % 4_096 != 7])
+    numbers = set_of(every[every % 4_096 != 7])
     assert not numbers.is_sparse
     assert count_of(numbers.missing(0, int(every[-1]))) == 10
     # What becomes complete does not count any more.
-    sparse = NumberSet.of(every[every % 4_096 == 7])
+    sparse = set_of(every[every % 4_096 == 7])
     assert sparse.is_sparse
     sparse.update(numbers)
     assert not sparse.is_sparse
-    assert len(list(sparse.runs())) == 1
+    assert len(list(sparse.ranges())) == 1
 
 
 def test_of_more_producers_than_have_a_book_messages_are_counted_and_that_is_said(monkeypatch):

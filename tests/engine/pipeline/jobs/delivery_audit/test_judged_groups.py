@@ -9,14 +9,14 @@ import pytest
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 
-NOTHING = NumberSet().encode()
+NOTHING = pack(set_of(np.array([], np.int64)))
 
 
 def report_of(group, topic, offsets):
-    consumed = NumberSet.of(np.array(offsets)).encode()
+    consumed = pack(set_of(np.array(offsets)))
     sets = {"consumed": consumed, "twice": NOTHING, "failed": NOTHING}
     return {"group": group, "topic": topic, "queue": "b:0", **sets, "latency": LatencyHistogram().encode()}
 
@@ -24,7 +24,7 @@ def report_of(group, topic, offsets):
 def book_of(named, *reports):
     """Orders and Mails of ten messages each, and what groups reported."""
     book = ConsumptionBook(JudgedGroups(named))
-    judged = [[topic, "b:0", NumberSet.of(np.arange(10)).encode()] for topic in ("Orders", "Mails")]
+    judged = [[topic, "b:0", pack(set_of(np.arange(10)))] for topic in ("Orders", "Mails")]
     facts = {"judged": judged, "groups": list(reports), "not_stored": [], "unmatched": 0, "unreadable": 0}
     book.add([json.dumps(facts)])
     return book

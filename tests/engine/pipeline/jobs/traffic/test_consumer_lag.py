@@ -80,7 +80,7 @@ def test_what_is_refused_is_said_once_in_both_languages_and_the_other_groups_are
     for now_ms in (1, 2):
         teller.report(seen, now_ms)
     assert report.notes == [
-        {"en": "The lag of secret is not known: no right", "zh": "无法得知消费组 secret 的堆积：no right"}
+        {"en": "The lag of secret is unknown: no right", "zh": "无法得知消费组 secret 的堆积：no right"}
     ]
     assert report.tables["lag"] == [["readers", "Orders", "broker-a:0", 3, 10, 7]]
     assert report.points == [("lag", "readers", 1, 7), ("lag", "readers", 2, 7)]
@@ -106,8 +106,8 @@ def test_the_watch_goes_on_after_whatever_error_and_says_each_once(monkeypatch):
         for _ in range(3):
             assert report.reported.acquire(timeout=60)
     assert [note["en"] for note in report.notes] == [
-        "The lag is not known: [ROCKETMQ_BROKER_AWAY] gone",
-        "The lag is not known: ValueError: a bug",
+        "The lag is unknown: [ROCKETMQ_BROKER_AWAY] gone",
+        "The lag is unknown: ValueError: a bug",
     ]
     assert report.tables["lag"][0][-1] == 7
     assert len(ticks) >= 4

@@ -1,8 +1,11 @@
-"""A set of integers, one bit each, that forgets its lowest ones when it has grown too large.
+"""A set of integers, one bit each, that can forget its lowest ones when it has grown too large.
 
 Numbers are stored in chunks of 1,024; a chunk is one integer, and all complete chunks share the same one. Ranges would
-not work: a reader of one queue of four sees every fourth number. (:mod:`engine.pipeline.jobs.delivery_audit.number_set`
-does the same with numpy, for millions of numbers a second.)
+not work: a reader of one queue of four sees every fourth number.
+
+Correct numbering leaves no gaps so large that a chunk holds one number; but the property of a message can have any
+value. So a set can report that it is sparse (:attr:`NumberSet.is_sparse`) before it takes more than some 100 MB. That
+bound is per set; the owner of many sets must bound their number.
 """
 
 from __future__ import annotations
@@ -13,8 +16,14 @@ from typing import Any
 from engine.protocol.number_ranges import NumberRange, without
 
 _SHIFT = 10
-_FULL = (1 << (1 << _SHIFT)) - 1
-_ALL_OF_IT = ((0, (1 << _SHIFT) - 1),)
+#: The size of a chunk, and the bits of a complete one.
+CHUNK = 1 << _SHIFT
+FULL = (1 << CHUNK) - 1
+#: A set with more chunks that are partly filled ...
+CHUNKS_MAX = 1 << 19
+#: ... and on average hold fewer numbers than this is sparse.
+NUMBERS_PER_CHUNK_MIN = 16
+_ALL_OF_IT = ((0, CHUNK - 1),)
 #: A complete chunk in JSON.
 _COMPLETE = "all"
 
@@ -57,28 +66,70 @@ class NumberSet:
         """Add a number. Return whether it was new, as far as is remembered."""
         if number < self.floor:
             return False
-        chunk, bit = number >> _SHIFT, 1 << (number & ((1 << _SHIFT) - 1))
+        chunk, bit = number >> _SHIFT, 1 << (number & (CHUNK - 1))
         bits = self._chunks.get(chunk, 0)
         if bits & bit:
             return False
         bits |= bit
-        self._chunks[chunk] = _FULL if bits == _FULL else bits
+        self._chunks[chunk] = FULL if bits == FULL else bits
         self.count += 1
         return True
 
+    def add_bits(self, chunk: int, bits: int) -> int:
+        """Add the numbers of a chunk as bits. Return those that were in it before. The set must remember all."""
+        old = self._chunks.get(chunk, 0)
+        merged = old | bits
+        if merged != old:
+            self._chunks[chunk] = FULL if merged == FULL else merged
+            self.count += merged.bit_count() - old.bit_count()
+        return old & bits
+
+    def update(self, other: NumberSet) -> NumberSet:
+        """Add the numbers of ``other``. Return those that were in the set before."""
+        both = NumberSet()
+        for chunk, bits in other._chunks.items():
+            both.add_bits(chunk, self.add_bits(chunk, bits))
+        return both
+
+    def below(self, limit: int) -> NumberSet:
+        """Return the numbers less than ``limit``, which are remembered."""
+        made, edge = NumberSet(), limit >> _SHIFT
+        for chunk, bits in self._chunks.items():
+            if chunk <= edge:
+                made.add_bits(chunk, bits if chunk < edge else bits & ((1 << (limit & (CHUNK - 1))) - 1))
+        return made
+
+    def without(self, other: NumberSet) -> NumberSet:
+        """Return the numbers that are not in ``other``."""
+        made = NumberSet()
+        for chunk, bits in self._chunks.items():
+            made.add_bits(chunk, bits & ~other._chunks.get(chunk, 0))
+        return made
+
+    @property
+    def minimum(self) -> int:
+        """Return the smallest number. The set must not be empty."""
+        return next(self.ranges())[0]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Return whether the set takes much memory for few numbers."""
+        if len(self._chunks) <= CHUNKS_MAX or self.count >= NUMBERS_PER_CHUNK_MIN * len(self._chunks):
+            return False
+        partial = sum(bits != FULL for bits in self._chunks.values())
+        return partial > CHUNKS_MAX and self.count < NUMBERS_PER_CHUNK_MIN * partial
+
     def __contains__(self, number: int) -> bool:
-        return bool(self._chunks.get(number >> _SHIFT, 0) >> (number & ((1 << _SHIFT) - 1)) & 1)
+        return bool(self._chunks.get(number >> _SHIFT, 0) >> (number & (CHUNK - 1)) & 1)
 
     def count_below(self, limit: int) -> int:
         """Return how many of its numbers are less than ``limit``, including the forgotten ones."""
-        edge, rest = limit >> _SHIFT, (1 << (limit & ((1 << _SHIFT) - 1))) - 1
-        below = sum(bits.bit_count() for chunk, bits in self._chunks.items() if chunk < edge)
-        return self.forgotten + below + (self._chunks.get(edge, 0) & rest).bit_count()
+        return self.forgotten + self.below(limit).count
 
     @property
-    def chunks(self) -> int:
-        """Return the number of chunks: 0.2 KB each, less if they are complete."""
-        return len(self._chunks)
+    def chunks(self) -> Mapping[int, int]:
+        """Return the chunks, each a number and its bits: 0.2 KB each, less if they are complete."""
+        return self._chunks
 
     def forget_lowest(self) -> None:
         """Forget one chunk. The set must have one."""
@@ -94,7 +145,7 @@ class NumberSet:
         for chunk in sorted(self._chunks):
             base = chunk << _SHIFT
             bits = self._chunks[chunk]
-            for from_, to in _ALL_OF_IT if bits == _FULL else _runs(bits):
+            for from_, to in _ALL_OF_IT if bits == FULL else _runs(bits):
                 if base + from_ == last + 1 and last >= first:
                     last = base + to
                     continue
@@ -119,16 +170,15 @@ class NumberSet:
         made = cls()
         made.floor, made.forgotten = int(encoded["floor"]), int(encoded["forgotten"])
         for chunk, text in encoded["bits"].items():
-            bits = _FULL if text == _COMPLETE else int(text, 16)
-            if not 0 < bits <= _FULL or int(chunk) << _SHIFT < made.floor:
+            bits = FULL if text == _COMPLETE else int(text, 16)
+            if not 0 < bits <= FULL or int(chunk) << _SHIFT < made.floor:
                 raise ValueError(f"chunk {chunk!r} of a set of numbers is not valid")
-            made._chunks[int(chunk)] = bits
-            made.count += bits.bit_count()
+            made.add_bits(int(chunk), bits)
         return made
 
 
 def _text(bits: int) -> str:
-    return _COMPLETE if bits == _FULL else f"{bits:x}"
+    return _COMPLETE if bits == FULL else f"{bits:x}"
 
 
 def _runs(bits: int) -> Iterator[NumberRange]:

@@ -1,4 +1,4 @@
-"""``glassmq lab compare``: table, JSON and picture of the same runs."""
+"""The study ``compare``: table, JSON and picture of the same runs."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def test_the_table_the_json_and_the_picture_are_those_of_the_runs(tmp_path):
     }
     lines = [line.split() for line in done.output.splitlines()]
     for run in runs:
-        assert [str(run.change.value), *[str(value) for value in run.figures.to_dict().values()], "0"] in lines
+        assert [str(run.change.value), *[str(value) for value in run.figures._asdict().values()], "0"] in lines
     picture = ET.fromstring(svg_path.read_text())
     words = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert "pulled again" in words
-    assert f"{runs[1].figures.to_dict()['pulled_again']:g}" in words
+    assert f"{runs[1].figures._asdict()['pulled_again']:g}" in words
     assert "messages" not in words, "the same in all runs, so it says nothing"
 
 

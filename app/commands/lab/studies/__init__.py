@@ -1,0 +1,1 @@
+"""The studies of the lab, one file each: tables computed from runs."""
