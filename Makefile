@@ -10,6 +10,7 @@ TESTS   ?=
 CHANGED ?=
 FORM    ?=
 BENCH   ?=
+SITE    ?= build/site
 SOAK    ?=
 
 VENV   := .venv
@@ -55,6 +56,10 @@ install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it
 .PHONY: fast
 fast: $(DEVELOPMENT)  ## Compile the engine's hot path; glassmq serve uses it then (needs a C compiler; once, a minute or two)
 	@$(BIN)/python -m scripts.fast
+
+.PHONY: site
+site: install $(PAGE_TOOLS)  ## Write lessons and lab as a site that needs no server (elsewhere: make site SITE=/tmp/site)
+	@$(BIN)/glassmq site --out $(SITE)
 
 
 ##@ Develop

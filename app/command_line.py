@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "glassmq explore two-consumers --without process-queue-lock",
     ),
     "storage": ("Measure the cost of storage on this machine.", "glassmq storage measure --size-mb 64"),
+    "site": ("Write lessons and lab as a site that needs no server.", "glassmq site --out build/site"),
     "pipeline": ("Run a job on Spark over stored messages.", "glassmq pipeline traffic --topics orders"),
     "lab": ("Run scenarios in virtual time, with faults.", "glassmq lab run general --seeds 1000 --faults random"),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -278,3 +279,14 @@ def test_the_lock_file_has_checksums_and_names_no_download_host():
     packages = {path: entry for path, entry in locked.items() if path}
     assert all("integrity" in entry for entry in packages.values())
     assert not [path for path, entry in packages.items() if "resolved" in entry]
+
+
+def test_one_module_of_the_page_knows_how_a_server_is_reached():
+    """The site without a server has others: static/site."""
+    files = [path for path in (PROJECT / "static").rglob("*.js") if not {"vendor", "site"}.intersection(path.parts)]
+    direct = re.compile(
+        r"(?<![.\w])fetch\(|\bio\(|socket\.io-client|\b(XMLHttpRequest|EventSource|WebSocket|sendBeacon)\b"
+    )
+    code = re.compile(r"^\s*(//|/?\*).*$", re.MULTILINE)
+    using = [relative(path) for path in files if direct.search(code.sub("", path.read_text(encoding="utf-8")))]
+    assert using == ["static/common/transport.js"]

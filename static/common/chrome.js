@@ -1,5 +1,6 @@
 // The choices that every page has in its head: theme and language, and the menus there.
 
+import { inLanguage } from "./addresses.js";
 import { pageData } from "./page_data.js";
 
 const theme = document.getElementById("theme-choice");
@@ -11,9 +12,7 @@ addEventListener("themechange", () => (theme.value = document.documentElement.da
 const language = document.getElementById("language-choice");
 if (language) language.value = pageData.language;
 language?.addEventListener("change", () => {
-  const address = new URL(location.href);
-  address.searchParams.set("lang", language.value);
-  location.assign(address);
+  location.assign(inLanguage(language.value));
 });
 
 // What drops down from the head goes when one of its links is followed within the page.

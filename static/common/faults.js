@@ -3,6 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { request } from "./request.js";
+import { sendRequest } from "./transport.js";
 
 const GENTLE_MS = 5000;
 const BRISK_MS = 1000;
@@ -43,7 +44,7 @@ export async function look() {
   clearTimeout(next);
   if (!document.hidden) {
     try {
-      const response = await fetch("/api/faults");
+      const response = await sendRequest("/api/faults");
       if (response.ok) take(await response.json());
     } catch {
       // The server is away: the next poll finds it, or not.

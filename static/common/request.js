@@ -1,11 +1,12 @@
 // A request to this page's own server that changes something.
 
+import { sendRequest } from "./transport.js";
 import { language, t } from "./i18n.js";
 
 /** {answer} of the server, or {why} there is no answer. */
 export async function request(method, address, body) {
   try {
-    const response = await fetch(address, {
+    const response = await sendRequest(address, {
       method,
       headers: { "Content-Type": "application/json" },
       body: body && JSON.stringify(body),

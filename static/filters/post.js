@@ -1,10 +1,11 @@
 // One way to ask the server; whatever goes wrong comes back as {error}.
 
+import { sendRequest } from "../common/transport.js";
 import { t } from "../common/i18n.js";
 
 export async function post(address, body) {
   try {
-    const response = await fetch(address, {
+    const response = await sendRequest(address, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),

@@ -2,6 +2,7 @@
 // that is shown, if it is not the newest. Everyone who opens it gets the identical run. The address bar follows; the
 // server is not asked again for that.
 
+import { addressOf, pageOf } from "../common/addresses.js";
 import { scrub } from "./session.js";
 import { loaded, mine, view } from "./view.js";
 
@@ -9,7 +10,7 @@ const WRITE_AFTER_MS = 400;
 
 /** The run that the address asks for: { scenario, seed?, link?, world?, exact? } */
 export function requestOfAddress() {
-  const [, , scenario] = location.pathname.split("/");
+  const [, , scenario] = pageOf(location.pathname).split("/");
   const search = new URLSearchParams(location.search);
   const request = {};
   if (scenario) request.scenario = decodeURIComponent(scenario);
@@ -46,7 +47,7 @@ export function shareAddress() {
   const address = new URL(location.href);
   address.search = "";
   const { link, scenario } = view.peek();
-  if (scenario) address.pathname = `/lab/${encodeURIComponent(scenario)}`;
+  if (scenario) address.pathname = addressOf(`/lab/${encodeURIComponent(scenario)}`);
   putEvent(address, lookedAt(view.peek()));
   address.hash = link;
   return address.href;

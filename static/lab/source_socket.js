@@ -2,19 +2,18 @@
 //
 // A missing number means that a patch got lost: the page drops what follows and asks for a new snapshot.
 
-import { io } from "socket.io-client";
+import { openConnection, sendRequest } from "../common/transport.js";
 import { t } from "../common/i18n.js";
 import { applyPatch, PatchRefused } from "../live/patch.js";
 import { bilingual } from "./format.js";
 import { mine, receiveJournal, receiveView, sequence, status, tell } from "./view.js";
 
-const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 const REFUSED_RETRY_MS = 5000;
 
 /** Opens the world that `request()` describes; it is asked again after every reconnect. `onRefused(refusal)` is
     called, besides telling the person, when the server refuses something. */
 export function openSocket(request, onRefused = () => {}) {
-  const socket = io("/lab", TRANSPORT);
+  const socket = openConnection("/lab");
   let tree = null;
   let world = null;
 
@@ -65,7 +64,7 @@ export function openSocket(request, onRefused = () => {}) {
   socket.on("goodbye", ({ reason }) => console.warn(`the server ended the stream: ${reason}`));
 
   const fetched = async (path, options) => {
-    const response = await fetch(path, options);
+    const response = await sendRequest(path, options);
     const answer = await response.json();
     if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("error.no_answer"));
     return answer;

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
+import { sendRequest } from "../common/transport.js";
 import { t } from "../common/i18n.js";
 import { onPaint } from "../lab/clock.js";
 import { anomalyName, bilingual, virtualTime } from "../lab/format.js";
@@ -35,7 +36,7 @@ export function Demonstration() {
 }
 
 async function loadFilm() {
-  const response = await fetch("/api/demonstration");
+  const response = await sendRequest("/api/demonstration");
   const answer = await response.json();
   if (!response.ok) throw new Error(bilingual(answer.error));
   return answer;

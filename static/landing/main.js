@@ -151,6 +151,7 @@ for (const [id, Part] of [
   ["mini-place", MiniPicture],
 ]) {
   const place = document.getElementById(id);
+  if (place === null) continue; // there is no broker to show
   place.replaceChildren();
   render(html`<${Part} />`, place);
 }

@@ -3,6 +3,7 @@
 // The actions are those that a learner can do by hand on the stage: controls and commands, as the page sends them.
 
 import { computed, effect, signal } from "@preact/signals";
+import { sendRequest } from "../common/transport.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../lab/format.js";
 import { keepAddressInStep } from "../lab/permalink.js";
@@ -173,7 +174,7 @@ export const resetProgress = () => post("reset", {});
 
 async function post(what, body) {
   try {
-    const response = await fetch(`/api/lessons/${encodeURIComponent(lesson.name)}/${what}`, {
+    const response = await sendRequest(`/api/lessons/${encodeURIComponent(lesson.name)}/${what}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),

@@ -2,13 +2,11 @@
 // got lost on the way: the page drops what follows and asks for a new snapshot.
 
 import { signal } from "@preact/signals";
-import { io } from "socket.io-client";
+import { openConnection } from "../common/transport.js";
 import { applyPatch, PatchRefused } from "./patch.js";
 
 /** How long the banner says "resynced" before it says "live" again. */
 const RESYNCED_NOTICE_MS = 4000;
-/** WebSocket at once; long polling where something on the way does not let WebSockets pass. */
-const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 const STARTUP_MS = 15_000;
 const REFUSED_RETRY_MS = 5000;
 
@@ -19,7 +17,7 @@ const REFUSED_RETRY_MS = 5000;
  *
  * status: "connecting" | "live" | "reconnecting" | "resyncing" | "resynced" | "refused"
  */
-export function openStream(onState, socket = io("/live", TRANSPORT), onAbsent = () => {}) {
+export function openStream(onState, socket = openConnection("/live"), onAbsent = () => {}) {
   const status = signal("connecting");
   const sequence = signal(null);
   let state = null;

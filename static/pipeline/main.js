@@ -2,17 +2,15 @@
 
 import { html, render } from "htm/preact";
 import { signal } from "@preact/signals";
-import { io } from "socket.io-client";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { openConnection } from "../common/transport.js";
 import { openStream } from "../live/stream.js";
 import { receive } from "../live/view.js";
 import { History } from "./history.js";
 import { JobForm } from "./job_form.js";
 import { RunView } from "./run_view.js";
 import { chosenRun, info, inLanguage, loadInfo, receiveRuns, runById, tellsOf } from "./runs.js";
-
-const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 
 /** The stream of runs, once it is known that there is one. */
 const runs = signal(null);
@@ -46,4 +44,4 @@ render(html`<${Page} />`, place);
 // The broker's state brings topics, groups and the lanes on which Spark's offsets are drawn.
 openStream(receive);
 await loadInfo();
-if (info.value.master) runs.value = openStream(receiveRuns, io("/pipeline", TRANSPORT));
+if (info.value.master) runs.value = openStream(receiveRuns, openConnection("/pipeline"));

@@ -1,6 +1,7 @@
 // The jobs and the runs, as signals, and the ways to start and stop one.
 
 import { computed, effect, signal } from "@preact/signals";
+import { sendRequest } from "../common/transport.js";
 import { language, t } from "../common/i18n.js";
 
 /** What the server says about the jobs; null until it has. {failure} when it could not be asked. */
@@ -80,7 +81,7 @@ async function ask(address, body) {
     ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }
     : {};
   try {
-    const response = await fetch(address, options);
+    const response = await sendRequest(address, options);
     return await response.json();
   } catch {
     return { error: t("error.no_answer") };

@@ -30,12 +30,12 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
       glassmq lab pictures
       glassmq lab pictures three-locks hello --out /tmp/pictures
     """
+    from app.foundation.page_folders import PageFolders
     from app.pictures.chromium import NoBrowser, open_browser
     from app.pictures.page_server import ServerFailed, own_page_server
     from app.pictures.scenario_pictures import HEIGHT, MAX_BYTES, THEMES, WIDTH, picture_path
     from app.pictures.stage_camera import NoPicture, StageCamera
     from app.pictures.webp import WebpEncoder
-    from app.web_application import PageFolders
     from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
     from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import platform
 import random
-import resource
 import shutil
 import tempfile
 import time
@@ -68,6 +67,8 @@ def grow(folder: Path, sizes: Sequence[Size], progress: ProgressCallback) -> Gro
 
 def _allow_open_files() -> None:
     """Allow as many open files as the system permits: Kafka's log of every partition stays open."""
+    import resource  # not in a browser
+
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import resource
 import socket
 import threading
 import time
@@ -42,6 +41,8 @@ class SendSample(NamedTuple):
 
 def send_whole(descriptor: int, size_bytes: int, chunk_bytes: int, way: str) -> SendSample:
     """Send the file once, and wait until the other end has all of it."""
+    import resource  # not in a browser
+
     sender, receiver = _connected_sockets()
     draining = threading.Thread(target=_drain, args=(receiver, size_bytes), name="receiver")
     draining.start()

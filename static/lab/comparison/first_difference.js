@@ -1,6 +1,7 @@
 // Where two runs begin to differ. The server runs both side by side to find out; asked again when something was done.
 
 import { effect, signal } from "@preact/signals";
+import { sendRequest } from "../../common/transport.js";
 import { both } from "./two_worlds.js";
 
 /** null: not known yet. {event, time_us, left, right}; `event` null: they do the same, up to `time_us`, or it took too
@@ -25,7 +26,7 @@ effect(() => {
 
 async function find(left, right) {
   try {
-    const response = await fetch(`/api/lab/${left}/difference?other=${right}`);
+    const response = await sendRequest(`/api/lab/${left}/difference?other=${right}`);
     firstDifference.value = response.ok ? await response.json() : { event: null, unknown: true };
   } catch {
     firstDifference.value = { event: null, unknown: true };

@@ -4,6 +4,7 @@
 import { html, render } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { computed } from "@preact/signals";
+import { addressOf } from "../../common/addresses.js";
 import "../../common/chrome.js";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
@@ -79,7 +80,7 @@ function Side({ side }) {
     <iframe
       ref=${frame}
       title=${t("lab.pair.stage", { name })}
-      src=${`/lab/${encodeURIComponent(scenario)}?embed=pair${theme}#${links[side]}`}
+      src=${addressOf(`/lab/${encodeURIComponent(scenario)}?embed=pair${theme}#${links[side]}`)}
     ></iframe>
   </section>`;
 }

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { frameName } from "../../lab/frame_words.js";
 import { axisOf } from "../../lab/panels/stage/sequence_axis.js";
@@ -19,7 +20,7 @@ export function FrameRecordingStrip() {
   useEffect(() => {
     const stop = new AbortController();
     const ask = async () => {
-      const response = await fetch("/api/lab/wire", { signal: stop.signal });
+      const response = await sendRequest("/api/lab/wire", { signal: stop.signal });
       if (response.ok) told.value = await response.json();
     };
     // No answer, or no whole one: the next one comes in a second.

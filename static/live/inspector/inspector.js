@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
+import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { inspectedOffset } from "../view.js";
 import { Empty, TopicMark } from "../panels/stage/marks.js";
@@ -54,7 +55,7 @@ function useRecord(offset) {
     answer.value = {};
     if (offset === null) return undefined;
     const abort = new AbortController();
-    fetch(`/api/messages/at/${offset}`, { signal: abort.signal })
+    sendRequest(`/api/messages/at/${offset}`, { signal: abort.signal })
       .then(async (response) => {
         const view = await response.json();
         answer.value = response.ok

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
+import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { inspectedOffset, inspectedQueue, state } from "../view.js";
 import { Empty, TopicMark } from "../panels/stage/marks.js";
@@ -63,7 +64,7 @@ function Entries({ topic, queueId }) {
     const abort = new AbortController();
     const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
     const address = `${queue}/entries?start=${start.value}&count=${PAGE}`;
-    fetch(address, { signal: abort.signal })
+    sendRequest(address, { signal: abort.signal })
       .then(async (response) => {
         const found = await response.json();
         answer.value = response.ok ? { entries: found.entries, first: found.start } : { problem: found.error };

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { clockTime, count, span } from "../../common/format.js";
+import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../panels/stage/marks.js";
 import { brokerNowMs, inspectedOffset } from "../view.js";
@@ -29,7 +30,7 @@ export function Trail({ record }) {
   useEffect(() => {
     answer.value = {};
     const abort = new AbortController();
-    fetch(`/api/messages/trail?${new URLSearchParams({ name })}`, { signal: abort.signal })
+    sendRequest(`/api/messages/trail?${new URLSearchParams({ name })}`, { signal: abort.signal })
       .then(async (response) => {
         const found = await response.json();
         answer.value = response.ok ? { trail: found.messages[0] ?? null } : { problem: found.error };

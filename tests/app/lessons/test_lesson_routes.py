@@ -163,8 +163,8 @@ def test_progress_survives_a_restart_of_the_server(tmp_path):
         http = server.app.test_client()
         http.set_cookie("glassmq_browser", "a" * 22)
         progress.append(lesson_data(http, "01-first-message")["progress"])
-        server.progress.note("a" * 22, "01-first-message", DoneStep("route"))
-        server.progress.close()
+        server.parts.progress.note("a" * 22, "01-first-message", DoneStep("route"))
+        server.parts.progress.close()
         server.lab.stop()
     assert progress == [[], ["route"]]
 

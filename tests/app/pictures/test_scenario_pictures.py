@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.foundation.page_folders import PageFolders
 from app.pictures.scenario_pictures import HEIGHT, MAX_BYTES, THEMES, WIDTH, picture_path
-from app.web_application import PageFolders
 from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names

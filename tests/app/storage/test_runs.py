@@ -131,5 +131,5 @@ def test_over_http_an_unknown_kind_is_refused_and_a_known_one_reported():
         refusal = client.post(address)
         assert (refusal.status_code, refusal.get_json()["parameter"]) == (400, "kind")
     assert client.post("/api/storage/runs/grow/cancel").get_json()["phase"] == "none"
-    made.storage_runs.close()
+    made.parts.storage_runs.close()
     assert client.post("/api/storage/runs/grow").status_code == 503

@@ -15,7 +15,7 @@ SMALL = "topics=1&queues=2&messages=40&body_bytes=20&distinct_keys=7"
 def client():
     made = create_app(FixtureSource(0, clock=lambda: 1_800_000_000.0))
     yield made.app.test_client()
-    made.storage.close()
+    made.parts.storage.close()
 
 
 def get(client, address, status=200):

@@ -28,6 +28,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "lessons",
         "articles",
         ".",
+        "site",
         "commands",
     ),
     "app.commands": (".", "messages", "administration", "idempotence", "storage", "lab"),

@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { anomalyName, bilingual, span, virtualTime } from "../../format.js";
 import { openLink, replayTo } from "../../session.js";
@@ -26,9 +27,11 @@ async function answerOf(response) {
 }
 
 const post = (address, body) =>
-  fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }).then(
-    answerOf,
-  );
+  sendRequest(address, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  }).then(answerOf);
 
 /** What a search with these settings would do. */
 const planOf = (request) => post(`${ADDRESS}/plan`, request);
@@ -50,7 +53,7 @@ async function begin(request) {
 async function ask() {
   const { id } = search.peek();
   try {
-    search.value = { id, ...(await answerOf(await fetch(`${ADDRESS}/${id}`))) };
+    search.value = { id, ...(await answerOf(await sendRequest(`${ADDRESS}/${id}`))) };
   } catch (error) {
     search.value = { id, phase: "failed", schedules: 0 };
     tell(error.message, true);
@@ -62,7 +65,7 @@ async function cancel() {
   const { id } = search.peek();
   // Before the server has named the search it cannot be ended: it is ended as soon as it has.
   if (!id) search.value = { ...search.peek(), isUnwanted: true };
-  else search.value = { id, ...(await answerOf(await fetch(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
+  else search.value = { id, ...(await answerOf(await sendRequest(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
 }
 
 export function Explorer() {

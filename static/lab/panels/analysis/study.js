@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { openLink } from "../../session.js";
 
@@ -12,7 +13,7 @@ export async function load(file) {
   if (files.peek()[file]) return;
   const keep = (content) => (files.value = { ...files.peek(), [file]: content });
   try {
-    const response = await fetch(file);
+    const response = await sendRequest(file);
     keep(response.ok ? await response.json() : "missing");
   } catch {
     keep("missing");

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { signal, useComputed, useSignal } from "@preact/signals";
+import { addressOf } from "../../../common/addresses.js";
 import { t } from "../../../common/i18n.js";
 import { commandLine } from "../../comparison/command_line.js";
 import { isRecording, variantOf } from "../../session.js";
@@ -116,7 +117,7 @@ function Choice() {
 
 function go({ left, right }) {
   const scenario = encodeURIComponent(view.peek().scenario);
-  location.assign(`/lab/pair?scenario=${scenario}#${new URLSearchParams({ left, right })}`);
+  location.assign(addressOf(`/lab/pair?scenario=${scenario}#${new URLSearchParams({ left, right })}`));
 }
 
 const settingCommand = (form) => {

@@ -1,6 +1,7 @@
 // Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of
 // it.
 
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { bilingual } from "../../format.js";
 
@@ -11,7 +12,7 @@ export async function importRun(file, maxBytes) {
   let response;
   let answer;
   try {
-    response = await fetch("/api/lab/import", {
+    response = await sendRequest("/api/lab/import", {
       method: "POST",
       body: await file.arrayBuffer(),
       headers: { "Content-Type": "application/json" },

@@ -3,6 +3,7 @@
 
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
 import { inspectedOffset, inspectedQueue, paused } from "../../view.js";
 
 const AGAIN_MS = 2000;
@@ -20,7 +21,9 @@ export function useInternals(group, place, status) {
       if (!isSeen || isAsking || document.hidden || paused.peek() || !LIVE.includes(status.peek())) return;
       isAsking = true;
       try {
-        const response = await fetch(`/api/live/clients?group=${encodeURIComponent(group)}`, { signal: stop.signal });
+        const response = await sendRequest(`/api/live/clients?group=${encodeURIComponent(group)}`, {
+          signal: stop.signal,
+        });
         if (response.ok) told.value = await response.json();
       } catch (error) {
         if (error.name !== "AbortError") console.warn(`no internals of ${group}: ${error.message}`);
@@ -49,7 +52,7 @@ export function useInternals(group, place, status) {
 /** Opens the record at a queue's offset; the queue itself where the broker does not have the message any more. */
 export async function openMessage(topic, queueId, offset) {
   const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
-  const response = await fetch(`${queue}/entries?start=${offset}&count=1`);
+  const response = await sendRequest(`${queue}/entries?start=${offset}&count=1`);
   const [entry] = response.ok ? (await response.json()).entries : [];
   if (entry) inspectedOffset.value = entry.offset;
   else inspectedQueue.value = { topic, queueId };

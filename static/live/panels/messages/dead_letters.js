@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { computed, effect, signal } from "@preact/signals";
 import { clockTime, count } from "../../../common/format.js";
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { groupOf, inspectedOffset, state } from "../../view.js";
 import { ResendDialog, ask, resendResult } from "./dead_letter_resend.js";
@@ -67,7 +68,7 @@ async function load(name, from) {
   const asked = ++newest;
   const query = new URLSearchParams({ count: PAGE, ...(from === null ? {} : { start: from }) });
   try {
-    const response = await fetch(`/api/live/dead-letters/${encodeURIComponent(name)}?${query}`);
+    const response = await sendRequest(`/api/live/dead-letters/${encodeURIComponent(name)}?${query}`);
     const answer = await response.json();
     if (asked !== newest) return; // a slow answer must not replace a later one
     page.value = response.ok ? answer : null;

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { typedKey } from "../../../common/format.js";
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { inspectedOffset, userTopics, groupTopics } from "../../view.js";
 import { Empty } from "../stage/marks.js";
@@ -92,7 +93,7 @@ function openOffset(text, result) {
 async function findMessages(mode, text, topic) {
   const query = new URLSearchParams(mode === "key" ? { topic: topic ?? "", key: text } : { [mode]: text });
   try {
-    const response = await fetch(`/api/messages?${query}`);
+    const response = await sendRequest(`/api/messages?${query}`);
     const answer = await response.json();
     if (!response.ok) return { state: "failed", why: answer.error ?? answer.message ?? response.statusText };
     return { state: "found", messages: answer.messages, text };

@@ -2,6 +2,7 @@
 // minutes come with the stream; whatever is longer or older is asked of the server when it is looked at.
 
 import { computed, effect, signal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
 import { brokerNowMs, choice, history, paused } from "../../view.js";
 
 /** Name -> seconds. */
@@ -47,7 +48,7 @@ export const shown = computed(() => (isLive.value ? recent.value : (answer.value
 
 async function ask(window) {
   const { from, to } = window();
-  const response = await fetch(`/api/live/history?from=${from}&to=${to}`);
+  const response = await sendRequest(`/api/live/history?from=${from}&to=${to}`);
   const told = await response.json();
   if (!response.ok) throw new Error(told.error);
   return told;

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { count } from "../../../common/format.js";
+import { sendRequest } from "../../../common/transport.js";
 import { language, t } from "../../../common/i18n.js";
 import { ActionDialog, ActionForm, post } from "../messages/action.js";
 
@@ -54,7 +55,7 @@ export function Thresholds({ isOpen, onClose }) {
 async function load(rules, problem) {
   rules.value = null; // what was shown last time may have been changed by somebody else
   try {
-    const response = await fetch("/api/live/verdict");
+    const response = await sendRequest("/api/live/verdict");
     const answer = await response.json();
     rules.value = response.ok ? answer.rules : null;
     problem.value = response.ok ? "" : answer.error;

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { count } from "../../../common/format.js";
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../view.js";
 
@@ -47,7 +48,9 @@ function useFound(text) {
     const stop = new AbortController();
     const ask = async () => {
       try {
-        const response = await fetch(`/api/live/topics?text=${encodeURIComponent(text)}`, { signal: stop.signal });
+        const response = await sendRequest(`/api/live/topics?text=${encodeURIComponent(text)}`, {
+          signal: stop.signal,
+        });
         if (response.ok) found.value = await response.json();
       } catch (error) {
         if (error.name !== "AbortError") console.warn(`no topics with ${text}: ${error.message}`);

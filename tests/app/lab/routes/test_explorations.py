@@ -169,7 +169,7 @@ def browser(lab):
     browser = lab.browser()
     browser.open(scenario="two-consumers")
     yield browser
-    lab.server.explorations.close()
+    lab.server.parts.explorations.close()
 
 
 def begin(lab, browser, **fields):
@@ -258,7 +258,7 @@ def test_a_search_for_money_says_who_died(lab):
     answer = begin(lab, browser, max_stalls=0, crash=["producers"], restart_ms=[0])
     address = f"/api/lab/explorations/{answer.get_json()['id']}"
     state = ended(browser, address)
-    lab.server.explorations.close()
+    lab.server.parts.explorations.close()
     (crash,) = state["finding"]["holds"]
     assert (crash["kind"], crash["ms"]) == ("crash", 0)
     assert "P1 dies here" in crash["caption"]["en"]

@@ -97,7 +97,7 @@ def test_a_set_without_gaps_takes_no_room_and_its_runs_are_one():
 
 
 def test_the_saved_form_of_a_set_does_not_change():
-    saved = {"full": [[1, 2]], "chunks": [0, 5], "bits": "eAFrZBhQwNgwoNaPeMtHw3+EJwEAzb4BhA=="}
+    saved: PackedNumbers = {"full": [[1, 2]], "chunks": [0, 5], "bits": "eAFrZBhQwNgwoNaPeMtHw3+EJwEAzb4BhA=="}
     assert numbers_in(unpack(saved)) == [0, 7, 1_023, 1_024, *range(4_095, 12_288), 20_480]
 
 

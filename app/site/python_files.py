@@ -1,0 +1,174 @@
+"""The Python part of the site: Pyodide's own files, and one archive with every module that the worker needs.
+
+The modules are compiled at the build, by the Python that will run them; sources stay outside the archive and are loaded
+when the page shows them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import zstandard
+
+import app
+import engine
+from app.foundation.page_folders import PageFolders
+from engine.lab.scenario.scenario_files import tutorials_folder
+
+#: What Pyodide loads by itself.
+RUNTIME_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+#: What the application imports: all work as pure Python.
+PACKAGES = (
+    "blinker",
+    "click",
+    "dateutil",
+    "flask",
+    "itsdangerous",
+    "jinja2",
+    "lark",
+    "markupsafe",
+    "pluggy",
+    "sqlite_fts4",
+    "sqlite_utils",
+    "tabulate",
+    "werkzeug",
+    "yaml",
+)
+#: Packages that are one file.
+MODULES = ("click_default_group",)
+#: What the worker never imports: commands, clients of a remote broker, Spark's jobs, the build of the site.
+LEFT_OUT = re.compile(
+    r"app/(commands|databases|remote|watch|bundled)/|app/site/(build|pages|python_files)"
+    r"|engine/(compiled/built|lab/sweep|pipeline/source|pipeline/jobs/\w+)/"
+    r"|lark/(tools|__pyinstaller)/|sqlite_utils/cli|werkzeug/debug/"
+)
+#: Files that modules read.
+DATA_SUFFIXES = (".json", ".lark", ".yaml", ".md")
+ARCHIVE = "glassmq.tar.zst"
+#: Pyodide reads it in a second; the highest levels would win little more.
+_LEVEL = 19
+
+
+class SiteProblem(Exception):
+    """The site cannot be built; the message says why and what helps."""
+
+
+def find_node() -> str:
+    """Return Node.js as ``make`` uses it: that of the virtual environment before the machine's."""
+    node = shutil.which("node", path=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]))
+    if node is None:
+        raise SiteProblem("Node.js is missing: it compiles the modules for the browser (make install brings one)")
+    return node
+
+
+def default_pyodide() -> Path:
+    """Return where npm puts Pyodide."""
+    return Path(app.__file__ or "").resolve().parent.parent / "node_modules" / "pyodide"
+
+
+def check_runtime(pyodide: Path) -> None:
+    """Raise :class:`SiteProblem` where a file of Pyodide is missing."""
+    missing = [name for name in RUNTIME_FILES if not (pyodide / name).is_file()]
+    if missing:
+        raise SiteProblem(
+            f"Pyodide is not in {pyodide}: {', '.join(missing)} missing; run npm ci in GlassMQ's folder,"
+            " or name another folder with --pyodide"
+        )
+
+
+def write_python(pyodide: Path, target: Path) -> None:
+    """Write everything that the worker loads below ``target``. Raises :class:`SiteProblem`, ``OSError``."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in RUNTIME_FILES:
+        shutil.copyfile(pyodide / name, target / name)
+    with tempfile.TemporaryDirectory(prefix="glassmq-site-") as folder:
+        modules = Path(folder)
+        _copy_modules(modules)
+        _compile(pyodide, modules)
+        _copy_data(modules)
+        _pack(modules, target / ARCHIVE)
+    for source in _sources(Path(engine.__file__).parent, "engine"):
+        _copy(*source, target / "sources")
+
+
+def _copy_modules(target: Path) -> None:
+    for package in (engine, app):
+        folder = Path(package.__file__ or "").parent
+        for source, name in _sources(folder, folder.name):
+            _copy(source, name, target)
+    for name in (*PACKAGES, *MODULES):
+        file = _file_of(name)
+        if name in MODULES:
+            _copy(file, file.name, target)
+        else:
+            for source, path in _sources(file.parent, name):
+                _copy(source, path, target)
+
+
+def _file_of(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise SiteProblem(f"the package {name} is not installed")
+    return Path(spec.origin)
+
+
+def _sources(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
+    """Yield the modules below a folder and their paths in the archive."""
+    for source in sorted(folder.rglob("*.py")):
+        path = f"{name}/{source.relative_to(folder).as_posix()}"
+        if not LEFT_OUT.match(path):
+            yield source, path
+
+
+def _compile(pyodide: Path, modules: Path) -> None:
+    program = Path(__file__).with_name("compile_modules.mjs")
+    done = subprocess.run([find_node(), program, pyodide.resolve(), modules], capture_output=True, text=True)
+    if done.returncode:
+        raise SiteProblem(f"the modules could not be compiled: {done.stderr[-2_000:] or done.stdout[-2_000:]}")
+
+
+def _copy_data(target: Path) -> None:
+    """Copy what the modules read next to them: texts, grammars, and the files of lessons and scenarios."""
+    for package in (engine, app):
+        folder = Path(package.__file__ or "").parent
+        _copy_files(folder, folder.name, target)
+    _copy_files(_file_of("lark").parent, "lark", target)
+    _copy_files(tutorials_folder(), "tutorials", target)
+    _copy_files(PageFolders.find().templates, "templates", target, (".html",))
+
+
+def _copy_files(folder: Path, name: str, target: Path, suffixes: tuple[str, ...] = DATA_SUFFIXES) -> None:
+    for source in sorted(folder.rglob("*")):
+        path = f"{name}/{source.relative_to(folder).as_posix()}"
+        if source.suffix in suffixes and not LEFT_OUT.match(path):
+            _copy(source, path, target)
+
+
+def _copy(source: Path, path: str, target: Path) -> None:
+    file = target / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, file)
+
+
+def _pack(modules: Path, archive: Path) -> None:
+    """Pack everything but sources in one stream, as modules resemble each other. The same files, the same archive."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for file in sorted(modules.rglob("*")):
+            if file.is_file() and file.suffix != ".py":
+                entry = tarfile.TarInfo(file.relative_to(modules).as_posix())
+                entry.size = file.stat().st_size
+                with file.open("rb") as content:
+                    tar.addfile(entry, content)
+    parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, window_log=25, enable_ldm=True)
+    archive.write_bytes(zstandard.ZstdCompressor(compression_params=parameters).compress(packed.getvalue()))

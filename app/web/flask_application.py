@@ -1,0 +1,133 @@
+"""The Flask application that every page is in: languages, templates, errors, and headers that protect the browser."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from functools import cache
+from pathlib import Path
+
+from flask import Flask, Response, g, render_template, request
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
+
+from app.foundation.page_folders import PageFolders
+from app.foundation.translator import choose_language, texts, translate
+from app.web.api import http_error_answer, json_answer
+from app.web.api_parameters import BadParameter
+from app.web.framing import frame_options, framing_policy
+from app.web.throttle import REQUESTS_PER_SECOND
+from engine.texts import LANGUAGES
+
+log = logging.getLogger("glassmq.http")
+
+LANGUAGE_COOKIE = "glassmq_language"
+_YEAR_S = 365 * 24 * 3600
+
+
+def create_flask(folders: PageFolders, *, faults_allowed: bool = False, absent: tuple[str, ...] = ()) -> Flask:
+    """Return the application without any page. ``absent``: addresses of pages that the navigation leaves out."""
+    app = Flask(
+        "glassmq",
+        template_folder=str(folders.templates),
+        static_folder=str(folders.static),
+        static_url_path="/static",
+    )
+    # Flask signs its session cookie with this; the page keeps no session, so a key per start is enough.
+    app.config.update(
+        SECRET_KEY=secrets.token_bytes(32),
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        MAX_CONTENT_LENGTH=64 * 1024,
+    )
+    app.jinja_env.trim_blocks = True
+    app.jinja_env.lstrip_blocks = True
+    _add_language(app, faults_allowed, absent)
+    _add_error_pages(app)
+    app.after_request(_add_security_headers)
+    return app
+
+
+def _add_language(app: Flask, faults_allowed: bool, absent: tuple[str, ...]) -> None:
+    @app.before_request
+    def choose() -> None:
+        g.csp_nonce = secrets.token_urlsafe(16)
+        wanted, remembered = request.args.get("lang"), request.cookies.get(LANGUAGE_COOKIE)
+        g.language = choose_language(wanted, remembered, request.accept_languages)
+
+    @app.context_processor
+    def template_values() -> dict[str, object]:
+        return {
+            "lang": g.language,
+            "languages": LANGUAGES,
+            "csp_nonce": g.csp_nonce,
+            "t": lambda key, **values: translate(g.language, key, **values),
+            "page_data": {"language": g.language, "translations": texts(g.language)},
+            "import_map": _import_map(str(app.static_folder)),
+            "faults_allowed": faults_allowed,
+            "absent_pages": absent,
+        }
+
+    @app.after_request
+    def remember(response: Response) -> Response:
+        if request.args.get("lang") in LANGUAGES:
+            response.set_cookie(
+                LANGUAGE_COOKIE,
+                g.language,
+                max_age=_YEAR_S,
+                httponly=True,
+                samesite="Lax",
+                secure=request.is_secure,
+            )
+        return response
+
+
+@cache
+def _import_map(static_folder: str) -> object:
+    """Return module name in the page's scripts -> its file; written by the set-up command."""
+    path = Path(static_folder) / "vendor" / "import-map.json"
+    if not path.exists():
+        log.warning("the page's packages are missing (%s): run make install", path)
+        return {"imports": {}}
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _add_error_pages(app: Flask) -> None:
+    @app.errorhandler(BadParameter)
+    def bad_parameter(error: BadParameter) -> Response:
+        return json_answer(error.as_json(), 400)
+
+    @app.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> ResponseReturnValue:
+        if request.path.startswith("/api/"):
+            return http_error_answer(error)
+        if isinstance(error.response, Response) or error.code in (301, 302, 307, 308):
+            return error.get_response()
+        key = {404: "error.not_found", 429: "error.too_often"}.get(error.code or 500, "error.other")
+        text = translate(g.get("language", "en"), key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
+        # A browser accepts HTML; for a program that accepts anything, one line is easier to read than a page.
+        if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html" and "language" in g:
+            return Response(render_template("error.html", code=error.code, text=text), status=error.code)
+        return Response(text + "\n", status=error.code, mimetype="text/plain")
+
+
+def _add_security_headers(response: Response) -> Response:
+    """Add headers so that scripts and styles come from this server only, and other sites may neither read nor frame the
+    page, except as :mod:`app.web.framing` allows.
+    """
+    nonce = g.get("csp_nonce", "")
+    response.headers.setdefault(
+        "Content-Security-Policy",
+        "default-src 'none'; "
+        f"script-src 'self' 'nonce-{nonce}'; "
+        "style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; " + framing_policy(),
+    )
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    if options := frame_options():
+        response.headers.setdefault("X-Frame-Options", options)
+    response.headers.setdefault("Referrer-Policy", "no-referrer")
+    response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+    return response

@@ -1,0 +1,14 @@
+// How a page reaches the server that it came from: by requests, and by streams of events in both directions. No other
+// module knows that there is HTTP or Socket.IO: the site without a server has a module of the same functions in this
+// one's place, and a worker that answers.
+
+import { io } from "socket.io-client";
+
+/** WebSocket first; long polling where something on the way does not let WebSockets pass. */
+const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
+
+/** Sends a request to an address of the server, which starts with "/"; resolves to a Response as `fetch` does. */
+export const sendRequest = (address, options) => fetch(address, options);
+
+/** Opens the stream of a namespace such as "/lab": an object with `on`, `emit`, `connect`, `close` and `active`. */
+export const openConnection = (namespace) => io(namespace, TRANSPORT);

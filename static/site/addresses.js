@@ -1,0 +1,38 @@
+// Where the pages of the site are: see static/common/addresses.js. They are files below the folder of the site, English
+// ones in the folder itself, those of other languages in a folder of that name.
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const OTHER_LANGUAGES = ["zh"];
+/** Where the pages of this page's language are, without the last slash. */
+const PAGES = rootIn(document.documentElement.lang.slice(0, 2));
+/** Only a server has these; pages say so where they lead. */
+const ABSENT = /^\/(live|pipeline|storage|lab\/wire|api\/(live|faults))(?![\w-])/;
+
+function rootIn(language) {
+  return OTHER_LANGUAGES.includes(language) ? `${ROOT}${language}` : ROOT.slice(0, -1);
+}
+
+export function addressOf(page) {
+  const [, path, rest] = /^([^?#]*)(.*)$/s.exec(page);
+  if (path.startsWith("/static/")) return `${ROOT}${path.slice(1)}${rest}`;
+  if (path.startsWith("/api/") && !ABSENT.test(path)) return page; // static/site/transport.js asks the worker
+  if (ABSENT.test(path)) return `${PAGES}/needs-a-server/`;
+  return `${PAGES}${path}${path.endsWith("/") ? "" : "/"}${rest}`;
+}
+
+export const pageOf = (path) => path.slice(PAGES.length).replace(/(index\.html|\/)$/, "") || "/";
+
+export function inLanguage(language) {
+  const address = new URL(location.href);
+  address.pathname = `${rootIn(language)}${location.pathname.slice(PAGES.length)}`;
+  return address;
+}
+
+/** Texts and scripts write links as a server has them: they are corrected before anybody can follow them. */
+function correct({ target }) {
+  const link = target.closest?.("a[href^='/']");
+  const href = link?.getAttribute("href");
+  if (href && !href.startsWith(ROOT)) link.setAttribute("href", addressOf(href));
+}
+
+for (const event of ["pointerover", "focusin", "click"]) addEventListener(event, correct, { capture: true });

@@ -1,0 +1,116 @@
+// The site's way to its application: see static/common/transport.js. A worker of this page runs it, in Python, and
+// starts with the first request or stream.
+
+import { language, t } from "../common/i18n.js";
+
+const ROOT = new URL("../../", import.meta.url);
+/** Answers that are files of the site. */
+const FILES = { "/api/demonstration": "demonstration.json" };
+
+let worker = null;
+let requests = 0;
+const waiting = new Map();
+const streams = new Map();
+
+function toWorker(message, transfer = []) {
+  worker ??= startWorker();
+  worker.postMessage(message, transfer);
+}
+
+function startWorker() {
+  const started = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+  started.addEventListener("message", ({ data }) => {
+    if (data.answer) waiting.get(data.request)?.(data.answer);
+    else if (data.stream) streams.get(data.stream)?.receive(data.event, JSON.parse(data.message));
+    else showProgress(data.progress, data.problem);
+  });
+  started.addEventListener("error", ({ message }) => showProgress("failed", message));
+  return started;
+}
+
+/** Sends a request to an address of the application, which starts with "/"; resolves to a Response as `fetch` does. */
+export async function sendRequest(address, { method = "GET", headers = {}, body, signal } = {}) {
+  const path = address.replace(/[?#].*$/s, "");
+  if (path in FILES) return fetch(new URL(FILES[path], ROOT), { signal });
+  if (path.startsWith("/static/")) return fetch(new URL(address.slice(1), ROOT), { signal });
+  signal?.throwIfAborted();
+  const bytes = await new Response(body).arrayBuffer();
+  const request = ++requests;
+  const contentType = headers["Content-Type"] ?? "";
+  const answered = new Promise((resolve, reject) => {
+    waiting.set(request, resolve);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+  toWorker({ request, method, address, contentType, bytes }, [bytes]);
+  try {
+    const answer = await answered;
+    const hasBody = ![204, 205, 304].includes(answer.status);
+    return new Response(hasBody ? answer.body : null, { status: answer.status, headers: JSON.parse(answer.headers) });
+  } finally {
+    waiting.delete(request);
+  }
+}
+
+/** A stream of events to and from the lab; that of a broker never connects. */
+class Stream {
+  active = true;
+  #id = crypto.randomUUID();
+  #listeners = new Map();
+
+  constructor(namespace) {
+    if (namespace !== "/lab") return;
+    streams.set(this.#id, this);
+    this.connect();
+  }
+
+  on(event, listener) {
+    this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
+  }
+
+  emit(event, message) {
+    if (streams.has(this.#id)) toWorker({ stream: this.#id, event, message: JSON.stringify(message) });
+  }
+
+  connect() {
+    toWorker({ stream: this.#id, event: "connect" });
+  }
+
+  close() {
+    if (streams.delete(this.#id)) toWorker({ stream: this.#id, event: "close" });
+  }
+
+  receive(event, message) {
+    for (const listener of this.#listeners.get(event) ?? []) listener(message);
+  }
+}
+
+export const openConnection = (namespace) => new Stream(namespace);
+
+/** A link to a file that the application makes, as an export of a run. */
+addEventListener("click", async (event) => {
+  const link = event.target.closest?.("a[href^='/api/']");
+  if (!link) return undefined;
+  event.preventDefault();
+  const answer = await sendRequest(link.getAttribute("href"));
+  if (!answer.ok) return say((await answer.json()).text?.[language] ?? answer.status, "alert");
+  const save = document.createElement("a");
+  save.href = URL.createObjectURL(await answer.blob());
+  save.download = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "";
+  save.click();
+  setTimeout(() => URL.revokeObjectURL(save.href), 60_000);
+  return undefined;
+});
+
+// ------------------------------------------------------------------------------------------------ progress
+
+/** Says at the foot of the page what loads, until it is there. */
+function showProgress(step, problem = "") {
+  document.documentElement.dataset.worker = step;
+  say(step === "ready" ? "" : t(`site.${step}`, { problem }), problem ? "alert" : "status");
+}
+
+function say(text, role) {
+  const line = document.querySelector(".site-progress") ?? document.createElement("p");
+  Object.assign(line, { className: "site-progress", textContent: text, role });
+  document.body.append(line);
+}

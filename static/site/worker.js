@@ -1,0 +1,75 @@
+// The worker of a page of the site: Python on WebAssembly with the site's application (app/site/worker.py).
+//
+// From the page: { request, method, address, contentType, bytes }, or { stream, event, message } with events of the
+// lab, "connect" and "close" among them. To the page: { request, answer }, { stream, event, message } or
+// { progress, problem }.
+
+const PYTHON = new URL("../../python/", import.meta.url);
+const SOURCE = /^\/api\/lab\/source\?file=(engine%2F[a-z0-9_%F]+\.py)$/;
+
+let timer = 0;
+// What comes before Python is there waits for it.
+const loaded = load();
+self.addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)));
+
+async function load() {
+  try {
+    postMessage({ progress: "python" });
+    const archive = fetch(new URL("glassmq.tar.zst", PYTHON)).then(bytesOf);
+    const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON));
+    const python = await loadPyodide({ indexURL: PYTHON.href });
+    postMessage({ progress: "modules" });
+    python.FS.writeFile("/glassmq.tar.zst", new Uint8Array(await archive));
+    postMessage({ progress: "application" });
+    python.runPython(`
+import os, shutil, sys
+shutil.unpack_archive("/glassmq.tar.zst", "/glassmq", "zstdtar")
+os.remove("/glassmq.tar.zst")
+sys.path.insert(0, "/glassmq")
+`);
+    const site = python
+      .pyimport("app.site.worker")
+      .SiteWorker((stream, event, message) => postMessage({ stream, event, message }));
+    postMessage({ progress: "ready" });
+    return { python, site };
+  } catch (error) {
+    postMessage({ progress: "failed", problem: error.message.slice(-500) });
+    return null;
+  }
+}
+
+async function bytesOf(response) {
+  if (!response.ok) throw new Error(`${response.url}: ${response.status}`);
+  return response.arrayBuffer();
+}
+
+async function take({ python, site }, message) {
+  if (message.request) {
+    const source = SOURCE.exec(message.address);
+    if (source) await addSource(python.FS, decodeURIComponent(source[1]));
+    const bytes = python.toPy(new Uint8Array(message.bytes));
+    const answer = site.request(message.method, message.address, message.contentType, bytes);
+    const [status, headers, body] = answer.toJs();
+    answer.destroy();
+    bytes.destroy();
+    const { buffer } = body.slice();
+    postMessage({ request: message.request, answer: { status, headers, body: buffer } }, [buffer]);
+  } else if (message.event === "connect") {
+    site.connect(message.stream);
+    postMessage({ stream: message.stream, event: "connect", message: "null" });
+  } else if (message.event === "close") site.close(message.stream);
+  else site.event(message.stream, message.event, message.message);
+  work(site);
+}
+
+/** Lets the lab work, and again when it wants to; messages from the page come in between. */
+function work(site) {
+  clearTimeout(timer);
+  timer = setTimeout(work, 1000 * site.work(), site);
+}
+
+/** Sources are not in the archive: the source view reads them one by one. */
+async function addSource(files, path) {
+  const response = await fetch(new URL(`sources/${path}`, PYTHON));
+  if (response.ok) files.writeFile(`/glassmq/${path}`, new Uint8Array(await response.arrayBuffer()));
+}

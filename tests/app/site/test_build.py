@@ -1,0 +1,62 @@
+"""Building the site: what is missing is named before anything is written; the archive has what the worker imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.site.build import build_site
+from app.site.python_files import LEFT_OUT, MODULES, PACKAGES, RUNTIME_FILES, SiteProblem
+from scripts.fetch_page_packages import PROJECT
+from tests.support.pythons.other_pythons import PACKAGES as SITE_PACKAGES
+
+#: Prints the file of each module that the worker has imported, in a Python that has no more than a browser's.
+IMPORTED = """
+from tests.support.pythons.without_compiled_packages import hide_compiled_packages
+hide_compiled_packages()
+import sys
+import app.site.worker
+for module in list(sys.modules.values()):
+    print(getattr(module, "__file__", None) or "")
+"""
+
+
+@pytest.fixture
+def pyodide(tmp_path):
+    folder = tmp_path / "pyodide"
+    folder.mkdir()
+    for name in RUNTIME_FILES:
+        (folder / name).touch()
+    return folder
+
+
+def test_a_missing_runtime_is_named_with_how_to_get_it(pyodide, tmp_path):
+    (pyodide / "pyodide.asm.wasm").unlink()
+    with pytest.raises(SiteProblem, match=r"pyodide\.asm\.wasm missing; run npm ci"):
+        build_site(tmp_path / "site", pyodide, print)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_folder_with_other_files_is_left_as_it_is(pyodide, tmp_path):
+    (tmp_path / "thesis.txt").write_text("irreplaceable")
+    with pytest.raises(SiteProblem, match="has files that are not a site's"):
+        build_site(tmp_path, pyodide, print)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pyodide", "thesis.txt"]
+
+
+def test_the_archive_has_every_module_that_the_worker_imports():
+    done = subprocess.run([sys.executable, "-c", IMPORTED], cwd=PROJECT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    files = [Path(line) for line in done.stdout.split("\n") if line]
+    own = [file.relative_to(PROJECT).as_posix() for file in files if file.is_relative_to(PROJECT)]
+    assert "app/site/worker.py" in own
+    assert [path for path in own if not path.startswith(".venv/") and LEFT_OUT.match(path)] == []
+    others = {
+        file.relative_to(SITE_PACKAGES).parts[0].removesuffix(".py")
+        for file in files
+        if file.is_relative_to(SITE_PACKAGES)
+    }
+    assert others - {"_distutils_hack"} <= {*PACKAGES, *MODULES}

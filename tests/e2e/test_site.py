@@ -1,0 +1,67 @@
+"""The site without a server: its lab and its lessons run in the browser, from a folder of a host of plain files."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import expect
+
+from app.site.build import build_site
+from tests.e2e.lab.lab_page import expect_event, opened
+from tests.e2e.lesson_page import do_it, go_to, lesson
+from tests.support.pythons.other_pythons import PYODIDE, find_node
+
+FOLDER = "some/folder"
+PAGES = ["/lab", "/lab/three-locks", "/tutorials/04-three-locks"]
+
+
+class PlainFiles(http.server.SimpleHTTPRequestHandler):
+    """What ``python -m http.server`` answers, in silence."""
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a site that has a few of the pages."""
+    if find_node() is None or not PYODIDE.exists():
+        pytest.skip("Pyodide is not installed: make test-rest, or npm ci")
+    folder = tmp_path_factory.mktemp("host")
+    with ThreadPoolExecutor(1) as apart:  # in this thread Playwright's loop counts as running
+        apart.submit(build_site, folder / FOLDER, PYODIDE, lambda _: None, PAGES).result()
+    handler = functools.partial(PlainFiles, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/{FOLDER}"
+        server.shutdown()
+        thread.join(timeout=10)
+
+
+def test_a_world_plays_in_the_browser_and_a_lesson_is_done(site, open_page):
+    page = opened(open_page(f"{site}/lab/three-locks/"))
+    requested = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.locator("#control-step").click()
+    expect_event(page, 1)
+    page.locator("#control-play").click()
+    page.wait_for_function("() => document.querySelector('#event-number').dataset.event > 30")
+    page.goto(f"{site}/tutorials/04-three-locks/")
+    lesson(page)
+    go_to(page, 1)
+    page.locator("#skip-prediction").click()
+    expect(do_it(page)).to_contain_text("Done")
+    assert all(url.startswith((f"{site}/", "blob:")) for url in requested), requested
+
+
+def test_the_other_language_and_the_list_are_one_click_away(site, open_page):
+    page = open_page(f"{site}/zh/lab/")
+    assert page.locator("html").get_attribute("lang") == "zh-CN"
+    page.locator("#language-choice").select_option("en")
+    page.wait_for_url(f"{site}/lab/")
+    link = page.locator("h3 a[href$='lab/three-locks/']").first
+    assert link.evaluate("link => link.href") == f"{site}/lab/three-locks/"
