@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.pipeline.jobs.delivery_audit import delivery_book, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
-from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of, unpack
+from engine.pipeline.jobs.delivery_audit.packed_numbers import PackedNumbers, pack, set_of, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
