@@ -1,6 +1,6 @@
 """A name server and a broker in a thread of the test's process: started, emptied and stopped within milliseconds.
 
-The nodes, the thread and the fault gate are those of ``glassmq serve``. Nothing is shared between two of these brokers.
+The nodes, the thread and the fault injector are those of ``glassmq serve``. Nothing is shared between two of these brokers.
 """
 
 from __future__ import annotations
@@ -232,11 +232,11 @@ class EmbeddedBroker:
     # --- access for faults --------------------------------------------------------------------------------------------
 
     def at_gate(self, act: Callable[[FaultInjector], _T]) -> _T:
-        """Return what ``act`` returns about the fault gate."""
+        """Return what ``act`` returns about the fault injector."""
         return self._call(lambda: act(self._injector))
 
     def until_gate(self, condition: Callable[[FaultInjector], bool], timeout_s: float) -> bool:
-        """Wait for a condition of the fault gate; return whether it came true in time."""
+        """Wait for a condition of the fault injector; return whether it came true in time."""
         return self.until(lambda: condition(self._injector), timeout_s)
 
     def carry_out(self, action: Callable[[LiveMachines], Coroutine[Any, Any, None]]) -> None:

@@ -69,7 +69,7 @@ class Fault:
 
     @property
     def rule(self) -> FaultRule:
-        """Return the rule as the gate has it."""
+        """Return the rule as the fault injector has it."""
         return self._rule
 
     def wait(self, count: int = 1, timeout: float = TIMEOUT_S) -> None:
@@ -317,7 +317,7 @@ class Faults:
         return self._broker.at_gate(release)
 
     def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait for a condition of the gate; return whether it came true in time. Held frames stay held meanwhile."""
+        """Wait for a condition of the fault injector; return whether it came true in time. Held frames stay held meanwhile."""
 
         def look(injector: FaultInjector) -> bool:
             if len(injector.held):

@@ -1,4 +1,4 @@
-"""The frames of a test, as the fault gate recorded them: which one passed, and which came nearest to a rule."""
+"""The frames of a test, as the fault injector recorded them: which one passed, and which came nearest to a rule."""
 
 from __future__ import annotations
 
