@@ -184,7 +184,7 @@ endef
 
 $(INSTALLED): $(STAMPS)/environment pyproject.toml constraints.txt
 	@echo "Installing GlassMQ and the Python packages it uses into $(VENV) (Spark is large: one to three minutes) ..."
-	@$(PIP) $(PINNED) '.[idempotence,spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) $(PINNED) '.[idempotence]'; } \
+	@$(PIP) $(PINNED) '.[page,idempotence,spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) $(PINNED) '.[page,idempotence]'; } \
 	  || { echo "Could not install GlassMQ's Python packages: pip says why, above." >&2; exit 1; }
 	@touch $@
 

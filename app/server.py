@@ -7,6 +7,7 @@ first request: until then werkzeug, Flask and the lab take neither time nor memo
 from __future__ import annotations
 
 import gc
+import importlib.util
 import logging
 import socket
 import threading
@@ -15,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.live.live_host import LiveHost
-from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.pipeline.connection import reachable, tls_options
 from app.web.access_rules import PageAccessRules
 from app.web.lazy_listener import LazyListener
 from app.web.page_socket import AddressNotUsable, bind_page_socket
+from engine.live.live_machines import LiveHostSettings, StartFailed
 from engine.runtime.port import AddressInUse
 
 if TYPE_CHECKING:
@@ -45,6 +46,27 @@ class PageSettings:
     embedding_origins: tuple[str, ...] = field(default=())
     #: Where Spark runs when the page starts a job; None: the page starts no jobs.
     spark_master: str | None = "local[2]"
+
+
+#: The packages that the page needs; they are imported with its first request.
+_PAGE_PACKAGES = (
+    "flask",
+    "flask_socketio",
+    "engineio",
+    "socketio",
+    "simple_websocket",
+    "sqlite_utils",
+    "werkzeug",
+    "wsproto",
+)
+
+
+def _check_page_packages() -> None:
+    missing = next((name for name in _PAGE_PACKAGES if importlib.util.find_spec(name) is None), None)
+    if missing is not None:
+        raise StartFailed(
+            f"the page needs the Python package {missing}: pip install 'glassmq[page]', or serve without it: --no-page"
+        )
 
 
 class PageOnDemand:
@@ -100,6 +122,8 @@ class Server:
 
     def start(self) -> None:
         """Start everything; all addresses answer when this returns. Raises StartFailed, and leaves nothing running."""
+        if self._page is not None:
+            _check_page_packages()
         listening = None if self._page is None else _listen(self._page)
         try:
             self.host.start()

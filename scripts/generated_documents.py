@@ -33,7 +33,6 @@ from app.glossary.glossary import glossary
 from app.lessons.course import load_course
 from app.lessons.lesson_files import load_lesson, number_of
 from app.lessons.stage_targets import TARGETS
-from app.live.engine_settings import java_style_name
 from app.live.fault_service import LIVE_COMMANDS
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
@@ -49,6 +48,7 @@ from engine.lab.scenario.command import COMMANDS as LAB_COMMANDS
 from engine.lab.scenario.command import CommandKind
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep.comparison import Change, run_with
+from engine.live.engine_settings import java_style_name
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.request_code import RequestCode

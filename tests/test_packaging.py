@@ -66,7 +66,8 @@ def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(form, wheel
     assert wheel.name.endswith("-none-any.whl") is (form == "interpreted")
     fresh = tmp_path / "fresh"
     call(sys.executable, "-m", "venv", fresh)
-    call(fresh / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", CONSTRAINTS, wheel)
+    install = (fresh / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", CONSTRAINTS)
+    call(*install, wheel)
     installed = call(fresh / "bin" / "python", "-c", "import app; print(app.__path__[0])", cwd=tmp_path).strip()
     assert Path(installed).is_relative_to(fresh)
     assert (Path(installed) / "py.typed").exists()
@@ -74,6 +75,12 @@ def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(form, wheel
 
     glassmq = str(fresh / "bin" / "glassmq")
     assert "0 runs with violations" in call(glassmq, "lab", "run", "two-consumers", cwd=tmp_path)
+    refused = subprocess.run([glassmq, "serve"], cwd=tmp_path, capture_output=True, text=True)
+    assert "the page needs the Python package flask: pip install 'glassmq[page]'" in refused.stderr
+    (tmp_path / "test_kit.py").write_text("def test_it(glassmq): assert glassmq.messages('orders') == []")
+    call(*install, "pytest")
+    assert "1 passed" in call(fresh / "bin" / "python", "-m", "pytest", "-q", "test_kit.py", cwd=tmp_path)
+    call(*install, f"{wheel}[page]")
     server = GlassProcess(tmp_path / "data", page=True)
     server.command[:3] = [glassmq]
     with server:

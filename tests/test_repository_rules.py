@@ -26,7 +26,8 @@ LONGEST_FILE_LINES = 450
 
 #: The engine's files that may touch the world: the runtime, the one place that makes a live runtime for users who
 #: bring none, those that read the lab's own scenarios and the texts, what decides which form of the engine Python
-#: loads, and the pipeline, which never runs in a lab: Spark brings its processes, threads and files.
+#: loads, and what never runs in a lab: the pipeline, as Spark brings its processes, threads and files, the live engine
+#: of one process, and the test kit, which runs that in the process of somebody's tests.
 OUTSIDE_THE_PORT = (
     PROJECT / "engine" / "runtime",
     PROJECT / "engine" / "compiled",
@@ -34,6 +35,8 @@ OUTSIDE_THE_PORT = (
     PROJECT / "engine" / "lab" / "scenario" / "scenario_files.py",
     PROJECT / "engine" / "texts",
     PROJECT / "engine" / "pipeline",
+    PROJECT / "engine" / "live",
+    PROJECT / "engine" / "testkit",
 )
 
 

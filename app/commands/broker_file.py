@@ -17,7 +17,9 @@ from typing import TypeVar
 
 import click
 
-from app.live.engine_settings import (
+from app.remote.serve_parameters import addresses, folder, name, port
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.live.engine_settings import (
     OFTEN_IN_SECONDS,
     BadSetting,
     parse_setting,
@@ -26,8 +28,6 @@ from app.live.engine_settings import (
     setting_names,
     with_settings,
 )
-from app.remote.serve_parameters import addresses, folder, name, port
-from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.errors import MalformedBody
 from engine.protocol.json_form.properties_text import PROPERTIES_MAX_BYTES, numbered_properties
 from engine.replication.majority.group_config import GroupUnclear, parse_peers

@@ -17,8 +17,6 @@ import click
 from app.commands.broker_file import BrokerFile, take_broker_file
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
-from app.live.engine_settings import BadSetting, apply_settings
-from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.remote.serve_parameters import address, folder, name, pem_file, port
 from app.server import PageSettings, Server
@@ -27,6 +25,8 @@ from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.compiled.form import running_form
+from engine.live.engine_settings import BadSetting, apply_settings
+from engine.live.live_machines import LiveHostSettings, StartFailed
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.replication.ha.ha_config import HaRole

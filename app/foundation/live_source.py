@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from app.foundation.json_types import JsonObject, JsonValue
+from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
     from app.foundation.operator_requests import OperatorRequest
     from engine.broker.delivery.dead_letter import ResendTo
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
-
-
-class EngineUnavailable(Exception):
-    """The engine did not answer in time, or it is stopped; the message says which."""
 
 
 class MemberWithoutBroker(EngineUnavailable):

@@ -23,9 +23,9 @@ from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text
 
 if TYPE_CHECKING:
-    from app.live.live_machines import LiveMachines
     from engine.broker.broker import Broker
     from engine.lab.scenario.scenario import Command
+    from engine.live.live_machines import LiveMachines
 
 NAME_SERVER = "name-server"
 #: Held frames of one answer, the oldest; a page polls every second.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from app.foundation.json_types import JsonObject
-from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
 from app.live.fault_service import FaultService
+from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread
 
 #: Seconds for a restart: a killed broker that is started again checks its log first.
 RESTART_TIMEOUT_S = 60.0

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import EngineUnavailable, ResendRequest
-from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
-from app.live.live_machines import LiveHostSettings, LiveMachines
+from app.foundation.live_source import MemberWithoutBroker, ResendRequest
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
 from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
+from engine.live.live_machines import LiveHostSettings, LiveMachines
+from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread, EngineUnavailable
 
 if TYPE_CHECKING:
     from app.foundation.operator_requests import OperatorRequest
@@ -255,7 +255,7 @@ class LiveHost:
 
         async def carry_out() -> JsonObject:
             if not self._machines.broker_runs:
-                raise self._machines.why_no_broker
+                raise _why_no_broker(self._machines)
             if self._service is None:
                 self._service = OperatorService(self._machines.broker, self._machines.name_server)
             return await self._service.carry_out(request)
@@ -296,7 +296,7 @@ class LiveHost:
         if self._thread is None:
             raise EngineUnavailable("the engine is stopped")
         if self._state is None:
-            raise self._machines.why_no_broker
+            raise _why_no_broker(self._machines)
         return self._thread, self._state
 
     # ------------------------------------------------------------------------------------------------- faults
@@ -323,3 +323,17 @@ async def _close(service: OperatorService | None, questions: ClientQuestions) ->
     if service is not None:
         await service.close()
     await questions.close()
+
+
+def _why_no_broker(machines: LiveMachines) -> EngineUnavailable:
+    """Return the exception for requests to the page of a process whose broker does not run."""
+    member = machines.member
+    if member is None:
+        return EngineUnavailable("a fault has killed the broker; restart it on the live page, or with glassmq faults")
+    name = member.group.name
+    if member.failure:
+        return MemberWithoutBroker(name, member.standing, "", 0, member.why)
+    core = member.peer.core
+    # Just elected: it has no broker yet.
+    leader = "" if core.leader == name else core.leader
+    return MemberWithoutBroker(name, member.standing, leader, core.term, member.why)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from flask import Blueprint, Response
 
-from app.foundation.live_source import EngineUnavailable
 from app.metrics.exposition import CONTENT_TYPE, MetricFamily, exposition
+from engine.runtime.live.engine_thread import EngineUnavailable
 
 #: A sample younger than this many seconds is returned again: more frequent requests take no more of the engine's time.
 SHARED_FOR_S = 1.0

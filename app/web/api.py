@@ -11,12 +11,13 @@ from werkzeug.exceptions import HTTPException
 
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import EngineUnavailable, LiveSource
+from app.foundation.live_source import LiveSource
 from app.observation.record_view import queue_entry_view, record_view
 from app.web.api_parameters import BadParameter, only_known, short_text, shown, whole_number
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.message.message_properties import KEY_SEPARATOR
+from engine.runtime.live.engine_thread import EngineUnavailable
 
 #: Messages that one search returns at most, and the default.
 SEARCH_LIMIT_MAX = 64

@@ -401,10 +401,13 @@ class Broker:
         doors = (self._tasks.stop, self.broker_outer_api.shutdown, self.replication.shutdown, self.server.shutdown)
         await self._parts.end((*doors, *(table.abandon for table in self._config_tables), self.store.abandon))
 
-    def advance(self, ms: int) -> None:
-        """Advance periodic work, after the clock was set ahead by ``ms``."""
+    def advance(self, ms: int, *, liveness: bool = True) -> None:
+        """Advance all that depends on time, without ``liveness`` but clients, after the clock was set ahead."""
+        if not liveness:
+            self.client_housekeeping_service.postpone(ms)
         self._tasks.advance(ms)
         self.registration.advance(ms)
+        self.schedule_message_service.deliver_due()
 
     def client_id_at(self, remote_address: str) -> str:
         """Return the client id of the connection from an address; empty until it has sent a heartbeat."""

@@ -26,7 +26,7 @@ from engine.protocol.command.headers import (
 )
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.json_form.json_text import dumps_json, loads_json_object
-from engine.protocol.names import validate_topic
+from engine.protocol.names import SELF_TEST_TOPIC, is_retry_topic, validate_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
@@ -89,6 +89,8 @@ class DefaultRequestProcessor:
     def get_route_info_by_topic(self, header: GetRouteInfoRequestHeader) -> TopicRouteData:
         """Return the route of a topic (code 105)."""
         route = self.routes.pickup_topic_route_data(header.topic)
+        if route is None and self.config.route_missing_retry_topics and is_retry_topic(header.topic):
+            route = self.routes.pickup_topic_route_data(SELF_TEST_TOPIC)  # each broker has it, with one queue
         if route is None:
             raise RequestRefused(f"no broker has registered topic {header.topic!r}", ResponseCode.TOPIC_NOT_EXIST)
         if self.config.order_message_enable:

@@ -26,6 +26,10 @@ class NameServerConfig:
     scan_not_active_broker_interval_ms: int = 10_000
     #: Whether routes carry the order configuration of their topic (``updateOrderConf`` of mqadmin).
     order_message_enable: bool = False
+    #: Whether a retry topic that does not exist yet has a route: one queue at each broker. A consumer asks for it
+    #: before its first heartbeat, which creates the topic, and again after 30 s only. RocketMQ has no such setting; the
+    #: test kit switches it on.
+    route_missing_retry_topics: bool = False
     #: Bounds of the tables; RocketMQ has none.
     max_brokers: int = 1_000
     max_topics: int = 100_000

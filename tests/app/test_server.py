@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import socket
 import subprocess
 import sys
@@ -10,14 +11,15 @@ import threading
 import pytest
 from werkzeug.test import Client
 
-from app.server import PageOnDemand
+from app.server import PageOnDemand, PageSettings, Server
+from engine.live.live_machines import LiveHostSettings, StartFailed
 from tests.interop.harness.ports import free_broker_port
 from tests.support.live.glass_process import GlassProcess
 
 PROGRAM = """
 import sys, urllib.request
 from pathlib import Path
-from app.live.live_machines import LiveHostSettings
+from engine.live.live_machines import LiveHostSettings
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from app.server import PageSettings, Server
@@ -52,6 +54,14 @@ class _Page:
 def test_a_server_that_nobody_looks_at_imports_neither_web_server_nor_lab(tmp_path):
     run = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, timeout=60)
     assert run.stdout.split() == ["False", "200", "True"], run.stderr
+
+
+def test_a_missing_package_of_the_page_names_what_to_install(tmp_path, monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "flask_socketio" else find_spec(name))
+    server = Server(LiveHostSettings(tmp_path), PageSettings(port=0))
+    with pytest.raises(StartFailed, match=r"flask_socketio: pip install 'glassmq\[page\]', or serve without it"):
+        server.start()
 
 
 def test_requests_that_come_at_once_share_one_page():

@@ -15,7 +15,6 @@ from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import EngineUnavailable
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.frame_recording_view import frame_recording_strip, frame_recording_view
@@ -23,6 +22,7 @@ from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
 from engine.protocol.json_form import json_library
+from engine.runtime.live.engine_thread import EngineUnavailable
 
 FILE_BYTES_MAX = 8 * 1024 * 1024
 #: Frames that a strip shows.

@@ -147,6 +147,23 @@ class ScheduleMessageService:
 
     # ------------------------------------------------------------------------------ delivery
 
+    def next_due_ms(self) -> int | None:
+        """Return when the next delayed message is due, by the broker's clock; None: no message waits."""
+        heads = [
+            self.store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, self._first_offset(level), 1)
+            for level in range(1, self.max_delay_level + 1)
+        ]
+        return min((due_ms for entries in heads for _, _, due_ms in entries), default=None)
+
+    def deliver_due(self) -> None:
+        """Deliver all that is due now, after the clock was set ahead: the tasks would notice within a second.
+
+        Before ``start``, as on a slave, nothing is delivered.
+        """
+        for level in self._arrivals:
+            while self._deliver_due(level) == 0:
+                pass
+
     async def _serve_level(self, level: int) -> None:
         await asyncio.sleep(FIRST_DELAY_MS / 1_000)
         arrival = self._arrivals[level]

@@ -36,6 +36,13 @@ class ClientHousekeepingService:
                 )
                 channel.close()
 
+    def postpone(self, ms: int) -> None:
+        """Let every client look as recent as before, although the clock was set ahead by ``ms``."""
+        producers = [client for _, clients in self.producers for client in clients.values()]
+        consumers = [client for group in self.consumers for client in group.channel_info_table.values()]
+        for client in {id(client): client for client in (*producers, *consumers)}.values():
+            client.last_update_ms += ms
+
     def channel_closed(self, channel: Channel) -> None:
         """Handle the end of a connection."""
         self.producers.channel_closed(channel)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from engine.runtime.live.blocking_calls import BlockingCalls
 from engine.runtime.live.live_append_file import LiveAppendFile
 from engine.runtime.live.live_disk_file import LiveDiskFile
-from engine.runtime.live.live_flushed_file import DiskCondition, disk_faults, sync_folder
+from engine.runtime.live.live_flushed_file import DiskCondition, disk_faults
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
@@ -99,9 +99,9 @@ class LiveDisk:
         with disk_faults(f"rename {old} to {new}"):
             new.parent.mkdir(parents=True, exist_ok=True)
             os.replace(old, new)
-            sync_folder(new.parent)
+            self.condition.sync_folder(new.parent)
             if old.parent != new.parent:
-                sync_folder(old.parent)
+                self.condition.sync_folder(old.parent)
 
     def read_whole(self, path: str) -> bytes:
         full_path = self._full(path)
@@ -119,9 +119,10 @@ class LiveDisk:
                     os.fchmod(file.fileno(), stat.S_IMODE(full_path.stat().st_mode))
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                if self.condition.is_durable:
+                    os.fsync(file.fileno())
             os.replace(temporary, full_path)
-            sync_folder(full_path.parent)
+            self.condition.sync_folder(full_path.parent)
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
         return await self._writer.run(work)

@@ -27,16 +27,19 @@ _SLOW_SLICE_S = 0.05
 
 @dataclass(slots=True)
 class DiskCondition:
-    """The injected faults of a live node's disk.
+    """The injected faults of a live node's disk, and whether it is waited for at all.
 
     :ivar is_full: there is no space beyond the reserved one, which is at most a mebibyte ahead in each open file.
     :ivar flush_ms: how much longer each flush takes that does not block the node.
     :ivar flushes_fail: as if the device reported an error: what a flush should have made durable may be lost.
+    :ivar is_durable: False: nothing waits for the device, because a crash of the machine may lose these files. They
+        survive the process all the same. It is a setting, not a fault.
     """
 
     is_full: bool = False
     flush_ms: int = 0
     flushes_fail: bool = False
+    is_durable: bool = True
 
     def mend(self) -> None:
         """Remove all faults."""
@@ -57,6 +60,16 @@ class DiskCondition:
         """Raise ``OSError`` as a broken disk does."""
         if self.flushes_fail:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def sync_folder(self, folder: Path) -> None:
+        """Make the names in ``folder`` durable."""
+        if not self.is_durable:
+            return
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 class LiveFlushedFile:
@@ -129,11 +142,12 @@ class LiveFlushedFile:
     def _sync(self) -> None:
         """Wait for the disk."""
         self._condition.check_flush()
-        os.fdatasync(self._descriptor)
+        if self._condition.is_durable:
+            os.fdatasync(self._descriptor)
         if not self._is_name_durable:
             # The folder may be as new as the file, and then its own name must be durable, too.
-            sync_folder(self._full_path.parent)
-            sync_folder(self._full_path.parent.parent)
+            self._condition.sync_folder(self._full_path.parent)
+            self._condition.sync_folder(self._full_path.parent.parent)
             self._is_name_durable = True
 
     def _raise_failure(self) -> None:
@@ -149,12 +163,3 @@ def disk_faults(action: str) -> Iterator[None]:
     except OSError as failure:
         kind = DiskFull if failure.errno in _FULL else DiskFault
         raise kind(f"cannot {action}: {failure.strerror}") from failure
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in ``folder`` durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

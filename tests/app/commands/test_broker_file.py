@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from app.command_line import main
 from app.commands import serve
 from app.commands.broker_file import read_broker_file
-from app.live.engine_settings import BadSetting
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.live.engine_settings import BadSetting
 from engine.replication.ha.ha_config import HaRole
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable
 from app.live.fault_service import HELD_SHOWN
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import Message, TransactionMQProducer
@@ -23,6 +22,7 @@ from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.faults.errors import FaultRefused
 from engine.lab.scenario.errors import CommandRefused
 from engine.protocol.enums import ConsumeFromWhere
+from engine.runtime.live.engine_thread import EngineUnavailable
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.producer_thread import ProducerThread

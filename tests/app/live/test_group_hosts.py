@@ -7,8 +7,8 @@ import pytest
 
 from app.foundation.live_source import MemberWithoutBroker
 from app.live.live_host import LiveHost
-from app.live.live_machines import LiveHostSettings
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.live.live_machines import LiveHostSettings
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.majority.group_config import parse_group
 from tests.interop.harness.ports import free_port

@@ -2,11 +2,11 @@
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable
 from app.live.live_host import LiveHost
-from app.live.live_machines import LiveHostSettings, StartFailed
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.live.live_machines import LiveHostSettings, StartFailed
 from engine.name_server.name_server_config import NameServerConfig
+from engine.runtime.live.engine_thread import EngineUnavailable
 from tests.support.live.live_server import LiveServer, message
 
 

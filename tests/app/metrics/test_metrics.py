@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.foundation.live_source import EngineUnavailable
 from app.metrics import broker_metrics
 from app.metrics.broker_metrics import BrokerMetrics
 from app.metrics.broker_runtime_metrics import RATES, SINGLE_VALUES
@@ -31,6 +30,7 @@ from engine.protocol.command.headers import (
 from engine.protocol.enums import MessageModel
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
+from engine.runtime.live.engine_thread import EngineUnavailable
 from engine.store.files.store_config import MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 from tests.support.live.live_server import LiveServer, message

@@ -5,10 +5,11 @@ import queue
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
+from app.foundation.live_source import MemberWithoutBroker
 from app.foundation.patch import apply_patch
 from app.foundation.viewer import BAD_EVENTS_MAX, EVENT_BURST, EVENTS_PER_SECOND, WINDOW
 from app.web.stream import VIEWERS_MAX, LiveStream, TooManyViewers
+from engine.runtime.live.engine_thread import EngineUnavailable
 
 
 class Source:

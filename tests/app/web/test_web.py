@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable
 from app.web.api import ENTRIES_MAX, SEARCH_LIMIT_MAX
 from app.web.flask_application import LANGUAGE_COOKIE
 from app.web.throttle import REQUEST_BURST
 from app.web_application import WebSettings, create_app
+from engine.runtime.live.engine_thread import EngineUnavailable
 from tests.support.live.fixture_server import FixtureSource
 
 

@@ -81,6 +81,17 @@ def test_a_registered_topic_is_routed_to_its_broker(lab):
     }
 
 
+def test_a_missing_retry_topic_has_a_route_where_that_is_set():
+    for is_set in (False, True):
+        lab = Lab(NameServerConfig(route_missing_retry_topics=is_set))
+        lab.register({"SELF_TEST_TOPIC": 1})
+        route = lab.route("%RETRY%billing")
+        assert (route is not None) is is_set
+        assert route is None or [queues.read_queue_nums for queues in route.queue_datas] == [1]
+        assert lab.route("orders") is None
+        lab.world.close()
+
+
 def test_an_unknown_topic_is_17_and_named(lab):
     reply = lab.call(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfoRequestHeader("Nowhere"))
     assert reply.code == ResponseCode.TOPIC_NOT_EXIST

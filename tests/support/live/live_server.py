@@ -12,12 +12,12 @@ import urllib.request
 from click.testing import CliRunner
 
 from app.command_line import main
-from app.live.live_machines import LiveHostSettings
 from app.observation.recent_log import RecentLog
 from app.server import PageSettings, Server
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.transaction_listener import LocalTransactionState
 from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.live.live_machines import LiveHostSettings
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import Message

@@ -29,6 +29,10 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "texts"}),
     "faults": frozenset({"protocol", "runtime", "texts"}),
     "lab": None,
+    "testkit": frozenset(
+        {"protocol", "runtime", "remoting", "store", "name_server", "broker", "faults", "live", "texts"}
+    ),
+    "live": frozenset({"protocol", "runtime", "remoting", "store", "name_server", "replication", "broker", "faults"}),
 }
 
 #: What assembles, shows and tests the engine. The engine knows none of it.

@@ -396,3 +396,25 @@ def test_a_disk_that_is_slow_on_purpose_does_not_stop_whoever_stands_still_for_a
     file.write_at(1, b"y")
     with pytest.raises(DiskFault):
         file.flush_now()
+
+
+def test_a_disk_that_need_not_be_durable_waits_for_no_device(tmp_path, monkeypatch):
+    def refuse(descriptor):
+        raise AssertionError("waited for the device")
+
+    monkeypatch.setattr(os, "fdatasync", refuse)
+    monkeypatch.setattr(os, "fsync", refuse)
+    disk = LiveDisk("node", tmp_path)
+    disk.condition.is_durable = False
+    file = disk.open_file("folder/log", 4096)
+    file.write_at(0, b"data")
+    file.flush_now()
+    disk.write_whole("table", b"{}")
+    disk.rename("table", "other")
+    assert (tmp_path / "folder" / "log").read_bytes()[:4] == b"data"
+    disk.condition.flushes_fail = True
+    file.write_at(0, b"more")
+    with pytest.raises(DiskFault):
+        file.flush_now()
+    file.close()
+    disk.close()

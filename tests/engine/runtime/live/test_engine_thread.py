@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable
-from app.live.engine_thread import EngineThread
+from engine.runtime.live.engine_thread import EngineThread, EngineUnavailable
 
 
 @pytest.fixture

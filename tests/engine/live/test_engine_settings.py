@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from app.live.engine_settings import BadSetting, apply_settings, java_style_name
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.live.engine_settings import BadSetting, apply_settings, java_style_name
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
 

@@ -14,8 +14,6 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from app.foundation.live_source import EngineUnavailable
-
 log = logging.getLogger("glassmq.host")
 
 _T = TypeVar("_T")
@@ -35,6 +33,10 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
+
+
+class EngineUnavailable(Exception):
+    """The engine did not answer in time, or it is stopped; the message says which."""
 
 
 class EngineThread:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.faults.errors import FaultRefused
@@ -202,29 +201,13 @@ class LiveMachines:
         """Return whether there is a process to end: it runs a broker, or follows in a group."""
         return self.broker_runs or self.member is not None
 
-    @property
-    def why_no_broker(self) -> EngineUnavailable:
-        """Return the exception for requests to the page of a process whose broker does not run."""
-        if self.member is None:
-            return EngineUnavailable(
-                "a fault has killed the broker; restart it on the live page, or with glassmq faults"
-            )
-        member = self.member
-        name = member.group.name
-        if member.failure:
-            return MemberWithoutBroker(name, member.standing, "", 0, member.why)
-        core = member.peer.core
-        # Just elected: it has no broker yet.
-        leader = "" if core.leader == name else core.leader
-        return MemberWithoutBroker(name, member.standing, leader, core.term, member.why)
-
     async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
         """Return the settings, with what a slave must share with its master. Raises :class:`StartFailed`."""
         own = tuple(dict.fromkeys((self.name_server.address, *self._settings.also_register)))
         slave_of, store_config = self._settings.slave_of, self._settings.store
         if slave_of is None:
             return replace(self._broker_config, name_server_addresses=own), store_config
-        from app.remote.master_look import MasterUnknown, look_at_master
+        from engine.live.master_look import MasterUnknown, look_at_master
 
         try:
             master = await look_at_master(runtime, slave_of)
@@ -261,13 +244,16 @@ class LiveMachines:
         except StartFailed as failure:
             raise FaultRefused("refusal.does_not_start", name=name, problem=str(failure)) from failure
 
-    def advance(self, ms: int) -> None:
-        """Set the broker's clock ahead; its periodic work is due this much earlier."""
+    def advance(self, ms: int, *, liveness: bool = True) -> None:
+        """Set the broker's clock ahead; its periodic work is due this much earlier.
+
+        :param liveness: False: no client looks silent because of it.
+        """
         self.ahead_ms += ms
         if self._has_broker_process:
             self.broker_runtime.clock.ahead_ms = self.ahead_ms
         if self.broker_runs:
-            self.broker.advance(ms)
+            self.broker.advance(ms, liveness=liveness)
 
 
 def _port(address: str) -> int:

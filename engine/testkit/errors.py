@@ -1,0 +1,23 @@
+"""The refusals of the test kit."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class TestKitError(Exception):
+    """A call of the test kit that cannot be carried out. The message says why, and what is allowed."""
+
+    __test__ = False  # pytest: it is no class of tests
+
+
+def check_may_block(method: str) -> None:
+    """Raise :class:`TestKitError` in a thread that runs an event loop: the clients in it could do nothing meanwhile."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise TestKitError(
+        f"{method} waits, and this thread runs an event loop, whose clients would stand still meanwhile: "
+        f"write await asyncio.to_thread(glassmq.{method}, ...)"
+    )

@@ -1,0 +1,136 @@
+"""The pytest plugin of GlassMQ: a RocketMQ broker as a fixture; docs/testkit/testkit.md describes it.
+
+Every pytest run of an environment with GlassMQ imports this module, so it imports nothing but pytest, and a broker only
+when a fixture is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from engine.testkit import GlassMQ, GlassMQProcess
+
+#: Option and ini name (with _ for -) -> metavar, whether it takes several, default, help.
+_OPTIONS: dict[str, tuple[str, bool, str, str]] = {
+    "host": ("HOST", False, "127.0.0.1", "Address on which the broker listens; 0.0.0.0 for clients in containers."),
+    "broker-setting": (
+        "NAME=VALUE",
+        True,
+        "",
+        "Setting of the broker, in RocketMQ's name or GlassMQ's; may be repeated.",
+    ),
+    "store-setting": ("NAME=VALUE", True, "", "Setting of the broker's store; may be repeated."),
+    "unhit-faults": ("fail|ignore", False, "fail", "What a fault rule that acted on no frame does to its test."),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options, each with a twin in the ini file."""
+    group = parser.getgroup("glassmq", "GlassMQ (a RocketMQ broker for tests)")
+    for name, (metavar, is_list, default, text) in _OPTIONS.items():
+        option, ini = f"--glassmq-{name}", f"glassmq_{name.replace('-', '_')}"
+        group.addoption(option, action="append" if is_list else "store", default=None, metavar=metavar, help=text)
+        kind: Literal["linelist", "string"] = "linelist" if is_list else "string"
+        parser.addini(ini, f"The same as {option}.", kind, [] if is_list else default)
+
+
+def _option(config: pytest.Config, name: str) -> Any:
+    """Return the value of an option: the command line's before the ini file's."""
+    given = config.getoption(f"--glassmq-{name}")
+    return config.getini(f"glassmq_{name.replace('-', '_')}") if given is None else given
+
+
+def _settings(config: pytest.Config, name: str) -> dict[str, object]:
+    lines: Sequence[str] = _option(config, name) or ()
+    settings = dict[str, object]()
+    for line in lines:
+        key, equals, value = line.partition("=")
+        if not equals:
+            raise pytest.UsageError(f"glassmq: {line!r} is no {name}; write NAME=VALUE")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def _fails_unhit(config: pytest.Config) -> bool:
+    value = _option(config, "unhit-faults")
+    if value not in ("fail", "ignore"):
+        raise pytest.UsageError(f"glassmq: {value!r} is no value of --glassmq-unhit-faults; allowed: fail, ignore")
+    return bool(value == "fail")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """End the faults of a test that has passed so far; a rule that acted on no frame fails it."""
+    result = yield
+    for value in getattr(item, "funcargs", {}).values():
+        if type(value).__module__ == "engine.testkit.glassmq" and value.is_running:
+            value.faults.end()
+    return result
+
+
+@pytest.fixture(scope="session")
+def make_glassmq(request: pytest.FixtureRequest) -> Iterator[Callable[..., GlassMQ]]:
+    """A function that starts another broker, which runs until the end of the session unless it is stopped before.
+
+    It takes the parameters of ``GlassMQ``; what it is not given comes from pytest's options.
+    """
+    kit = _kit()
+    config = request.config
+    with ExitStack() as running:
+
+        def make(**parameters: Any) -> GlassMQ:
+            parameters.setdefault("host", _option(config, "host"))
+            parameters.setdefault("fail_unhit", _fails_unhit(config))
+            for name in ("broker", "store"):
+                given = parameters.get(f"{name}_settings") or {}
+                parameters[f"{name}_settings"] = {**_settings(config, f"{name}-setting"), **given}
+            broker: GlassMQ = running.enter_context(kit.GlassMQ(**parameters))
+            return broker
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def _glassmq_of_session(make_glassmq: Callable[..., GlassMQ]) -> GlassMQ:
+    return make_glassmq()
+
+
+@pytest.fixture
+def glassmq(_glassmq_of_session: GlassMQ) -> Iterator[GlassMQ]:
+    """A RocketMQ broker without topics, groups and messages, at the same address in each test."""
+    _glassmq_of_session.reset()
+    yield _glassmq_of_session
+    _glassmq_of_session.faults.clear()
+
+
+@pytest.fixture
+def glassmq_process(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[GlassMQProcess]:
+    """A RocketMQ broker in a process of its own, which a test may kill and start again on its files."""
+    config = request.config
+    with _kit().GlassMQProcess(
+        tmp_path_factory.mktemp("glassmq"),
+        host=_option(config, "host"),
+        broker_settings=_settings(config, "broker-setting"),
+        store_settings=_settings(config, "store-setting"),
+    ) as process:
+        yield process
+
+
+def _kit() -> Any:
+    try:
+        import engine.testkit as kit
+    except ModuleNotFoundError as error:
+        import engine
+
+        here = getattr(engine, "__file__", None) or getattr(engine, "__path__", None)
+        raise pytest.UsageError(
+            f"glassmq: {error}; the package 'engine' that these tests see is {here}, and GlassMQ's has the same name"
+        ) from error
+    return kit

@@ -1,0 +1,110 @@
+"""A broker in the process of a test: started, emptied, stopped, and nothing of it is left."""
+
+import socket
+import threading
+
+import pytest
+
+from engine.client import Message, NoRoute
+from engine.testkit import GlassMQ, TestKitError
+from tests.support.live.kit_clients import send
+
+
+def port_of(address):
+    return int(address.rpartition(":")[2])
+
+
+def test_a_reset_leaves_nothing_but_the_addresses(glassmq):
+    addresses = glassmq.name_server_address, glassmq.broker_address
+    send(glassmq, Message("orders", b"1"))
+    glassmq.reset()
+    assert (glassmq.name_server_address, glassmq.broker_address) == addresses
+    assert (glassmq.messages("orders"), glassmq.groups()) == ([], {})
+    send(glassmq, Message("orders", b"2"))
+    assert [message.body for message in glassmq.messages("orders")] == [b"2"]
+
+
+def test_two_brokers_in_one_process_do_not_know_each_other(glassmq):
+    with GlassMQ() as other:
+        send(glassmq, Message("orders", b"1"))
+        send(other, Message("refunds", b"2"))
+        assert (len(glassmq.messages("refunds")), len(other.messages("orders"))) == (0, 0)
+        assert len(other.messages("refunds")) == 1
+
+
+def test_a_stopped_broker_leaves_no_thread_file_or_port(tmp_path):
+    before = {thread.ident for thread in threading.enumerate()}
+    folder = tmp_path / "data"
+    broker = GlassMQ(data_folder=folder)
+    broker.start()
+    send(broker, Message("orders", b"1"))
+    ports = port_of(broker.name_server_address), port_of(broker.broker_address)
+    broker.stop()
+    broker.stop()
+    left = [thread.name for thread in threading.enumerate() if thread.ident not in before]
+    assert [name for name in left if name.startswith(("glassmq", "broker", "name-server"))] == []
+    assert not folder.exists()
+    for port in ports:
+        with socket.socket() as free:
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind(("127.0.0.1", port))
+
+
+def test_no_other_program_gets_the_port_of_a_broker_that_is_replaced(glassmq):
+    taken = []
+    for _ in range(20):
+        glassmq.reset()
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            taken.append(other.getsockname()[1])
+    assert port_of(glassmq.broker_address) not in taken
+
+
+def test_a_broker_may_be_started_again_after_its_stop():
+    broker = GlassMQ()
+    for body in (b"1", b"2"):
+        with broker:
+            send(broker, Message("orders", body))
+            assert [message.body for message in broker.messages("orders")] == [body]
+
+
+def test_settings_have_rocketmq_s_names_and_plain_values():
+    settings = {"autoCreateTopicEnable": False}
+    with GlassMQ(broker_settings=settings) as broker, pytest.raises(NoRoute, match="orders"):
+        send(broker, Message("orders", b"1"))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "parts"),
+    [
+        ({"broker_settings": {"autoCreateTopic": 1}}, ["broker_settings", "did you mean autoCreateTopicEnable"]),
+        ({"broker_settings": {"listenPort": 1}}, ["listenPort", "a free port"]),
+        ({"store_settings": {"flushDiskType": "never"}}, ["store_settings", "flushDiskType"]),
+    ],
+)
+def test_an_unknown_setting_is_refused_with_what_is_allowed(parameters, parts):
+    with pytest.raises(TestKitError) as refusal:
+        GlassMQ(**parameters)
+    assert all(part in str(refusal.value) for part in parts)
+
+
+def test_a_folder_with_content_is_refused_and_kept(tmp_path):
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(TestKitError, match="is not empty"):
+        GlassMQ(data_folder=tmp_path)
+    assert (tmp_path / "mine").exists()
+
+
+def test_a_host_that_is_not_of_this_machine_is_refused_by_name():
+    with pytest.raises(TestKitError, match=r"192\.0\.2\.1"):
+        GlassMQ(host="192.0.2.1").start()
+
+
+def test_a_broker_that_does_not_run_says_so():
+    broker = GlassMQ()
+    with pytest.raises(TestKitError, match="is stopped"):
+        broker.messages("orders")
+    with pytest.raises(TestKitError, match="is stopped"):
+        broker.reset()
+    with broker, pytest.raises(TestKitError, match="runs already"):
+        broker.start()

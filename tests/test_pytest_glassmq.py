@@ -1,0 +1,180 @@
+"""The pytest plugin, as a suite of somebody else uses it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = "pytester"
+
+PROJECT = Path(__file__).resolve().parent.parent
+SENDS = """
+    import asyncio
+    from engine.client import DefaultMQProducer, Message
+
+    def send(address, topic="orders", body=b"1"):
+        async def work():
+            async with DefaultMQProducer(None, "shop", address) as producer:
+                await producer.send(Message(topic, body))
+        asyncio.run(work())
+"""
+
+
+@pytest.fixture
+def suite(pytester, monkeypatch):
+    """Makes a suite of one file, runs it in a process of its own, and returns the result."""
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(source, *options, ini="", sends=SENDS):
+        pytester.makepyfile(sends + source)
+        pytester.makeini("[pytest]\n" + ini)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "pytest_glassmq", *options)
+
+    return run
+
+
+def test_each_test_gets_a_clean_broker_at_the_same_address(suite):
+    result = suite(
+        """
+    addresses = set()
+
+    def test_first(glassmq):
+        send(glassmq.name_server_address)
+        assert len(glassmq.wait_for("orders")) == 1
+        addresses.add(glassmq.name_server_address)
+
+    def test_second(glassmq):
+        assert glassmq.messages("orders") == []
+        assert addresses == {glassmq.name_server_address}
+    """
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_a_session_may_have_further_brokers(suite):
+    result = suite(
+        """
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def strict(make_glassmq):
+        return make_glassmq(broker_settings={"autoCreateTopicEnable": False})
+
+    def test_it(glassmq, strict):
+        send(glassmq.name_server_address)
+        with pytest.raises(Exception, match="orders"):
+            send(strict.name_server_address)
+    """
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_a_test_may_kill_a_broker_in_a_process_of_its_own(suite):
+    result = suite(
+        """
+    def test_it(glassmq_process):
+        send(glassmq_process.name_server_address)
+        glassmq_process.kill()
+        glassmq_process.start()
+        send(glassmq_process.name_server_address)
+    """
+    )
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "ini", "is_created"),
+    [
+        ((), "", True),
+        (("--glassmq-broker-setting", "autoCreateTopicEnable=false"), "", False),
+        ((), "glassmq_broker_setting = autoCreateTopicEnable=false", False),
+        (
+            ("--glassmq-broker-setting", "autoCreateTopicEnable=true"),
+            "glassmq_broker_setting = autoCreateTopicEnable=false",
+            True,
+        ),
+    ],
+)
+def test_settings_come_from_the_command_line_before_the_ini_file(suite, options, ini, is_created):
+    result = suite("\n    def test_it(glassmq):\n        send(glassmq.name_server_address)\n", *options, ini=ini)
+    result.assert_outcomes(passed=is_created, failed=not is_created)
+
+
+def test_a_setting_without_a_value_is_refused_by_name(suite):
+    result = suite("\n    def test_it(glassmq): pass\n", "--glassmq-broker-setting", "autoCreateTopicEnable")
+    result.stdout.fnmatch_lines(["*glassmq: 'autoCreateTopicEnable' is no broker-setting; write NAME=VALUE*"])
+
+
+def test_a_package_that_hides_the_engine_is_named(pytester, suite):
+    hides = pytester.mkpydir("engine")
+    result = suite("import engine\n\ndef test_it(glassmq): pass\n", sends="")
+    result.stdout.fnmatch_lines([f"*the package 'engine' that these tests see is {hides}*"])
+
+
+def test_all_options_are_in_one_group_of_the_help(suite):
+    shown = suite("", "--help").stdout.str()
+    group = shown[shown.index("GlassMQ (a RocketMQ broker for tests):") :]
+    for option in ("--glassmq-host", "--glassmq-broker-setting", "--glassmq-store-setting"):
+        assert option in group.split("\n\n")[0]
+        assert option.removeprefix("--").replace("-", "_") in shown
+
+
+def test_a_run_that_uses_no_fixture_imports_nothing_of_the_engine(suite, pytester):
+    pytester.makeconftest("""
+        import sys
+
+        def pytest_sessionfinish():
+            print("ours:", [name for name in sys.modules if name.split(".")[0] in ("engine", "app", "pytest_glassmq")])
+    """)
+    result = suite("def test_nothing(): pass\n", "-s", sends="")
+    assert "ours: ['pytest_glassmq']" in result.stdout.str()
+
+
+def test_the_plugin_s_import_brings_one_module():
+    code = (
+        "import sys, pytest; before = set(sys.modules); import pytest_glassmq; print(sorted(set(sys.modules) - before))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "['pytest_glassmq']"
+
+
+UNHIT = """
+    def test_it(glassmq):
+        glassmq.faults.drop("END_TRANSACTION")
+        send(glassmq.name_server_address)
+
+    def test_next(glassmq):
+        send(glassmq.name_server_address)
+        assert len(glassmq.messages("orders")) == 1
+"""
+
+
+def test_a_fault_that_nothing_met_fails_its_test_with_the_frames_that_came(suite):
+    result = suite(UNHIT)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*faults.drop('END_TRANSACTION') acted on no frame*", "*SEND_MESSAGE_V2*orders*shop*"])
+
+
+def test_faults_that_nothing_met_may_be_allowed(suite):
+    suite(UNHIT, ini="glassmq_unhit_faults = ignore").assert_outcomes(passed=2)
+    refused = suite(UNHIT, "--glassmq-unhit-faults", "no")
+    refused.stdout.fnmatch_lines(["*'no' is no value of --glassmq-unhit-faults; allowed: fail, ignore*"])
+
+
+def test_faults_end_with_a_test_that_fails(suite):
+    result = suite(
+        """
+    def test_it(glassmq):
+        glassmq.faults.crash()
+        assert False, "mine"
+
+    def test_next(glassmq):
+        send(glassmq.name_server_address)
+    """
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*AssertionError: mine*"])
