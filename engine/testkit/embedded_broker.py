@@ -1,6 +1,6 @@
 """A name server and a broker in a thread of the test's process: started, emptied and stopped within milliseconds.
 
-The nodes, the thread and the fault injector are those of ``glassmq serve``. Nothing is shared between two of these brokers.
+The nodes, the thread and the fault injector are those of ``glassmq serve``. Two of these brokers share nothing.
 """
 
 from __future__ import annotations
