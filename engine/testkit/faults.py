@@ -317,7 +317,7 @@ class Faults:
         return self._broker.at_gate(release)
 
     def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait for a condition of the fault injector, with held frames still held; return whether it came true in time."""
+        """Wait for a condition of the fault injector while frames stay held; return whether it came true in time."""
 
         def look(injector: FaultInjector) -> bool:
             if len(injector.held):
