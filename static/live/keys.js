@@ -11,23 +11,23 @@ export function goTo(section) {
   target?.focus({ preventScroll: true });
 }
 
-/** Key -> [name of its text, what it does, the section that it goes to]. */
+/** Key -> [its text, what it does, the section that it goes to]. */
 export const SHORTCUTS = new Map([
-  ["p", ["pause", () => setPaused(!paused.value)]],
-  ["m", ["motion", () => setMotion(!motionWanted.value)]],
-  ["/", ["filter", () => document.getElementById("topic-filter")?.focus()]],
+  ["p", ["keys.pause", () => setPaused(!paused.value)]],
+  ["m", ["keys.motion", () => setMotion(!motionWanted.value)]],
+  ["/", ["keys.filter", () => document.getElementById("topic-filter")?.focus()]],
   [
     "s",
     [
-      "search",
+      "word.find_message",
       () => {
         goTo("search");
         document.getElementById("search-text")?.focus();
       },
     ],
   ],
-  ["n", ["newest", () => document.querySelector(".strip .block[tabindex='0']")?.focus()]],
-  ["t", ["theme", nextTheme]],
+  ["n", ["keys.newest", () => document.querySelector(".strip .block[tabindex='0']")?.focus()]],
+  ["t", ["keys.theme", nextTheme]],
   ...SECTIONS.map((section, index) => [String(index + 1), [null, () => goTo(section), section]]),
 ]);
 

