@@ -53,8 +53,8 @@ def test_a_target_is_a_kind_and_its_words(scenario):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["nothing of the stage", "node, routes"]),
-        ("nodes B1", ["nothing of the stage", "node, routes"]),
+        ("", ["not an element of the stage", "node, routes"]),
+        ("nodes B1", ["not an element of the stage", "node, routes"]),
         ("node", ["allowed: node NODE"]),
         ("node B1 B2", ["allowed: node NODE"]),
         ("node B2", ["'B2'", "N1, B1, P1, C1"]),

@@ -44,7 +44,7 @@ def test_a_message_is_followed_from_its_producer_to_the_listener(reported):
     texts = [str(caption.text) for caption in captions if caption is not None and "order-0-step-0" in caption.keys]
     assert texts == [
         "P1 sends order-0-step-0 to B1, for Q1.",
-        "B1 stores order-0-step-0 at offset 0 of Q1 and sends P1 an acknowledgement.",
+        "B1 stores order-0-step-0 at offset 0 of Q1 and answers P1.",
         "B1 returns order-0-step-0 from Q1 to C1.",
         "P1 receives the acknowledgement: order-0-step-0 is stored.",
         "C1 calls its listener with order-0-step-0.",
@@ -55,7 +55,7 @@ def test_a_message_is_followed_from_its_producer_to_the_listener(reported):
 def test_the_lock_says_who_gets_a_queue_and_who_does_not(reported):
     captions, _ = reported("three-locks", to_ms=5_000)
     locks = sentences(captions, "lock")
-    assert "B1 grants C1 the lock on Q1 for 60 s: no other member of the group can get it." in locks
+    assert "B1 locks Q1 for C1 for 60 s: no other member of the group can get it." in locks
     assert "B1 refuses C2 the lock on Q1: C1 holds it." in locks
 
 
@@ -68,8 +68,7 @@ def test_without_the_lock_the_duplicate_is_said_in_one_sentence(reported):
     assert last.event == run.violations[0].event
     assert (last.kind, last.weight) == ("violation", GRAVE)
     assert str(last.text) == (
-        "C2 calls its listener with order-0-step-8 while C1 is still processing it: "
-        "the message is processed twice at the same time."
+        "C2 calls its listener with order-0-step-8 while C1 is still processing it: twice at the same time."
     )
 
 
@@ -116,7 +115,7 @@ def test_each_delivery_of_an_idempotent_listener_is_reported_with_its_verdict(re
     captions, _ = reported("order-and-stock", to_ms=1_300)
     texts = [str(caption.text) for caption in captions if caption is not None]
     assert "C2 did the work of order-0." in texts
-    assert "C1 swallows again-0, a duplicate: order-0 is already done." in texts
+    assert "C1 swallows again-0, a duplicate: order-0 is done." in texts
     assert "D1 refuses C1's INSERT: the record already exists." in texts
     assert "C2 commits its transaction in D1." in texts
     captions, _ = reported("order-and-stock", *use("state-table", "C1", "C2"), to_ms=1_300)

@@ -40,5 +40,7 @@ def test_what_was_sent_and_what_no_broker_takes_is_done():
 
 @pytest.mark.parametrize("other", [{"group": "shipping"}, {"rule": "report"}])
 def test_a_folder_of_another_group_or_rule_is_refused(other):
-    with pytest.raises(JobFailed, match=r"/aside holds .* for group 'billing' by the rule 'bulk'; this is group"):
+    with pytest.raises(
+        JobFailed, match=r"/aside holds .* for group 'billing' by the rule 'bulk', but this run is for group"
+    ):
         read(STATE, **other)
