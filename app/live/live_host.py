@@ -181,7 +181,7 @@ class LiveHost:
 
     def state(self) -> JsonObject:
         thread, state = self._engine()
-        return thread.call(lambda: {**state.build(), **self._watcher.reported()})
+        return thread.call(lambda: {**state.build(), **self._watcher.state_parts()})
 
     def metrics(self) -> list[MetricFamily]:
         """Return all metrics for Prometheus. Raises :class:`EngineUnavailable`."""

@@ -27,7 +27,7 @@ class Bar(NamedTuple):
     value: float
     low: float
     high: float
-    reported: str
+    figure: str
 
 
 def bars_svg(title: str, groups: Mapping[str, Sequence[Bar]]) -> str:
@@ -54,7 +54,7 @@ def _bar(bar: Bar, top: int, largest: float, colour: str) -> list[str]:
         _text(_BAR_LEFT - 10, baseline, bar.label, anchor="end"),
         f'<rect x="{_BAR_LEFT}" y="{top + 4}" width="{width}" height="{_BAR_ROW - 8}" fill="{colour}"/>',
         f'<path d="M{x(bar.low)} {middle} H{x(bar.high)}" stroke="{_INK}" stroke-width="2"/>',
-        _text(x(bar.high) + 8, baseline, bar.reported, colour=_PALE),
+        _text(x(bar.high) + 8, baseline, bar.figure, colour=_PALE),
     ]
 
 
@@ -120,10 +120,10 @@ def _panel(panel: Curves) -> list[str]:
     across = _Axis.around([x for x, _ in points], _LEFT, _RIGHT)
     up = _Axis.around([y for _, y in points], _DOWN, _UP)
     parts = [_text(12, 20, panel.title, is_bold=True)]
-    for y, reported in up.ticks():
+    for y, label in up.ticks():
         parts.append(f'<path d="M{_LEFT} {y} H{_RIGHT}" stroke="{_GRID}"/>')
-        parts.append(_text(_LEFT - 6, y + 4, reported, anchor="end", colour=_PALE))
-    parts += [_text(x, _DOWN + 16, reported, anchor="middle", colour=_PALE) for x, reported in across.ticks()]
+        parts.append(_text(_LEFT - 6, y + 4, label, anchor="end", colour=_PALE))
+    parts += [_text(x, _DOWN + 16, label, anchor="middle", colour=_PALE) for x, label in across.ticks()]
     parts.append(_text(_RIGHT, _DOWN + 32, panel.x_label, anchor="end", colour=_PALE))
     for number, (name, series) in enumerate(panel.series.items()):
         colour, dash, left = _COLOURS[number % 4], _DASHES[number % 4], _LEFT + number * 120

@@ -86,19 +86,19 @@ class _Tier:
         places = places[known[0] : known[-1] + 1]
         start = numbers[known[0]]
         seconds: list[JsonValue] = [number * self.width_s for number in range(start, start + len(places))]
-        measures: JsonObject = {name: _reported(self._columns[name], places) for name in names}
+        measures: JsonObject = {name: _measure_json(self._columns[name], places) for name in names}
         return {"resolution_s": self.width_s, "seconds": seconds, "measures": measures}
 
 
-def _reported(column: _Column, places: list[int | None]) -> JsonObject:
+def _measure_json(column: _Column, places: list[int | None]) -> JsonObject:
     def values(ring: array[float], mean: bool = False) -> list[JsonValue]:
-        reported: list[JsonValue] = []
+        figures: list[JsonValue] = []
         for place in places:
             count = 0 if place is None else column.count[place]
-            reported.append(
+            figures.append(
                 round(ring[place] / count if mean else ring[place], 2) if place is not None and count else None
             )
-        return reported
+        return figures
 
     return {"min": values(column.lowest), "max": values(column.highest), "mean": values(column.total, mean=True)}
 

@@ -41,7 +41,7 @@ class Watcher:
         """Change thresholds. Raises :class:`~app.watch.thresholds.ThresholdRefused`, ``OSError``."""
         self.verdict.thresholds.change(wanted)
 
-    def reported(self) -> JsonObject:
+    def state_parts(self) -> JsonObject:
         """Return the parts of the live state that come from here: ``verdict``, and ``backlogs`` (their trends)."""
         return {"verdict": self.verdict.as_json(), "backlogs": self.verdict.memory.backlogs.as_json()}
 

@@ -398,8 +398,8 @@ class Broker:
 
     async def abandon(self) -> None:
         """End like a killed process: memory is lost, files stay as they are, and no peer is notified."""
-        doors = (self._tasks.stop, self.broker_outer_api.shutdown, self.replication.shutdown, self.server.shutdown)
-        await self._parts.end((*doors, *(table.abandon for table in self._config_tables), self.store.abandon))
+        shutdowns = (self._tasks.stop, self.broker_outer_api.shutdown, self.replication.shutdown, self.server.shutdown)
+        await self._parts.end((*shutdowns, *(table.abandon for table in self._config_tables), self.store.abandon))
 
     def advance(self, ms: int, *, liveness: bool = True) -> None:
         """Advance all that depends on time, without ``liveness`` but clients, after the clock was set ahead."""

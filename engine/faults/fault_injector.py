@@ -1,7 +1,7 @@
-"""The fault rules of one node, and the doors at which they are applied.
+"""The fault rules of one node, and their application to the frames that pass its interceptors.
 
-The same gate works for a live broker and for one in the lab: it needs a clock, and a lookup of client ids. Everything
-here runs within the call that delivers the frame, or in a timer of the node's loop.
+The same injector works for a live broker and for one in the lab: it needs a clock, and a lookup of client ids.
+Everything here runs within the call that delivers the frame, or in a timer of the node's loop.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FaultHit:
 
 
 class FaultInjector:
-    """The gate of one node.
+    """The fault injector of one node.
 
     :param client_of: ``ip:port`` -> client id, empty while it is not known.
     :ivar totals: action -> how many times it was done since the node's machine began; removing rules does not reset it.
@@ -136,7 +136,7 @@ class FaultInjector:
         return removed
 
     def _compile(self) -> None:
-        """Prepare the rules for the hot path; doors that no rule concerns are bypassed."""
+        """Prepare the rules for the hot path; frames that no rule concerns bypass the interceptors."""
         now_ms = self.clock.now_ms()
         active = tuple(rule for rule in self._rules.values() if not rule.is_spent(now_ms))
         self._active = RuleIndex(active)

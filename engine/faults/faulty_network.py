@@ -1,4 +1,4 @@
-"""A node's network with fault injection: all accepted connections pass its gate.
+"""A node's network with fault injection: all accepted connections get a frame interceptor.
 
 It is a ``Network`` of the port around another one, live or in the lab.
 """
@@ -15,7 +15,7 @@ from engine.runtime.port import Connection, FrameHandler, Listener, Network
 
 
 class FaultyNetwork:
-    """A network whose listeners pass frames through a gate."""
+    """A network whose listeners pass frames through a fault injector."""
 
     def __init__(self, network: Network, injector: FaultInjector) -> None:
         self._network = network
@@ -30,7 +30,7 @@ class FaultyNetwork:
     ) -> Listener:
         def with_interceptor() -> FrameHandler:
             handler = handler_factory()
-            # A gate can only decode RocketMQ's commands.
+            # An interceptor can only decode RocketMQ's commands.
             return handler if has_own_splitter(handler) else FrameInterceptor(self.injector, handler)
 
         return await self._network.listen(host, port, with_interceptor, unsent_limit_bytes)

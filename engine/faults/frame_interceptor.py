@@ -1,7 +1,7 @@
 """The interceptor between a connection and its handler, at a node with fault injection.
 
-While no rule concerns a direction its frames bypass the door: ``frame_received`` and ``send_frame`` then *are* the
-methods of the other side. So unused fault injection has no cost.
+While no rule concerns a direction its frames bypass the interceptor: ``frame_received`` and ``send_frame`` then *are*
+the methods of the other side. So unused fault injection has no cost.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class FrameInterceptor:
         self._asked_bytes = 0
 
     def guard(self, concerned: frozenset[Direction]) -> None:
-        """Pass frames of these directions through the gate, and all others around it."""
-        assert self._connection is not None, "a door is guarded once its connection is open"
+        """Pass frames of these directions to the fault injector, and all others around it."""
+        assert self._connection is not None, "an interceptor is set once its connection is open"
         is_in, is_out = Direction.IN in concerned, Direction.OUT in concerned
         self.frame_received = self._examine_received if is_in else self._handler.frame_received
         self.send_frame = self._examine_sent if is_out else self._connection.send_frame

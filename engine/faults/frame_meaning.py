@@ -29,7 +29,7 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_RO
 from engine.texts import Text, plain
 
 #: The maximum number of keys of one frame that are listed.
-KEYS_TOLD = 3
+KEYS_SHOWN = 3
 
 Texts = Mapping[str, str]
 
@@ -92,7 +92,7 @@ def _send(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     header, keys, is_half = _sent_message(command)
     queue = _queue(header.topic, header.queue_id)
     return MeaningWords(
-        Text("moment.sends_half" if is_half else "moment.sends", **ends, keys=keys_reported(keys), queue=queue),
+        Text("moment.sends_half" if is_half else "moment.sends", **ends, keys=keys_text(keys), queue=queue),
         keys,
         "transaction" if is_half else "frame",
     )
@@ -101,14 +101,14 @@ def _send(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
 def _stored(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> MeaningWords:
     header, keys, is_half = _sent_message(request)
     if is_half:
-        return MeaningWords(Text("moment.half_stored", **ends, keys=keys_reported(keys)), keys, "transaction")
+        return MeaningWords(Text("moment.half_stored", **ends, keys=keys_text(keys)), keys, "transaction")
     fields = command.ext_fields
     queue = _queue(header.topic, int(fields["queueId"]))
     if command.code != ResponseCode.SUCCESS:
         detail = _code_name(command.code)
-        return MeaningWords(Text("moment.stored_but", **ends, keys=keys_reported(keys), queue=queue, code=detail), keys)
+        return MeaningWords(Text("moment.stored_but", **ends, keys=keys_text(keys), queue=queue, code=detail), keys)
     offset = fields["queueOffset"]
-    return MeaningWords(Text("moment.stored", **ends, keys=keys_reported(keys), queue=queue, offset=offset), keys)
+    return MeaningWords(Text("moment.stored", **ends, keys=keys_text(keys), queue=queue, offset=offset), keys)
 
 
 def _pull(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
@@ -121,7 +121,7 @@ def _pulled(ends: dict[str, str], command: RemotingCommand, request: RemotingCom
     if command.code != ResponseCode.SUCCESS:
         return MeaningWords(Text("moment.nothing_new", **ends, queue=queue))
     keys = _keys_in(command.body)
-    return MeaningWords(Text("moment.gives", **ends, keys=keys_reported(keys), queue=queue), keys)
+    return MeaningWords(Text("moment.gives", **ends, keys=keys_text(keys), queue=queue), keys)
 
 
 def _send_back(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
@@ -135,12 +135,12 @@ def _lock(ends: dict[str, str], command: RemotingCommand) -> MeaningWords | None
     body = LockBatchRequestBody.from_json(command.body)
     if not body.mq_set:
         return None
-    return MeaningWords(Text("moment.asks_lock", **ends, queues=queues_reported(body.mq_set)), kind="lock")
+    return MeaningWords(Text("moment.asks_lock", **ends, queues=queues_text(body.mq_set)), kind="lock")
 
 
 def _unlock(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     body = LockBatchRequestBody.from_json(command.body)
-    return MeaningWords(Text("moment.unlocks", **ends, queues=queues_reported(body.mq_set)), kind="lock")
+    return MeaningWords(Text("moment.unlocks", **ends, queues=queues_text(body.mq_set)), kind="lock")
 
 
 # ------------------------------------------------------------------ groups and transactions
@@ -182,7 +182,7 @@ def _end_transaction(ends: dict[str, str], command: RemotingCommand) -> MeaningW
 
 def _check(ends: dict[str, str], command: RemotingCommand) -> MeaningWords:
     keys = _keys_in(command.body)
-    return MeaningWords(Text("moment.checks", **ends, keys=keys_reported(keys)), keys, "transaction")
+    return MeaningWords(Text("moment.checks", **ends, keys=keys_text(keys)), keys, "transaction")
 
 
 _REQUESTS: dict[str, Callable[[dict[str, str], RemotingCommand], MeaningWords | None]] = {
@@ -237,20 +237,20 @@ def _keys_in(body: bytes) -> tuple[str, ...]:
     return tuple(message.keys[0] for message in messages if message.keys)
 
 
-def keys_reported(keys: tuple[str, ...]) -> Texts:
+def keys_text(keys: tuple[str, ...]) -> Texts:
     """Return keys as ``a, b, c``, or ``a, b and 7 more``."""
     if not keys:
         return Text("moment.a_message")
-    if len(keys) <= KEYS_TOLD:
+    if len(keys) <= KEYS_SHOWN:
         return plain(", ".join(keys))
-    return Text("moment.more", keys=", ".join(keys[: KEYS_TOLD - 1]), count=len(keys) - KEYS_TOLD + 1)
+    return Text("moment.more", keys=", ".join(keys[: KEYS_SHOWN - 1]), count=len(keys) - KEYS_SHOWN + 1)
 
 
 def _queue_of(command: RemotingCommand) -> str:
     return _queue(command.ext_fields["topic"], int(command.ext_fields["queueId"]))
 
 
-def queues_reported(queues: Iterable[MessageQueue]) -> str:
+def queues_text(queues: Iterable[MessageQueue]) -> str:
     """Return queues as ``Q0, Q3``."""
     return ", ".join(sorted(_queue(queue.topic, queue.queue_id) for queue in queues))
 

@@ -1,4 +1,4 @@
-"""A record of the frames of chosen clients as they pass the door: what was sent, when, and with which outcome."""
+"""A record of the frames of chosen clients that pass an interceptor: what was sent, when, and with which outcome."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class FrameSubject:
             found += [queue.topic for queue in self._lock_body.mq_set]
         elif self._is_check:
             found += [message.topic for message in self._messages]
-        return self._reported(found, "topics")
+        return self._with_request(found, "topics")
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class FrameSubject:
             found += self._heartbeat_groups()
         elif self._is_check:
             found += [message.properties.get(PROPERTY_PRODUCER_GROUP, "") for message in self._messages]
-        return self._reported(found, "groups")
+        return self._with_request(found, "groups")
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class FrameSubject:
         for message in self._messages:
             found += [*message.keys, message.unique_id or ""]
         found += self._batch_keys()
-        return self._reported(found, "keys")
+        return self._with_request(found, "keys")
 
     def _fields(self, letter: str, names: tuple[str, ...]) -> Iterator[str]:
         fields = self.command.ext_fields
@@ -106,7 +106,7 @@ class FrameSubject:
     def _has_letters(self) -> bool:
         return not self.command.is_response and self.command.code in _LETTERS
 
-    def _reported(self, found: list[str], part: str) -> tuple[str, ...]:
+    def _with_request(self, found: list[str], part: str) -> tuple[str, ...]:
         """Return ``found`` without duplicates; a reply also has the subjects of its request."""
         asked: tuple[str, ...] = () if self.request is None else getattr(self.request, part)
         return tuple(dict.fromkeys(name for name in (*found, *asked) if name))

@@ -134,13 +134,13 @@ class IdempotentListener:
                 self.expiry_ms,
                 timeout_ms,
             )
-        consumer.report(IDEMPOTENCE_PROPERTY, self.reported)
+        consumer.report(IDEMPOTENCE_PROPERTY, self.report_json)
         if orderly:
             consumer.register_message_listener_orderly(self.orderly)
         else:
             consumer.register_message_listener(self.concurrently)
 
-    def reported(self) -> str:
+    def report_json(self) -> str:
         """Return the configuration and the counters as JSON text."""
         reported = {
             "strategy": self.strategy.name,

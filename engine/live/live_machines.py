@@ -57,7 +57,7 @@ class LiveHostSettings:
 class LiveMachines:
     """The name server and the broker. All methods run in the engine's thread.
 
-    :param gate: applies faults to the broker's frames; None: no faults are allowed.
+    :param injector: applies faults to the broker's frames; None: no faults are allowed.
     :param nodes_changed: called when another broker or name server runs, or no broker.
     :ivar broker_runs: false while it is killed, and in a member of a group while another member leads.
     :ivar member: the member of a group, until its process is killed.

@@ -41,7 +41,7 @@ class _TracedFile:
         self._opened = file
         self._report = report
         self._is_open = True
-        self._reported(AccessKind.OPEN)
+        self._report_access(AccessKind.OPEN)
 
     @property
     def path(self) -> str:
@@ -53,20 +53,20 @@ class _TracedFile:
 
     def read_at(self, position: int, length: int) -> bytes:
         data = self._opened.read_at(position, length)
-        self._reported(AccessKind.READ, position, len(data))
+        self._report_access(AccessKind.READ, position, len(data))
         return data
 
     def flush_now(self) -> None:
-        self._reported(AccessKind.FLUSH, 0, self.size_bytes)
+        self._report_access(AccessKind.FLUSH, 0, self.size_bytes)
         self._opened.flush_now()
 
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            self._reported(AccessKind.CLOSE)
+            self._report_access(AccessKind.CLOSE)
         self._opened.close()
 
-    def _reported(self, kind: AccessKind, position: int = 0, length: int = 0) -> None:
+    def _report_access(self, kind: AccessKind, position: int = 0, length: int = 0) -> None:
         self._report(DiskAccess(kind, self.path, position, length))
 
 
@@ -79,17 +79,17 @@ class TracedDiskFile(_TracedFile):
 
     def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
         self._file.write_at(position, data)
-        self._reported(AccessKind.WRITE, position, memoryview(data).nbytes)
+        self._report_access(AccessKind.WRITE, position, memoryview(data).nbytes)
 
     def view_at(self, position: int, length: int) -> memoryview:
-        self._reported(AccessKind.READ, position, length)
+        self._report_access(AccessKind.READ, position, length)
         return self._file.view_at(position, length)
 
     def written_end(self) -> int:
         return self._file.written_end()
 
     async def flush(self, start: int, end: int) -> None:
-        self._reported(AccessKind.FLUSH, start, end - start)
+        self._report_access(AccessKind.FLUSH, start, end - start)
         await self._file.flush(start, end)
 
 
@@ -102,22 +102,22 @@ class TracedAppendFile(_TracedFile):
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
         position = self._file.append(data)
-        self._reported(AccessKind.WRITE, position, memoryview(data).nbytes)
+        self._report_access(AccessKind.WRITE, position, memoryview(data).nbytes)
         return position
 
     def truncate(self, size_bytes: int) -> None:
-        self._reported(AccessKind.TRUNCATE, size_bytes, self.size_bytes - size_bytes)
+        self._report_access(AccessKind.TRUNCATE, size_bytes, self.size_bytes - size_bytes)
         self._file.truncate(size_bytes)
 
     async def flush(self) -> None:
-        self._reported(AccessKind.FLUSH, 0, self.size_bytes)
+        self._report_access(AccessKind.FLUSH, 0, self.size_bytes)
         await self._file.flush()
 
 
 class TracedDisk:
     """The port's ``Disk``.
 
-    :param tell: receives every access, in order; it may be called from the threads of ``off_loop``.
+    :param report: receives every access, in order; it may be called from the threads of ``off_loop``.
     """
 
     def __init__(self, disk: Disk, report: Callable[[DiskAccess], None]) -> None:

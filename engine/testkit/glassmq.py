@@ -78,7 +78,7 @@ class GlassMQ(EmbeddedBroker):
                 await broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
             except (ProtocolError, BrokerConfigRefused) as error:
                 raise TestKitError(str(error)) from error
-            await broker.registration.reported()
+            await broker.registration.registered()
 
         self._run(create(), TIMEOUT_S)
 

@@ -289,7 +289,7 @@ class Scene(RecordSearch):
     def state(self):
         with self.lock:
             self.watcher.look(self.tree, self.seconds)
-            return {**copy.deepcopy(self.tree), **self.watcher.reported()}
+            return {**copy.deepcopy(self.tree), **self.watcher.state_parts()}
 
     def history(self):
         names = [name for name in self.tree["rates"] if name != "second"]

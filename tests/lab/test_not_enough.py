@@ -107,7 +107,7 @@ def run_to_step(run: LabRun, node: str, label: str, after_ms: int) -> None:
         seen = len(run.world.journal.entries)
 
 
-def test_each_hop_hands_the_order_on_when_its_work_is_committed(begun):
+def test_each_relay_hands_the_order_on_when_its_work_is_committed(begun):
     run = begun("sub-messages")
     assert reported(run) == []
     assert effects(run, "order-3") == ["take", "place", "note", "pay"]
@@ -153,7 +153,7 @@ def test_a_retry_does_not_take_the_half_message_of_another_that_stands_at_its_of
     assert ("order-1-C1", "commit") in ended
 
 
-def test_a_hop_that_breaks_off_is_found(begun):
+def test_a_relay_that_breaks_off_is_found(begun):
     """An administrator rolls back by hand what its sender has committed."""
     run = begun("sub-messages")
     run_to_step(run, "C2", "looks for the next message", after_ms=3_000)

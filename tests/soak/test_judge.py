@@ -148,7 +148,7 @@ def test_a_flood_is_judged_by_what_is_stored():
 
 
 @pytest.mark.parametrize("kills", [(), (Kill(240.0, 2.0), Kill(480.0, 2.0))])
-def test_a_leak_is_reported_and_noise_is_none(kills):
+def test_a_leak_is_reported_and_noise_is_not(kills):
     leaking = history_of(minutes=30, mib_per_hour=300.0, fds_per_hour=200.0, kills=kills)
     assert failed(leaking) == {"memory-flat", "fds-flat"}
     assert failed(history_of(minutes=30, kills=kills)) == set()

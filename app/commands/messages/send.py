@@ -246,7 +246,7 @@ class _Reporter:
     def report(self, result: SendResult, count: int) -> None:
         """Report that a request with ``count`` messages was acknowledged."""
         if not self.quiet:
-            click.echo(_reported(result, count))
+            click.echo(_result_line(result, count))
 
     def report_transaction(self, result: SendResult, outcome: str) -> None:
         """Report that a half message was stored and its local transaction ended."""
@@ -262,7 +262,7 @@ class _Reporter:
             self.failures.append(error)
 
 
-def _reported(result: SendResult, count: int) -> str:
+def _result_line(result: SendResult, count: int) -> str:
     """Return where the messages of one request are stored."""
     queue, first = result.message_queue, result.queue_offset
     if count == 1:

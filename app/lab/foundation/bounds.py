@@ -28,10 +28,10 @@ FRAMES_PER_SECOND = 20
 #: page time.
 JOB_FRAMES_PER_SECOND = 5
 #: Events between two checkpoints of a run, and how many checkpoints one run has at most.
-PARK_EVERY_EVENTS = 600
+CHECKPOINT_EVERY_EVENTS = 600
 CHECKPOINTS_PER_WORLD = 20
 #: Checkpoints of all worlds together.
-PARKED_MAX = 72
+CHECKPOINTS_MAX = 72
 #: Views that a world keeps, so that a step back needs no run.
 VIEWS_KEPT = 100
 #: Of the events that checkpoints run through, one view per this number is kept, and at most this number of such views.

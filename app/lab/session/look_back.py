@@ -24,7 +24,7 @@ class LookBack:
         self.view: JsonObject | None = None
         self._seek: Seek | None = None
         #: The wanted event, when the way there may begin, and how many views before it are wanted.
-        self._wish: tuple[int, float, int] | None = None
+        self._request: tuple[int, float, int] | None = None
         self._scrubbed_at = -HAND_RESTS_S
         #: An event, and the virtual time after it at which the page views the world.
         self._stands_at = (0, 0)
@@ -32,8 +32,8 @@ class LookBack:
     @property
     def event(self) -> int:
         """Return the event that is viewed, or will be as soon as it is reached."""
-        if self._wish is not None:
-            return self._wish[0]
+        if self._request is not None:
+            return self._request[0]
         if self._seek is not None:
             return self._seek.event
         return self.shown_event
@@ -54,7 +54,7 @@ class LookBack:
     @property
     def is_seeking(self) -> bool:
         """Return whether the view is on its way to an event."""
-        return self._seek is not None or self._wish is not None
+        return self._seek is not None or self._request is not None
 
     def look_at(self, event: int, *, step: int = 0, time_us: int = 0, at_once: bool = False) -> None:
         """Show the world as it was after ``event``, at the latest the head's, as soon as it is known.
@@ -76,7 +76,7 @@ class LookBack:
             now = self._clock()
             drags = not at_once and step == 0 and near is not None and now - self._scrubbed_at < 2 * HAND_RESTS_S
             begins = now + HAND_RESTS_S if drags else now
-            self._wish = (event, begins, BACK_WINDOW_EVENTS if step < 0 else 0)
+            self._request = (event, begins, BACK_WINDOW_EVENTS if step < 0 else 0)
             self._scrubbed_at = now
 
     def look_at_head(self) -> None:
@@ -86,16 +86,16 @@ class LookBack:
 
     def stop_seeking(self) -> None:
         """Stop the way to an event."""
-        self._wish = None
+        self._request = None
         seek, self._seek = self._seek, None
         if seek is not None:
             self._timeline.end_seek(seek)
 
     def advance(self, now: float, until: Callable[[], bool]) -> bool:
         """Continue until ``until()`` is true; return True when there is something new to show."""
-        if self._wish is not None and now >= self._wish[1]:
-            event, _, views_before = self._wish
-            self._seek, self._wish = self._timeline.begin_seek(event, views_before), None
+        if self._request is not None and now >= self._request[1]:
+            event, _, views_before = self._request
+            self._seek, self._request = self._timeline.begin_seek(event, views_before), None
         if self._seek is None:
             return False
         view = self._seek.advance(until)

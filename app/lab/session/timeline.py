@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
+    CHECKPOINT_EVERY_EVENTS,
     CHECKPOINTS_PER_WORLD,
-    PARK_EVERY_EVENTS,
     SPARSE_EVERY_EVENTS,
     SPARSE_VIEWS_KEPT,
     VIEWS_KEPT,
@@ -118,7 +118,7 @@ class Timeline:
         ``views_before``: the views of this many events before it are kept too.
         """
         past = self._past
-        if past is not None and past.event >= event - PARK_EVERY_EVENTS and self._leads_to(past, event):
+        if past is not None and past.event >= event - CHECKPOINT_EVERY_EVENTS and self._leads_to(past, event):
             self._past = None  # a few events further: it continues
             return Seek(past, event, views_before, self.keep_view, self.keep_sparse_view)
         self._keep_past()
@@ -182,7 +182,7 @@ class Timeline:
     @property
     def _distance(self) -> int:
         """Return the number of events between two checkpoints."""
-        return max(PARK_EVERY_EVENTS, -(-self.run.event_number // CHECKPOINTS_PER_WORLD))
+        return max(CHECKPOINT_EVERY_EVENTS, -(-self.run.event_number // CHECKPOINTS_PER_WORLD))
 
     def _new_copy(self) -> Copy:
         run = self.run

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
-    PARKED_MAX,
+    CHECKPOINTS_MAX,
     UNWATCHED_CLOSE_S,
     UNWATCHED_PAUSE_S,
     WORLDS_MAX,
@@ -284,7 +284,7 @@ class LabWorlds:
 
     def _prepare_copies(self) -> bool:
         """Use idle time to prepare checkpoints; return False when nothing is left to prepare."""
-        if sum(session.player.timeline.copies for session in self.sessions.values()) >= PARKED_MAX:
+        if sum(session.player.timeline.copies for session in self.sessions.values()) >= CHECKPOINTS_MAX:
             return False
         deadline = self._clock() + GROW_SLICE_S
         for session in reversed(self.sessions.values()):

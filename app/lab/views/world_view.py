@@ -33,7 +33,7 @@ from app.lab.views.money.xa_view import XaView, roles_of
 from app.lab.views.page_cache_view import page_cache_view
 from app.lab.views.raft.raft_view import raft_client_view, raft_peer_view
 from app.lab.views.work_view import DatabaseView, Owners, is_store, owners_of, redis_view, service_view
-from engine.faults.frame_meaning import KEYS_TOLD
+from engine.faults.frame_meaning import KEYS_SHOWN
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
 from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
@@ -325,7 +325,7 @@ def _caption_view(caption: Caption) -> JsonObject:
         "text": dict(caption.text),
         "kind": caption.kind,
         "weight": caption.weight,
-        "keys": list(caption.keys[:KEYS_TOLD]),
+        "keys": list(caption.keys[:KEYS_SHOWN]),
     }
 
 

@@ -83,8 +83,8 @@ def _entry_units(kind: str, entry: struct.Struct, names: tuple[str, ...], path: 
     units = []
     for number, values in enumerate(entry.iter_unpack(data)):
         named = dict(zip(names, values, strict=True))
-        reported = {**named, "number": number, "offset": base_offset + named["relative_offset"]}
-        units.append(FileUnit(kind, number * entry.size, entry.size, reported))
+        fields = {**named, "number": number, "offset": base_offset + named["relative_offset"]}
+        units.append(FileUnit(kind, number * entry.size, entry.size, fields))
     return units
 
 

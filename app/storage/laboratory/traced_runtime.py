@@ -32,7 +32,7 @@ class TrafficClock:
 class TracedRuntime:
     """A ``Runtime`` on top of a live one.
 
-    :param tell: is called with every access; without it they are kept.
+    :param report: called with every access; without it they are kept.
     :ivar folder: where its files are.
     :ivar accesses: accesses since it was last emptied, in order.
     """

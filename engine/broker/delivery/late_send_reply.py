@@ -63,7 +63,7 @@ class LateSendReply:
             reply.code = REPLY_CODES[status]
             reply.remark = "the message is stored, but not known to be copied: " + _NOT_COPIED[status]
         if is_new_topic:
-            await self._registration.reported()
+            await self._registration.registered()
         return reply
 
     def _replicate(self, result: PutMessageResult, *, must_flush: bool) -> asyncio.Task[PutMessageStatus] | None:

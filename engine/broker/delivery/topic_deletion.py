@@ -55,7 +55,7 @@ class TopicDeletion:
         """Delete ``topic``; an unknown one is ignored."""
         await self.topics.delete_topic_config(topic)
         await self._delete_queues([topic])
-        await self.registration.reported()
+        await self.registration.registered()
 
     async def clean_unused_topics(self) -> None:
         """Delete the consume queues of topics that are not configured."""

@@ -6,10 +6,10 @@ one does not delay the others. Changes during a registration are combined in the
 two registrations, with the new topics only; every 30 s everything is sent again.
 
 A client that creates a topic, by a tool, by a first send or by the first heartbeat of a group, gets its reply when the
-registration at every name server has ended (:meth:`BrokerRegistration.reported`): then the route exists for all clients
-that learn of the topic. A name server that refuses or cannot be reached counts as done; one that does not answer is
-waited for one second, and is logged. RocketMQ does the same for tools, waiting up to 6 s; in the other two cases it
-sends the registration before the reply but does not wait for the outcome.
+registration at every name server has ended (:meth:`BrokerRegistration.registered`): then the route exists for all
+clients that learn of the topic. A name server that refuses or cannot be reached counts as done; one that does not
+answer is waited for one second, and is logged. RocketMQ does the same for tools, waiting up to 6 s; in the other two
+cases it sends the registration before the reply but does not wait for the outcome.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class BrokerRegistration:
         """Register, and again whenever needed; returns when the first registration at each name server has ended."""
         for name_server in self._name_servers:
             tasks.spawn(self._keep_registered(name_server), "register")
-        await self.reported(self._config.register_broker_timeout_mills)
+        await self.registered(self._config.register_broker_timeout_mills)
 
     def topics_changed(self) -> None:
         """Notify the name servers of a change."""
@@ -91,7 +91,7 @@ class BrokerRegistration:
                 name_server.in_full = True
                 name_server.is_due.set()
 
-    async def reported(self, wait_ms: int | None = None) -> None:
+    async def registered(self, wait_ms: int | None = None) -> None:
         """Return when the registrations of all changes so far have ended at every name server, or after ``wait_ms``."""
         changes = self.changes
         wait_ms = self._config.registration_wait_ms if wait_ms is None else wait_ms
@@ -103,9 +103,9 @@ class BrokerRegistration:
         except TimeoutError:
             self._note_overdue(changes, wait_ms)
 
-    async def answered_when_reported(self, reply: _Reply) -> _Reply:
+    async def answered_when_registered(self, reply: _Reply) -> _Reply:
         """Return ``reply`` when the registrations of all changes so far have ended at every name server."""
-        await self.reported()
+        await self.registered()
         return reply
 
     def _note_overdue(self, changes: int, wait_ms: int) -> None:

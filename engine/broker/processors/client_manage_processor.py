@@ -78,7 +78,9 @@ class ClientManageProcessor:
         for group in heartbeat.producer_groups:
             self.producers.register_producer(group, client)
         reply = request.reply(ResponseCode.SUCCESS)
-        return reply if self.registration.changes == changes_before else self.registration.answered_when_reported(reply)
+        return (
+            reply if self.registration.changes == changes_before else self.registration.answered_when_registered(reply)
+        )
 
     def _register_consumer(self, consumer: ConsumerData, client: ClientChannelInfo) -> None:
         group = consumer.group_name

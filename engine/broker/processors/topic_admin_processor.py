@@ -55,7 +55,7 @@ class TopicAdminProcessor:
             header.order,
         )
         await self.topics.update_topic_config(config)
-        await self.registration.reported()
+        await self.registration.registered()
 
     def _check_name(self, topic: str) -> None:
         """Check a topic name. Raises ``IllegalName`` and :class:`RequestRefused`."""

@@ -116,7 +116,7 @@ def committed_at(op: MessageExt) -> int | None:
     return whole_number(op, PROPERTY_COMMITTED_AT)
 
 
-def first_copy_if_reported(message: MessageExt) -> int | None:
+def recorded_first_copy(message: MessageExt) -> int | None:
     """Return the logical offset of the first copy of a half message, as later copies record it; None if not
     recorded.
     """
@@ -125,11 +125,11 @@ def first_copy_if_reported(message: MessageExt) -> int | None:
 
 def first_copy(half: MessageExt) -> int:
     """Return the logical offset of the first copy of ``half``, perhaps itself, which identifies the transaction."""
-    reported = first_copy_if_reported(half)
+    reported = recorded_first_copy(half)
     return half.queue_offset if reported is None else reported
 
 
-def report_first_copy(half: MessageExt) -> None:
+def record_first_copy(half: MessageExt) -> None:
     """Record in ``half`` to which transaction it belongs, for the copies stored from now on."""
     half.properties[PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET] = str(first_copy(half))
 
@@ -150,7 +150,7 @@ def put_off(half: MessageExt, store_host: bytes) -> StoreMessage:
 
     The sender's answer names the first offset of the message, which is therefore recorded in the copy.
     """
-    report_first_copy(half)
+    record_first_copy(half)
     return message_again(half, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
 
 

@@ -44,12 +44,12 @@ from engine.broker.transactions.half_message import (
     decided_offset,
     discarded_message,
     first_copy,
-    first_copy_if_reported,
     op_message,
     producer_group,
     put_off,
     real_place,
-    report_first_copy,
+    record_first_copy,
+    recorded_first_copy,
     whole_number,
 )
 from engine.broker.transactions.undecided_transactions import UndecidedInLog, UndecidedTransactions
@@ -180,7 +180,7 @@ class TransactionalMessageService:
         """Store ``half``, whose transaction continues, in the form ``message``."""
         result = self._put(message)
         if self._undecided is not None and result.status is PutMessageStatus.PUT_OK:
-            first = first_copy_if_reported(half)
+            first = recorded_first_copy(half)
             self._undecided.put(result.queue_offset if first is None else first, result.queue_offset)
         return result
 
@@ -190,7 +190,7 @@ class TransactionalMessageService:
 
     def is_being_checked(self, discarded: MessageExt) -> bool:
         """Return whether ``discarded``, which was given up, is in the half queue again."""
-        first = first_copy_if_reported(discarded)
+        first = recorded_first_copy(discarded)
         return self._undecided is not None and first is not None and self._undecided.newest(first) is not None
 
     def mark_decided(self, half: MessageExt, committed_place: int | None) -> PutMessageResult:
@@ -321,7 +321,7 @@ class TransactionalMessageService:
         """
         if self._undecided is not None:
             return half.queue_offset not in self._undecided
-        return first_copy_if_reported(half) in walk.late
+        return recorded_first_copy(half) in walk.late
 
     def _went_on(self, walk: _Round, result: PutMessageResult) -> bool:
         """Return whether the half message could be stored elsewhere; otherwise the next round processes it again."""
@@ -354,7 +354,7 @@ class TransactionalMessageService:
 
     def _discard(self, half: MessageExt) -> PutMessageResult:
         if self._undecided is not None:
-            report_first_copy(half)
+            record_first_copy(half)
         result = self._put(discarded_message(half, self.address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             if self._undecided is not None:
@@ -372,7 +372,7 @@ class TransactionalMessageService:
     def _check(self, half: MessageExt) -> PutMessageResult:
         """Count the check, by storing the message again, and ask a producer."""
         if self._undecided is not None:
-            report_first_copy(half)
+            record_first_copy(half)
         result = self.put_copy(half, checked_once_more(half, self.address.store_host))
         if result.status is PutMessageStatus.PUT_OK:
             half.queue_offset, half.commit_log_offset = result.queue_offset, result.offset

@@ -23,7 +23,7 @@ from engine.broker.transactions.half_message import (
     committed_at,
     decided_offset,
     first_copy,
-    first_copy_if_reported,
+    recorded_first_copy,
 )
 from engine.protocol.message.message import MessageExt
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
@@ -119,9 +119,9 @@ class UndecidedInLog:
             if first_of_op is not None and self._is_vouched_for(op):
                 self._ends(first_of_op, op)
         for discarded in self._messages(TRANSACTION_CHECK_MAX_TIME_TOPIC):
-            first_reported = first_copy_if_reported(discarded)
-            if first_reported is not None:
-                self._ends(first_reported, discarded)
+            recorded_first = recorded_first_copy(discarded)
+            if recorded_first is not None:
+                self._ends(recorded_first, discarded)
         for half_place, committed_place in self._report.successors.items():
             committed_half = self._store.message_at(half_place)
             if committed_half is not None and committed_half.topic == TRANSACTION_HALF_TOPIC:

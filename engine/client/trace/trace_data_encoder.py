@@ -25,7 +25,7 @@ FIELD_SEPARATOR = "\x02"
 
 def encode_trace_context(context: TraceContext) -> str:
     """Encode the records of ``context``."""
-    return "".join(_record(context, bean) for bean in _beans_reported(context))
+    return "".join(_record(context, bean) for bean in _beans_written(context))
 
 
 def trace_keys(context: TraceContext) -> list[str]:
@@ -37,7 +37,7 @@ def trace_keys(context: TraceContext) -> list[str]:
     return list(words)
 
 
-def _beans_reported(context: TraceContext) -> Sequence[TraceBean]:
+def _beans_written(context: TraceContext) -> Sequence[TraceBean]:
     is_delivery = context.trace_type in (TraceType.SUB_BEFORE, TraceType.SUB_AFTER)
     return context.beans if is_delivery else context.beans[:1]
 

@@ -18,7 +18,7 @@ from engine.protocol.number_ranges import NumberRange, count_of
 from engine.protocol.number_set import NumberSet
 
 #: Ranges of missing numbers listed in a verdict.
-RANGES_TOLD = 8
+RANGES_SHOWN = 8
 #: Later than anything was stored: all numbers are judged.
 END_OF_TIME_MS = 1 << 53
 #: A number counts as missing only this long after a higher one was stored: until then, retries and other queues may
@@ -142,10 +142,10 @@ def _judge(producer: str, parts: Sequence[NumberBook], until_ms: int, *, is_whol
         numbered=max(0, last + 1 - first),
         met=met.count,
         lost=count_of(missing.lost()),
-        lost_ranges=tuple(islice(missing.lost(), RANGES_TOLD)),
+        lost_ranges=tuple(islice(missing.lost(), RANGES_SHOWN)),
         refused=missing.refused,
         unknown=count_of(missing.unknown()),
-        unknown_ranges=tuple(islice(missing.unknown(), RANGES_TOLD)),
+        unknown_ranges=tuple(islice(missing.unknown(), RANGES_SHOWN)),
         not_judged=count_of(consumed.missing(max(first, settled + 1), last)),
         duplicated=copies - met.count - met.forgotten,
         out_of_order=_out_of_order(parts),

@@ -11,8 +11,8 @@ from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 _log = logging.getLogger("glassmq.kafka")
 
 
-def reported(error: Exception, action: str) -> KafkaErrorCode:
-    """Return the error code for the client, and log the text, for which Kafka's answers have no room."""
+def log_refusal(error: Exception, action: str) -> KafkaErrorCode:
+    """Log the text of ``error`` and return its code for the client: for the text Kafka's answers have no room."""
     code = error.code if isinstance(error, KafkaRefusal) else KafkaErrorCode.KAFKA_STORAGE_ERROR
     log: Callable[..., Any] = _log.info if isinstance(error, KafkaRefusal) else _log.error
     log("cannot %s: %s (%s)", action, error, code.name)

@@ -11,7 +11,7 @@ from engine.kafka.broker.group_offsets import OFFSETS, GroupOffsets
 from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig, is_topic
 from engine.kafka.broker.partitions import Partitions
 from engine.kafka.broker.produced_batch import checked_batch
-from engine.kafka.broker.refusals import reported
+from engine.kafka.broker.refusals import log_refusal
 from engine.kafka.broker.transaction_handlers import TransactionHandlers
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
@@ -165,7 +165,7 @@ class RequestHandlers:
             if self._replicas is not None:
                 self._replicas.appended(place)
         except (KafkaRefusal, DiskFault) as error:
-            return PartitionAppended(place.partition, reported(error, f"append to {place}"), -1, -1, -1), -1
+            return PartitionAppended(place.partition, log_refusal(error, f"append to {place}"), -1, -1, -1), -1
         offsets = (appended.base_offset, -1, log.log_start_offset)
         return PartitionAppended(place.partition, KafkaErrorCode.NONE, *offsets), appended.last_offset + 1
 
@@ -217,7 +217,7 @@ class RequestHandlers:
                 found = log.aborted_between(wanted.fetch_offset, log.last_stable_offset)
                 aborted = tuple(AbortedTransaction(one.producer_id, one.first_offset) for one in found)
         except (KafkaRefusal, DiskFault) as error:
-            return FetchedPartition(place.partition, reported(error, f"read {place}"), -1, -1, -1, None, b"")
+            return FetchedPartition(place.partition, log_refusal(error, f"read {place}"), -1, -1, -1, None, b"")
         ends = (log.high_watermark, log.last_stable_offset)
         return FetchedPartition(place.partition, KafkaErrorCode.NONE, *ends, log.log_start_offset, aborted, data)
 
@@ -246,7 +246,7 @@ class RequestHandlers:
             try:
                 log = self._led_log(place, wanted.current_leader_epoch)
             except KafkaRefusal as error:
-                return EpochEnd(reported(error, f"find an epoch in {place}"), place.partition, -1, -1)
+                return EpochEnd(log_refusal(error, f"find an epoch in {place}"), place.partition, -1, -1)
             found = log.epochs.end_of(wanted.leader_epoch, log.log_end_offset)
             return EpochEnd(KafkaErrorCode.NONE, place.partition, *found)
 
@@ -296,7 +296,7 @@ class RequestHandlers:
             else:
                 found = log.offset_for_time(timestamp_ms)
         except (KafkaRefusal, DiskFault) as error:
-            return OffsetOfTime(place.partition, reported(error, f"find a time in {place}"), -1, -1)
+            return OffsetOfTime(place.partition, log_refusal(error, f"find a time in {place}"), -1, -1)
         return OffsetOfTime(place.partition, KafkaErrorCode.NONE, *(found or (-1, -1)))
 
     async def _commit_offsets(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
@@ -318,7 +318,7 @@ class RequestHandlers:
             if known:
                 await self._keep_offsets(request.group_id, known)
         except (KafkaRefusal, DiskFault) as error:
-            codes.update(dict.fromkeys(known, reported(error, f"commit offsets of {request.group_id}")))
+            codes.update(dict.fromkeys(known, log_refusal(error, f"commit offsets of {request.group_id}")))
         topics = [
             TopicCommitted(
                 topic.name,
@@ -360,7 +360,9 @@ class RequestHandlers:
             try:
                 self._check_coordinates()
             except (KafkaRefusal, DiskFault) as error:
-                return PartitionOffset(place.partition, -1, "", reported(error, f"find offsets of {request.group_id}"))
+                return PartitionOffset(
+                    place.partition, -1, "", log_refusal(error, f"find offsets of {request.group_id}")
+                )
             found = self._offsets.find(request.group_id, place)
             if found is None:
                 return PartitionOffset(place.partition, -1, "", KafkaErrorCode.NONE)

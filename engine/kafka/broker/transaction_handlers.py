@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.kafka.broker.partitions import Partitions
-from engine.kafka.broker.refusals import reported
+from engine.kafka.broker.refusals import log_refusal
 from engine.kafka.broker.transaction_coordinator import TransactionCoordinator
 from engine.kafka.client.producer_batch import NO_PRODUCER_ID, ProducerId
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
@@ -61,7 +61,7 @@ class TransactionHandlers:
             try:
                 owner = await self._kept(name).begin(name, request.transaction_timeout_ms, self._next_producer_id)
             except (KafkaRefusal, DiskFault) as error:
-                code, owner = reported(error, f"begin transactions of {name!r}"), NO_PRODUCER_ID
+                code, owner = log_refusal(error, f"begin transactions of {name!r}"), NO_PRODUCER_ID
         return InitProducerIdResponse(0, code, *owner)
 
     async def _add_partitions(self, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
@@ -76,7 +76,7 @@ class TransactionHandlers:
             try:
                 await self._kept(request.transactional_id).add(request.transactional_id, owner, places)
             except (KafkaRefusal, DiskFault) as error:
-                others = reported(error, f"add partitions to a transaction of {request.transactional_id}")
+                others = log_refusal(error, f"add partitions to a transaction of {request.transactional_id}")
         return AddPartitionsToTxnResponse(
             0,
             tuple(
@@ -96,7 +96,7 @@ class TransactionHandlers:
         try:
             await self._kept(name).end(name, owner, is_commit=request.committed)
         except (KafkaRefusal, DiskFault) as error:
-            return EndTxnResponse(0, reported(error, f"end a transaction of {name}"))
+            return EndTxnResponse(0, log_refusal(error, f"end a transaction of {name}"))
         return EndTxnResponse(0, KafkaErrorCode.NONE)
 
     def check_may_append(self, transactional_id: str | None, batch: bytes, place: TopicPartition) -> None:

@@ -3,7 +3,7 @@
 ::
 
     append -> check, give offsets -> active segment -> roll when it is full, and flush what is closed
-    read   -> segment by its name -> sparse index by halving -> batches one after the other
+    read   -> segment by its name -> sparse index by binary search -> batches one after the other
 
 A broker here never decompresses a batch: it reads the header, changes base offset and leader epoch, and stores the rest
 unchanged. Only a search by time opens a batch. (Kafka's broker stores the batch unchanged, too, but decompresses it

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.faults.frame_meaning import Ends, MeaningWords, queues_reported, reply_words, request_words
+from engine.faults.frame_meaning import Ends, MeaningWords, queues_text, reply_words, request_words
 from engine.lab.narration.kafka_words import kafka_words
 from engine.lab.narration.relevance import is_frame_relevant
 from engine.lab.narration.sent_frames import NOTHING, SentFrame, SentFrames
@@ -91,18 +91,18 @@ class FrameWords:
         holders = {queue: entry.client_id for group, queue, entry in table.entries() if group == asked.consumer_group}
         if refused:
             holder = self._node_of(holders.get(refused[0], ""))
-            queues = queues_reported(refused)
+            queues = queues_text(refused)
             return MeaningWords(Text("moment.refuses", **ends.said, queues=queues, holder=holder), kind="lock")
         if not table.enabled:
             taken = self._consumer_with(asked.consumer_group, granted, ends.target)
             if taken:
-                text = Text("moment.grants_taken", **ends.said, queues=queues_reported(granted), holder=taken)
+                text = Text("moment.grants_taken", **ends.said, queues=queues_text(granted), holder=taken)
             else:
-                text = Text("moment.grants_unlocked", **ends.said, queues=queues_reported(granted))
+                text = Text("moment.grants_unlocked", **ends.said, queues=queues_text(granted))
             return MeaningWords(text, kind="lock")
         seconds = f"{table.lock_lease_ms / 1_000:g}"
         return MeaningWords(
-            Text("moment.grants", **ends.said, queues=queues_reported(granted), seconds=seconds), kind="lock"
+            Text("moment.grants", **ends.said, queues=queues_text(granted), seconds=seconds), kind="lock"
         )
 
     def _node_of(self, client_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from engine.faults.frame_meaning import Ends, MeaningWords, Texts, keys_reported
+from engine.faults.frame_meaning import Ends, MeaningWords, Texts, keys_text
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import BatchHeader, decode_batch, read_header
 from engine.kafka.replication.cluster_image import METADATA, NO_LEADER, ClusterImage
@@ -86,9 +86,7 @@ def _response_words(asked: KafkaMessage, answer: KafkaMessage, ends: Ends) -> Me
             assert isinstance(asked, ProduceRequest), "a response is decoded as the answer to its request"
             _, keys = _content(one.records for topic in asked.topics for one in topic.partitions)
             places = _places("offset_from", done)
-            return MeaningWords(
-                Text("moment.kafka.appends", **ends.said, keys=keys_reported(keys), places=places), keys
-            )
+            return MeaningWords(Text("moment.kafka.appends", **ends.said, keys=keys_text(keys), places=places), keys)
         case FetchResponse() if answer.responses and answer.responses[0].topic == METADATA.topic:
             return _decided(answer.responses[0].partitions[0].records or b"", ends)
         case FetchResponse():
@@ -97,7 +95,7 @@ def _response_words(asked: KafkaMessage, answer: KafkaMessage, ends: Ends) -> Me
                 return MeaningWords(Text("moment.kafka.nothing", **ends.said))
             _, keys = _content(one.records for _, one in parts)
             names = ", ".join(f"{topic}-{one.partition}" for topic, one in parts[:_PLACES_TOLD])
-            return MeaningWords(Text("moment.kafka.gives", **ends.said, keys=keys_reported(keys), places=names), keys)
+            return MeaningWords(Text("moment.kafka.gives", **ends.said, keys=keys_text(keys), places=names), keys)
         case OffsetForLeaderEpochResponse():
             found = [
                 (topic.topic, one.partition, one.end_offset) for topic in answer.topics for one in topic.partitions
@@ -133,7 +131,7 @@ def _sends(asked: ProduceRequest, ends: Ends) -> MeaningWords:
     codecs = {header.attributes & 7: header.codec for header in batches}
     packed = [plain(codec.name.lower()) if number else Text("words.uncompressed") for number, codec in codecs.items()]
     size = sum(header.size_bytes for header in batches)
-    said = {"keys": keys_reported(keys), "places": names, "size": size, "codec": joined("words.list", packed)}
+    said = {"keys": keys_text(keys), "places": names, "size": size, "codec": joined("words.list", packed)}
     return MeaningWords(Text("moment.kafka.sends", **ends.said, **said), keys)
 
 

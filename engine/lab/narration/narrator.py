@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from engine.faults.frame_meaning import keys_reported
+from engine.faults.frame_meaning import keys_text
 from engine.lab.narration.frame_words import FrameWords
 from engine.lab.nodes.history import (
     AlarmRaised,
@@ -192,11 +192,11 @@ class Narrator:
         if twice is not None:
             return Caption(last.event, twice, "listener", HEAVY, keys)
         if self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER:
-            text = Text("moment.kafka.works", node=last.node, keys=keys_reported(keys))
+            text = Text("moment.kafka.works", node=last.node, keys=keys_text(keys))
         elif last.reconsume_times > 0:
-            text = Text("moment.calls_again", node=last.node, keys=keys_reported(keys), times=last.reconsume_times)
+            text = Text("moment.calls_again", node=last.node, keys=keys_text(keys), times=last.reconsume_times)
         else:
-            text = Text("moment.calls", node=last.node, keys=keys_reported(keys))
+            text = Text("moment.calls", node=last.node, keys=keys_text(keys))
         return Caption(last.event, text, "listener", HEAVY, keys)
 
     def _transaction(self, least: int) -> Caption | None:
@@ -262,7 +262,7 @@ class Narrator:
         is_of_kafka = self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER
         well = "kafka.done" if is_of_kafka else "done"
         key = well if last.result in _WELL else "throws" if last.result == "throws" else "later"
-        text = Text(f"moment.{key}", node=last.node, keys=keys_reported(keys))
+        text = Text(f"moment.{key}", node=last.node, keys=keys_text(keys))
         return Caption(last.event, text, "listener", PLAIN, keys)
 
     def _send_end(self, least: int) -> Caption | None:

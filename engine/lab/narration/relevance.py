@@ -1,4 +1,4 @@
-"""Relevance to a viewer of a world: what matters and what is housekeeping, in one table for all parts that choose.
+"""Relevance to a viewer of a world: which frames and events are housekeeping, in one table for all parts that choose.
 
 The event log and the sequence diagram hide housekeeping at first, time that adapts to what is shown does not slow down
 for it, and the caption of the moment does not mention it. Tasks and labels are those of the journal

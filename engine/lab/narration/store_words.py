@@ -1,6 +1,6 @@
 """The frames between an application and its stores in words: requests to a database, a Redis, a service.
 
-Single statements are housekeeping, whose effect is reported; a refused one is not.
+Single statements are housekeeping, whose effect is shown; a refused one is not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.remoting.errors import RequestRefused
 from engine.texts import Text
 
 #: Most words of a Redis command that are shown.
-_WORDS_TOLD = 4
+_WORDS_SHOWN = 4
 _WORD_MAX = 40
 
 
@@ -51,18 +51,18 @@ def store_words(command: RemotingCommand, request: RemotingCommand, ends: Ends) 
         case StoreRequestCode.SQL_COMMIT:
             return MeaningWords(Text("moment.store.commits", **ends.said), kind="transaction")
         case StoreRequestCode.REDIS_COMMAND:
-            return MeaningWords(Text("moment.store.redis", **ends.said, action=_command_reported(request)))
+            return MeaningWords(Text("moment.store.redis", **ends.said, action=_command_words(request)))
         case StoreRequestCode.SERVICE_CALL:
             return MeaningWords(Text("moment.store.calls", **ends.said, action=action_of(request)))
     return None
 
 
-def _command_reported(request: RemotingCommand) -> str:
+def _command_words(request: RemotingCommand) -> str:
     """Return ``SET order-0 ... NX PX 60000``: without the prefix of keys, and without scripts and values."""
     try:
         words = [str(word) for word in decode_body(request.body)]
     except (RequestRefused, TypeError):
         return ""
     short = [word.rpartition(":")[2] if word.startswith("glassmq:") else word for word in words]
-    reported = [word for word in short if len(word) <= _WORD_MAX and not word.startswith("{")]
-    return " ".join(reported[:_WORDS_TOLD])
+    shown = [word for word in short if len(word) <= _WORD_MAX and not word.startswith("{")]
+    return " ".join(shown[:_WORDS_SHOWN])

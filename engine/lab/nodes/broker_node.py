@@ -25,7 +25,7 @@ class BrokerNode(ScenarioDiskNode):
     """A broker's node.
 
     :ivar broker: None while the process does not run.
-    :ivar gate: rules for single incoming frames. They belong to the machine, like its settings.
+    :ivar injector: applies rules to single frames. They belong to the machine, like its settings.
     """
 
     broker: Broker | None = None

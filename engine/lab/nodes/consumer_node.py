@@ -76,7 +76,7 @@ class ConsumerNode(ScenarioNode):
     :ivar node_bank: None for a node without a bank.
     :ivar loss_watch: None for one that does not look for losses.
     :ivar guard: None for a node without work, and while the process does not run.
-    :ivar hop: None for one whose work does not continue elsewhere.
+    :ivar relay: None for one whose work does not continue elsewhere.
     :ivar alarm: why it has suspended itself; None: it has not, or it was resumed.
     :ivar idempotence_counters: what the guards of all its processes have counted.
     :ivar judged: their newest verdicts.

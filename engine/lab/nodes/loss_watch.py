@@ -24,7 +24,7 @@ SETTLING_MS = 2_000
 class LossWatch:
     """A ``ConsumeMessageHook`` that detects losses.
 
-    :ivar at_the_door: report of what was handed to the listener.
+    :ivar on_arrival: detects losses by what was handed to the listener.
     """
 
     hook_name = "loss detection"

@@ -41,7 +41,7 @@ class NodeGuard:
     """Guard the work of a consumer's process.
 
     :param behaviour: returns how the consumer's listener behaves now.
-    :param hop: sends the next message with each piece of work; None: no next message.
+    :param relay: sends the next message with each piece of work; None: no next message.
     :param watcher: called with the outcome of each delivery.
     :param counters: over all processes of the node.
     :param judged: where the newest verdicts go.

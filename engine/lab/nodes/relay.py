@@ -1,10 +1,10 @@
-"""A hop: work continues elsewhere, and the message for it is sent in one transaction with the work done here.
+"""A relay: work continues elsewhere, and the message for it is sent in one transaction with the work done here.
 
 ::
 
     1 send the half message of the next step          no consumer sees it
     2 one database transaction: the record of         the local transaction (see MessageTable)
-      idempotence, the work, and a row in ``relay``
+      idempotence, the work, and a row in ``hop``
     3 commit the half message where that row exists   else roll it back
     . the broker asks: look for the row
 
@@ -13,7 +13,7 @@ of a message whose work is done finds no row for its own half message, so that h
 the first delivery was committed.
 
 A check-back that finds no row writes one that says "rolled back". A transaction that would commit later, for instance
-because its process was paused, then violates the key of ``relay``: it is rolled back as a whole, and its message is
+because its process was paused, then violates the key of ``hop``: it is rolled back as a whole, and its message is
 delivered again. Without that row the answer could become wrong right after it was given, and the next message would be
 lost.
 """

@@ -340,7 +340,7 @@ def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = REST
 
 
 def _is_about(violation: Violation, order: str) -> bool:
-    """Return whether it is about the order. The messages of a hop are named after their order."""
+    """Return whether it is about the order. The messages of a relay are named after their order."""
     return not violation.messages or any(f"{key}-".startswith(f"{order}-") for key in violation.messages)
 
 

@@ -30,14 +30,14 @@ class Growth(NamedTuple):
 def growth_of(scenario: Scenario, queues: int, listener_ms: int) -> list[Growth]:
     """Let each topic grow to ``queues``, with listeners that take ``listener_ms``."""
 
-    def reported(spec: NodeSpec) -> NodeSpec:
+    def with_duration(spec: NodeSpec) -> NodeSpec:
         return dataclasses.replace(spec, listener=dataclasses.replace(spec.listener, duration_ms=listener_ms))
 
     script = tuple(
         dataclasses.replace(each, command=Command(each.command.kind, each.command.target, {"n": queues}))
         for each in scenario.script
     )
-    scenario = dataclasses.replace(scenario, nodes=tuple(map(reported, scenario.nodes)), script=script)
+    scenario = dataclasses.replace(scenario, nodes=tuple(map(with_duration, scenario.nodes)), script=script)
     with LabRun(scenario, check=False) as run:
         run.run_to_time(run.world.end_us)
         return [_growth(run, traffic.topic) for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic]

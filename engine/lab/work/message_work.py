@@ -33,7 +33,7 @@ ITEM = "book"
 
 #: Tables of the application; see :func:`engine.idempotence.stores.sql_record_store.create_statements` for those of
 #: idempotence. ``stock_move`` has a row for each time that something was taken, ``order_event`` for each time that an
-#: order was placed, paid or noted; ``hop`` is that of :mod:`engine.lab.nodes.relay`.
+#: order was placed, paid or noted; ``hop`` has the outcomes of :mod:`engine.lab.nodes.relay`.
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS orders (order_no TEXT PRIMARY KEY, status TEXT NOT NULL, times INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS stock (item TEXT PRIMARY KEY, opening INTEGER NOT NULL, version INTEGER NOT NULL)",

@@ -190,13 +190,13 @@ def test_a_broker_that_may_not_be_broken_says_so(tmp_path):
         assert (found.exit_code, "--allow-faults" in found.output) == (1, True)
 
 
-def test_a_page_that_cannot_be_asked_is_reported_from_one_that_refuses():
+def test_a_page_out_of_reach_is_distinguished_from_one_that_refuses():
     found = CliRunner().invoke(main, ["faults", "--page", "http://127.0.0.1:1"])
     assert found.exit_code == 2
     assert "glassmq serve" in found.output
 
 
-def test_a_send_waits_for_its_answer_as_long_as_it_is_reported(live):
+def test_a_send_waits_for_its_answer_as_long_as_its_timeout_says(live):
     live.create_topic("parcels", 1)
     said(live, "add", "drop", "reply to SEND_MESSAGE_V2", "--times", "1")
     words = ["send", "parcels", "hello", "--timeout-ms", "300", "--name-server", live.name_servers[0]]

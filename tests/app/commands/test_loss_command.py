@@ -188,7 +188,7 @@ def test_a_member_that_leaves_messages_unread_finds_nothing_that_they_may_hold(l
     assert done.exit_code == 0
 
 
-def test_what_no_report_holds_is_reported_beside_what_is_missing(tmp_path):
+def test_what_no_report_holds_is_reported_next_to_what_is_missing(tmp_path):
     file = tmp_path / "one.json"
     report_of(file, 0, 9)
     report = ReaderReport.decode(file.read_bytes())

@@ -37,7 +37,7 @@ def test_a_small_lesson_can_be_gone_through(tmp_path):
     assert rehearse(read_lesson(write_lesson(tmp_path))).problems() == []
 
 
-def test_each_wrong_answer_is_reported_why_it_is_wrong(tmp_path):
+def test_each_wrong_answer_gets_the_reason_why_it_is_wrong(tmp_path):
     place = write_lesson(
         tmp_path,
         (EN, "- no: No.", "- no: No.\n### Wrong\n- no: Sent."),

@@ -170,7 +170,7 @@ def test_held_frames_are_changed_dropped_and_let_pass(live):
     assert [len(live.host.find_by_key("T", key, 9)) for key in ("k1", "k2")] == [0, 1]
 
 
-def test_a_server_that_was_not_reported_to_allow_it_cannot_be_broken(tmp_path):
+def test_a_server_that_does_not_allow_faults_cannot_be_broken(tmp_path):
     with LiveServer(tmp_path / "data") as live:
         assert live.get("/api/faults") == (200, {"is_allowed": False, "is_active": False})
         for method, path, body in (

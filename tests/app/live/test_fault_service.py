@@ -308,7 +308,7 @@ def test_a_name_server_is_killed_and_started_again_and_the_broker_registers_by_i
     assert stored(live, "orders", "again") == 1
 
 
-def test_two_who_start_the_same_broker_are_reported_apart(live):
+def test_two_clients_that_start_the_same_broker_are_distinguished(live):
     live.break_it("crash")
     outcomes = []
 
@@ -443,7 +443,7 @@ def test_the_next_frame_of_a_link_is_a_rule_that_acts_once(live, target, directi
     assert (rule["what"], rule["direction"], rule["client"], rule["times"]) == ("drop", direction, client, 1)
 
 
-def test_an_engine_that_may_not_be_broken_has_no_door(tmp_path):
+def test_an_engine_that_allows_no_faults_has_no_interceptor(tmp_path):
     with LiveServer(tmp_path / "data", page=False) as live:
         assert live.host.faults is None
         assert type(live.host._machines.broker_runtime.network).__name__ == "LiveNetwork"

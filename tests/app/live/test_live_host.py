@@ -297,7 +297,7 @@ def test_what_is_left_out_is_counted(live):
     assert state["omitted"]["groups"] == 5
 
 
-def test_retry_and_dead_letter_topics_are_reported_apart(live):
+def test_retry_and_dead_letter_topics_are_distinguished(live):
     manager = live.host._machines.broker.topic_config_manager
     thread, _ = live.host._engine()
     for name in ("%RETRY%g", "%DLQ%g"):

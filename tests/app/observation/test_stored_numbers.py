@@ -36,7 +36,7 @@ def send(lab, *numbers, topic="Orders", queue_id=0, producer=P):
 
 
 def report(lab, ledger):
-    client = lab.client(f"teller {ledger.producer_id}")
+    client = lab.client(f"reporter {ledger.producer_id}")
     client.create_topic(NUMBERING_LEDGER_TOPIC, queues=1)
     assert client.send(NUMBERING_LEDGER_TOPIC, ledger.encode()).code == ResponseCode.SUCCESS
 

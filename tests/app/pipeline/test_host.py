@@ -204,7 +204,7 @@ def test_whoever_tells_without_end_can_still_be_stopped_and_little_of_it_is_kept
     assert when(host, run_id, is_over)["phase"] == "stopped"
 
 
-def test_wrong_wishes_start_nothing(host):
+def test_wrong_requests_start_nothing(host):
     with pytest.raises(UnknownJob):
         host.start("no such job", {})
     with pytest.raises(ArgumentRefused):

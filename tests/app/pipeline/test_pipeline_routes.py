@@ -97,7 +97,7 @@ def test_a_run_is_started_read_and_stopped(client):
         ({"job": "tiny", "arguments": {"topic": "x" * 40_000}}, 400, "too large"),
     ],
 )
-def test_a_wrong_wish_is_refused_with_what_is_allowed(client, body, status, said):
+def test_a_wrong_request_is_refused_with_what_is_allowed(client, body, status, said):
     answer = client.post("/api/pipeline/runs", json=body)
     assert (answer.status_code, said in answer.json["error"]) == (status, True), answer.json
     assert "a\nsecret" not in answer.text

@@ -75,7 +75,7 @@ def test_what_shrinks_is_reported_when_it_will_be_gone():
     assert (reported.kind, round(reported.per_s, 6), reported.left_ms) == (BacklogTrend.GONE, -50, 30_000)
 
 
-def test_the_page_is_reported_of_each_topic_where_something_waits():
+def test_the_page_shows_each_topic_where_something_waits():
     backlogs = Backlogs()
     for second in range(31):
         queues = {

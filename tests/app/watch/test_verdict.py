@@ -104,7 +104,7 @@ def test_a_group_that_falls_behind_is_reported_with_its_growth():
     assert line == "reports lags by 2,948, growing by 12/s"
 
 
-def test_a_group_that_catches_up_is_reported_when():
+def test_a_group_that_catches_up_is_shown_with_the_time_left():
     assert Looks().see_lag([9_000 - 50 * second for second in range(60)]) == (
         "reports lags by 6,050, caught up in about 2 min"
     )
@@ -206,7 +206,7 @@ def test_queues_of_one_topic_are_said_in_one_clause():
     assert line == "queues 0, 1, 2, … of orders have had no owner in billing for 40 s"
 
 
-def test_a_queue_whose_offset_stands_still_is_reported_from_one_that_moves():
+def test_a_queue_whose_offset_stands_still_is_distinguished_from_one_that_moves():
     looks = Looks()
     for second in range(90):
         moving = {

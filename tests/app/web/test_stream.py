@@ -274,7 +274,7 @@ def test_the_publisher_thread_survives_an_engine_that_does_not_answer():
 @pytest.mark.parametrize(
     ("standing", "leader", "why"), [("follower", "n2", {}), ("joining", "n2", {"en": "no state", "zh": "没有状态"})]
 )
-def test_browsers_of_a_member_that_does_not_lead_are_reported_what_it_is_and_who_leads(world, standing, leader, why):
+def test_browsers_of_a_member_that_does_not_lead_learn_what_it_is_and_who_leads(world, standing, leader, why):
     def state():
         raise MemberWithoutBroker("n0", standing, leader, 7, why)
 

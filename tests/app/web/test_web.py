@@ -126,7 +126,7 @@ def test_a_bad_parameter_is_refused_by_name_with_what_is_allowed(client, address
     ("address", "status"),
     [("/api/messages/at/7", 404), ("/lab/nothing", 404), ("/tutorials/nothing", 404), ("/api/lab/source", 404)],
 )
-def test_a_flood_of_requests_is_held_back_and_reported_when_to_come_again(source, address, status):
+def test_a_flood_of_requests_is_refused_with_the_time_to_retry(source, address, status):
     client = create_app(source, WebSettings(clock=lambda: 0.0)).app.test_client()
     assert {client.get(address).status_code for _ in range(REQUEST_BURST)} == {status}
     refusal = client.get(address, headers={"Accept-Language": "zh"})

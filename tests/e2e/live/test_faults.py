@@ -112,7 +112,7 @@ def test_a_killed_broker_is_reported_on_every_page_and_started_again(server, ope
     expect(other.locator(".fault-banner")).to_have_count(0)
 
 
-def test_a_paused_engine_is_told_with_the_time_that_is_left_and_goes_on_when_reported(server, open_page):
+def test_a_paused_engine_is_shown_with_the_time_left_and_resumes_on_command(server, open_page):
     page = open_live(server, open_page)
     act_on(page, ".broker-name .bolt", "pause")
     page.locator(".popover [name=ms]").fill("30000")

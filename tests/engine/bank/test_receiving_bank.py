@@ -32,7 +32,7 @@ def test_a_message_that_comes_again_is_ignored_even_by_the_next_process(world):
     assert again.accounts.committed_balance("B") == 100
 
 
-def test_without_idempotence_it_credits_as_often_as_it_is_reported(world):
+def test_without_idempotence_it_credits_as_often_as_it_is_asked(world):
     bank, actions = receiving(world)
     bank.idempotent = False
     for _ in range(3):

@@ -371,7 +371,7 @@ def test_an_advertised_address_that_is_no_ip_is_refused():
         world.run(start_again(), node="broker-a")  # neither the port nor the folder is still taken
 
 
-def test_clients_are_reported_the_advertised_ip():
+def test_clients_get_the_advertised_ip():
     with broker_lab(BrokerConfig(broker_ip1="192.0.2.7")) as lab:
         data = route(lab.client(), "TBW102")
         assert data is not None

@@ -1,4 +1,4 @@
-"""A gate with a node after it."""
+"""A fault injector in front of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate, a node after it that keeps what reaches it, and connections of clients that keep what reaches them."""
+"""A fault injector, a node that keeps what reaches it, and connections of clients that keep what reaches them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FakeConnection:
 
 
 class Wire:
-    """One connection through the gate's door."""
+    """One connection through the fault injector."""
 
     def __init__(self, frame_path: FramePath, address: str) -> None:
         self.handler = CollectingHandler()
@@ -60,7 +60,7 @@ class Wire:
         return request
 
     def receive(self, command: RemotingCommand) -> None:
-        """A frame of the client comes to the door."""
+        """A frame of the client comes to the interceptor."""
         self._frame_path.do(lambda: self.interceptor.frame_received(encode_command(command)[4:]))
 
     def answer(self, request: RemotingCommand, code: int = ResponseCode.SUCCESS) -> None:
@@ -85,7 +85,7 @@ class Wire:
 
 
 class FramePath:
-    """A gate with a node and clients, for tests."""
+    """A fault injector with a node and clients, for tests."""
 
     def __init__(self, world: LabMachines) -> None:
         self.world = world

@@ -15,7 +15,7 @@ from engine.protocol.command.remoting_command import RemotingCommand, encode_com
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
-#: Without its length prefix, as it comes to the door.
+#: Without its length prefix, as it comes to the interceptor.
 PULL = encode_command(RemotingCommand.request(RequestCode.PULL_MESSAGE))[4:]
 
 
@@ -114,7 +114,7 @@ def test_a_duplicated_frame_comes_twice(frame_path):
     assert [command.opaque for command in wire.reached_node] == [asked.opaque, asked.opaque, asked.opaque + 1]
 
 
-def test_a_rejected_request_is_answered_at_the_door_by_the_rule_that_is_named(frame_path):
+def test_a_rejected_request_is_answered_by_the_injector_and_names_the_rule(frame_path):
     wire = frame_path.wire()
     rule = frame_path.add(FaultAction.REJECT, "PULL_MESSAGE", code="FLUSH_DISK_TIMEOUT")
     asked = frame_path.pull(wire)

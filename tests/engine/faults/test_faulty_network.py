@@ -1,4 +1,4 @@
-"""A node's network with doors: what it accepts passes the gate."""
+"""A node's network with fault injection: connections that it accepts pass the injector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.engine.faults.frame_path import NODE
 from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler
 
 
-def test_what_a_node_accepts_passes_its_gate(frame_path):
+def test_what_a_node_accepts_passes_its_fault_injector(frame_path):
     world, client = frame_path.world, frame_path.world.node("client")
     network = FaultyNetwork(frame_path.runtime.network, frame_path.injector)
     listener = world.run(network.listen("", 10_911, EchoHandler), node=NODE)

@@ -1,4 +1,4 @@
-"""Frames that no rule concerns do not pass through the gate."""
+"""Frames that no rule concerns bypass the fault injector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.faults.frame_interceptor import REMEMBERED_BYTES_MAX, REQUESTS_REMEM
 from engine.protocol.request_code import RequestCode
 
 
-def test_while_there_is_no_rule_a_door_is_the_handler_and_the_connection_themselves(frame_path):
+def test_without_a_rule_an_interceptor_is_the_handler_and_the_connection(frame_path):
     wire = frame_path.wire()
     assert wire.interceptor.frame_received == wire.handler.frame_received
     assert wire.interceptor.send_frame == wire.connection.send_frame
@@ -34,14 +34,14 @@ def test_a_rule_of_one_direction_leaves_the_other_alone(frame_path):
     assert wire.interceptor.send_frame != wire.connection.send_frame
 
 
-def test_a_rule_that_is_spent_opens_the_doors(frame_path):
+def test_frames_bypass_the_interceptor_once_a_rule_is_spent(frame_path):
     wire = frame_path.wire()
     frame_path.add(FaultAction.DROP, "PULL_MESSAGE", direction="in", times=1)
     frame_path.pull(wire)
     assert wire.interceptor.frame_received == wire.handler.frame_received
 
 
-def test_a_rule_whose_time_is_over_opens_the_doors_at_the_next_frame(frame_path):
+def test_frames_bypass_the_interceptor_after_a_rule_has_expired(frame_path):
     wire = frame_path.wire()
     frame_path.add(FaultAction.DROP, "PULL_MESSAGE", for_ms=1_000)
     frame_path.world.run_for(1_001)

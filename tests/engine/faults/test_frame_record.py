@@ -1,4 +1,4 @@
-"""What is written down of the frames that pass a door."""
+"""The record of the frames that pass an interceptor."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_a_body_that_cannot_be_read_is_about_nothing(body):
             assert (subject.topics, subject.groups, subject.keys) == ((), (), ())
 
 
-def test_frames_of_real_clients_can_all_be_reported_about():
+def test_frames_of_real_clients_can_all_be_described():
     frames = [json.loads(line) for line in GOLDEN_FRAMES.read_text().splitlines()]
     names = []
     for frame in frames:

@@ -1,4 +1,4 @@
-"""Frames that wait at the gate: in order, bounded, and never forever."""
+"""Frames that are held: in order, bounded, and never forever."""
 
 from __future__ import annotations
 

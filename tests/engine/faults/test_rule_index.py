@@ -1,4 +1,4 @@
-"""The index finds every rule that means a frame, in order, and opens the doors that none concerns."""
+"""The index finds every rule for a frame, in order; frames that no rule concerns bypass the interceptors."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SUCCESS, LATER = ConsumeConcurrentlyStatus.CONSUME_SUCCESS, ConsumeConcurrentlyS
 QUEUE = MessageQueue("Orders", "broker-a", 0)
 
 
-class Desk:
+class Bench:
     """A guard around work that notes what it does, and fails or waits where it is configured to."""
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ class Desk:
         return made
 
 
-def run(check: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(check(Desk()))
+def run(check: Callable[[Bench], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(check(Bench()))
 
 
 def counted(guard: IdempotentListener) -> dict[str, int]:
@@ -80,17 +80,17 @@ async def orderly(guard: IdempotentListener, *messages: MessageExt) -> ConsumeOr
 
 
 def test_a_batch_is_done_and_its_duplicate_swallowed():
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard()
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard()
         batch = [message(number) for number in range(3)]
         assert await concurrently(guard, *batch) == (SUCCESS, ACK_ALL)
         assert not any(one.is_swallowed for one in batch)
         assert await concurrently(guard, *batch, message(3)) == (SUCCESS, ACK_ALL)
         assert await orderly(guard, *batch) is ConsumeOrderlyStatus.SUCCESS
-        assert desk.done == ["M0", "M1", "M2", "M3"]
+        assert bench.done == ["M0", "M1", "M2", "M3"]
         assert all(one.is_swallowed for one in batch), "the trace says that nothing was done"
         assert counted(guard) == {"first": 4, "swallowed": 6}
-        assert desk.reported[2:5] == [
+        assert bench.reported[2:5] == [
             ("M2", DeliveryVerdict.FIRST),
             ("M0", DeliveryVerdict.SWALLOWED),
             ("M1", DeliveryVerdict.SWALLOWED),
@@ -100,38 +100,38 @@ def test_a_batch_is_done_and_its_duplicate_swallowed():
 
 
 def test_of_a_concurrent_batch_all_from_the_first_that_must_come_again_do_and_all_are_tried():
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard()
-        desk.fails = ["M1"]
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard()
+        bench.fails = ["M1"]
         batch = [message(number) for number in range(4)]
         assert await concurrently(guard, *batch) == (SUCCESS, 0)
-        assert desk.done == ["M0", "M2", "M3"]
-        desk.fails = []
+        assert bench.done == ["M0", "M2", "M3"]
+        bench.fails = []
         assert await concurrently(guard, *batch[1:]) == (SUCCESS, ACK_ALL)
-        assert desk.done == ["M0", "M2", "M3", "M1"]
+        assert bench.done == ["M0", "M2", "M3", "M1"]
         assert counted(guard) == {"first": 4, "failed": 1, "swallowed": 2}
-        desk.fails = ["M9"]
+        bench.fails = ["M9"]
         assert await concurrently(guard, message(9), message(8)) == (LATER, ACK_ALL)
 
     run(check)
 
 
 def test_of_an_orderly_batch_nothing_behind_the_first_that_must_come_again_is_touched():
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard()
-        desk.fails = ["M1"]
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard()
+        bench.fails = ["M1"]
         batch = [message(number) for number in range(3)]
         assert await orderly(guard, *batch) is ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
-        assert desk.done == ["M0"]
-        desk.fails = []
+        assert bench.done == ["M0"]
+        bench.fails = []
         assert await orderly(guard, *batch) is ConsumeOrderlyStatus.SUCCESS
-        assert desk.done == ["M0", "M1", "M2"]
+        assert bench.done == ["M0", "M1", "M2"]
 
     run(check)
 
 
 def test_a_duplicate_in_the_middle_of_a_batch_bounces_while_the_first_is_at_it():
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         begun, may_end = asyncio.Event(), asyncio.Event()
 
         async def work(one: MessageExt, _transaction: object) -> None:
@@ -139,7 +139,7 @@ def test_a_duplicate_in_the_middle_of_a_batch_bounces_while_the_first_is_at_it()
                 begun.set()
                 await may_end.wait()
 
-        guard = await desk.guard(work=work)
+        guard = await bench.guard(work=work)
         first = asyncio.create_task(concurrently(guard, message(1)))
         await begun.wait()
         assert await concurrently(guard, message(0), message(1), message(2)) == (SUCCESS, 0)
@@ -152,17 +152,17 @@ def test_a_duplicate_in_the_middle_of_a_batch_bounces_while_the_first_is_at_it()
 
 
 def test_a_second_send_has_another_unique_id_and_the_same_business_key():
-    async def check(desk: Desk) -> None:
-        by_id = await desk.guard()
+    async def check(bench: Bench) -> None:
+        by_id = await bench.guard()
         assert [await by_id.consume(message(n, keys="order-1")) for n in (1, 2)] == [True, True]
-        assert desk.done == ["M1", "M2"]
+        assert bench.done == ["M1", "M2"]
         for key, twice in (
             (first_of_keys, [message(n, keys="order-2 x") for n in (3, 4)]),
             (user_property("orderId"), [message(n, orderId="3") for n in (5, 6)]),
         ):
-            guard = await desk.guard(key)
+            guard = await bench.guard(key)
             assert [await guard.consume(one) for one in twice] == [True, True]
-        assert desk.done == ["M1", "M2", "M3", "M5"]
+        assert bench.done == ["M1", "M2", "M3", "M5"]
 
     run(check)
 
@@ -179,13 +179,13 @@ def test_a_second_send_has_another_unique_id_and_the_same_business_key():
         (lambda _: 17, message(1), "a text of 1 to 255 characters, got 17"),
     ],
 )
-def test_a_message_whose_key_no_store_takes_comes_again_and_is_reported_why(
+def test_a_message_whose_key_no_store_takes_comes_again_with_the_reason(
     key: KeyOf, one: MessageExt, why: str, caplog: pytest.LogCaptureFixture
 ):
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard(key)
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard(key)
         assert await concurrently(guard, one) == (LATER, ACK_ALL)
-        assert desk.done == []
+        assert bench.done == []
         assert counted(guard) == {"unusable_keys": 1}
 
     run(check)
@@ -194,10 +194,10 @@ def test_a_message_whose_key_no_store_takes_comes_again_and_is_reported_why(
 
 @pytest.mark.parametrize("key", ["订单\u300017", "order\u00a017", "order 17"])
 def test_spaces_of_all_kinds_may_be_in_a_key(key: str):
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard(user_property("orderId"))
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard(user_property("orderId"))
         assert [await guard.consume(message(number, orderId=key)) for number in (1, 2)] == [True, True]
-        assert desk.done == ["M1"]
+        assert bench.done == ["M1"]
 
     run(check)
 
@@ -205,25 +205,25 @@ def test_spaces_of_all_kinds_may_be_in_a_key(key: str):
 def test_the_same_key_with_another_body_comes_again_and_is_reported_unless_bodies_are_not_compared(
     caplog: pytest.LogCaptureFixture,
 ):
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard(first_of_keys)
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard(first_of_keys)
         await guard.consume(message(1, b"pay 1", "order-1"))
         assert not await guard.consume(message(2, b"pay 2", "order-1"))
         assert counted(guard) == {"first": 1, "different_bodies": 1}
-        tolerant = await desk.guard(first_of_keys, checks_body=False)
+        tolerant = await bench.guard(first_of_keys, checks_body=False)
         assert await tolerant.consume(message(2, b"pay 2", "order-1"))
-        assert desk.done == ["M1"]
+        assert bench.done == ["M1"]
 
     run(check)
     assert "order-1 was used before for another body" in caplog.text
 
 
 def test_a_unique_id_of_any_length_does_not_keep_the_work_from_being_done():
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard(first_of_keys)
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard(first_of_keys)
         one = message(1, keys="order-1", UNIQ_KEY="m" * 5_000)
         assert await guard.consume(one)
-        (record,) = await desk.records.newest(None, 2)
+        (record,) = await bench.records.newest(None, 2)
         assert record.message_id == "m" * 255
 
     run(check)
@@ -243,16 +243,16 @@ class Gone:
 
 
 def test_without_its_store_it_does_nothing_or_works_unguarded_as_was_chosen():
-    async def check(desk: Desk) -> None:
-        gone = StateTable(Gone(), desk.runtime.clock)  # type: ignore[arg-type]  # what the test needs of a store
-        closed = await desk.guard(strategy=gone)
+    async def check(bench: Bench) -> None:
+        gone = StateTable(Gone(), bench.runtime.clock)  # type: ignore[arg-type]  # what the test needs of a store
+        closed = await bench.guard(strategy=gone)
         assert await concurrently(closed, message(1)) == (LATER, ACK_ALL)
-        assert (desk.done, counted(closed)) == ([], {"store_errors": 1})
-        opened = await desk.guard(strategy=gone, when_unreachable=WhenUnreachable.WORK)
+        assert (bench.done, counted(closed)) == ([], {"store_errors": 1})
+        opened = await bench.guard(strategy=gone, when_unreachable=WhenUnreachable.WORK)
         for _ in range(2):
             assert await concurrently(opened, message(1)) == (SUCCESS, ACK_ALL)
-        assert (desk.done, counted(opened)) == (["M1", "M1"], {"store_errors": 2, "unguarded": 2})
-        desk.fails = ["M2"]
+        assert (bench.done, counted(opened)) == (["M1", "M1"], {"store_errors": 2, "unguarded": 2})
+        bench.fails = ["M2"]
         assert not await opened.consume(message(2))
 
     run(check)
@@ -262,19 +262,19 @@ def test_work_that_says_it_was_done_is_acknowledged_under_every_strategy():
     async def done_before(_one: MessageExt, _transaction: object) -> None:
         raise AlreadyDone
 
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         for name in STRATEGIES:
             database = EmbeddedSqlite(":memory:")
             config = IdempotenceConfig(idempotence_strategy=name)
-            strategy = make_strategy(config, database, SqlRecordStore(database), desk.runtime.clock)
-            guard = await desk.guard(work=done_before, strategy=strategy)
+            strategy = make_strategy(config, database, SqlRecordStore(database), bench.runtime.clock)
+            guard = await bench.guard(work=done_before, strategy=strategy)
             assert await guard.consume(message(1)), name
             assert counted(guard) == {"swallowed": 1}, name
-        gone = StateTable(Gone(), desk.runtime.clock)  # type: ignore[arg-type]  # what the test needs of a store
-        guard = await desk.guard(work=done_before, strategy=gone, when_unreachable=WhenUnreachable.WORK)
+        gone = StateTable(Gone(), bench.runtime.clock)  # type: ignore[arg-type]  # what the test needs of a store
+        guard = await bench.guard(work=done_before, strategy=gone, when_unreachable=WhenUnreachable.WORK)
         assert await guard.consume(message(1))
         assert counted(guard) == {"swallowed": 1, "store_errors": 1}
-        assert {verdict for _, verdict in desk.reported} == {DeliveryVerdict.SWALLOWED}
+        assert {verdict for _, verdict in bench.reported} == {DeliveryVerdict.SWALLOWED}
 
     run(check)
 
@@ -283,13 +283,13 @@ def test_a_delivery_is_done_although_what_is_forgotten_could_not_be_deleted(monk
     monkeypatch.setattr(idempotent_listener, "PURGE_EVERY", 2)
     purged: list[int] = []
 
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         async def purge(now_ms: int) -> int:
             purged.append(now_ms)
             raise StoreUnreachable("gone")
 
-        guard = await desk.guard()
-        monkeypatch.setattr(desk.records, "purge", purge)
+        guard = await bench.guard()
+        monkeypatch.setattr(bench.records, "purge", purge)
         assert [await guard.consume(message(number)) for number in range(4)] == [True] * 4
         assert purged == [START_MS] * 2
         assert counted(guard) == {"first": 4, "store_errors": 2}
@@ -298,28 +298,28 @@ def test_a_delivery_is_done_although_what_is_forgotten_could_not_be_deleted(monk
 
 
 def test_what_cannot_be_is_refused_when_it_is_made():
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         table = MessageTable(EmbeddedSqlite(":memory:"))
         with pytest.raises(ValueError, match="message-table cannot fail open"):
-            await desk.guard(strategy=table, when_unreachable=WhenUnreachable.WORK)
+            await bench.guard(strategy=table, when_unreachable=WhenUnreachable.WORK)
         with pytest.raises(ValueError, match="expiry_ms is at least 1, got 0"):
-            await desk.guard(expiry_ms=0)
+            await bench.guard(expiry_ms=0)
 
     run(check)
 
 
 def test_a_late_finish_is_acknowledged_and_reported(caplog: pytest.LogCaptureFixture):
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         begun, may_end = asyncio.Event(), asyncio.Event()
 
         async def slow(_one: MessageExt, _transaction: object) -> None:
             begun.set()
             await may_end.wait()
 
-        late, quick = await desk.guard(work=slow), await desk.guard()
+        late, quick = await bench.guard(work=slow), await bench.guard()
         first = asyncio.create_task(late.consume(message(1)))
         await begun.wait()
-        desk.runtime.clock.time_ms += late.expiry_ms
+        bench.runtime.clock.time_ms += late.expiry_ms
         assert await quick.consume(message(1))
         may_end.set()
         assert await first
@@ -330,13 +330,13 @@ def test_a_late_finish_is_acknowledged_and_reported(caplog: pytest.LogCaptureFix
 
 
 def test_an_expiry_below_the_listeners_time_out_is_warned_of(caplog: pytest.LogCaptureFixture):
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         consumer = DefaultMQPushConsumer(None, "shop", consume_timeout_ms=900_000)
-        (await desk.guard(expiry_ms=900_000)).register(consumer, orderly=True)
+        (await bench.guard(expiry_ms=900_000)).register(consumer, orderly=True)
         for strategy in (NoStrategy(), MessageTable(EmbeddedSqlite(":memory:"))):  # in which no record of work expires
-            (await desk.guard(strategy=strategy, expiry_ms=1)).register(consumer)
+            (await bench.guard(strategy=strategy, expiry_ms=1)).register(consumer)
         assert not caplog.records
-        (await desk.guard(expiry_ms=600_000)).register(consumer)
+        (await bench.guard(expiry_ms=600_000)).register(consumer)
 
     with caplog.at_level(logging.WARNING, "glassmq.idempotence"):
         run(check)
@@ -369,10 +369,10 @@ def test_a_listener_that_exists_becomes_the_work_message_by_message():
     def hidden(messages: tuple[MessageExt, ...], context: ConsumeConcurrentlyContext) -> object:
         return listen_async(messages, context)
 
-    async def check(desk: Desk) -> None:
+    async def check(bench: Bench) -> None:
         for listener in (listen, listen_async, hidden):
-            desk.records = SqlRecordStore(EmbeddedSqlite(":memory:"))
-            guard = await desk.guard(work=work_of(listener))  # type: ignore[arg-type]  # answers what listeners may
+            bench.records = SqlRecordStore(EmbeddedSqlite(":memory:"))
+            guard = await bench.guard(work=work_of(listener))  # type: ignore[arg-type]  # answers what listeners may
             reported = [await guard.consume(message(number)) for number in range(1, 7)]
             assert reported == [True, False, False, True, False, False]
         assert seen == ["M1", "M2", "M3", "M4", "M5", "M6"] * 3
@@ -385,8 +385,8 @@ def test_an_orderly_listener_gets_its_context():
         context.suspend_current_queue_time_ms = 10
         return ConsumeOrderlyStatus.SUCCESS
 
-    async def check(desk: Desk) -> None:
-        assert await (await desk.guard(work=work_of(listen, orderly=True))).consume(message(1))
+    async def check(bench: Bench) -> None:
+        assert await (await bench.guard(work=work_of(listen, orderly=True))).consume(message(1))
 
     run(check)
 
@@ -395,8 +395,8 @@ def test_work_may_say_that_it_wants_to_come_again_without_a_word_in_the_log(capl
     async def work(_one: MessageExt, _transaction: object) -> None:
         raise ComeAgainLater
 
-    async def check(desk: Desk) -> None:
-        guard = await desk.guard(work=work)
+    async def check(bench: Bench) -> None:
+        guard = await bench.guard(work=work)
         assert not await guard.consume(message(1))
         assert counted(guard) == {"failed": 1}
 

@@ -77,7 +77,7 @@ def test_a_changed_topic_replaces_the_old_one_only_with_a_new_version():
     assert route.queue_datas[0].write_queue_nums == 8
 
 
-def test_a_slave_is_reported_its_master_and_adds_no_topics():
+def test_a_slave_learns_its_master_and_adds_no_topics():
     routes = RouteInfoManager(Clock())
     register(routes, {"T": 4})
     answer = register(routes, {"U": 4}, address="10.0.0.2:10911", broker_id=1)

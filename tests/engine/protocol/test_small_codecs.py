@@ -90,7 +90,7 @@ def test_hash_codes_are_javas(text: str, code: int) -> None:
     assert java_string_hash(text) == code
 
 
-def test_tags_with_the_same_hash_are_reported_apart_only_by_the_exact_test() -> None:
+def test_tags_with_the_same_hash_are_distinguished_only_by_the_exact_test() -> None:
     subscription = build_subscription_data("T", "Aa || C")
     assert subscription.matches_tags_code(java_string_hash("BB"))
     assert not subscription.matches_tag("BB")

@@ -53,7 +53,7 @@ def test_who_waits_too_long_goes_without_and_is_not_in_the_way(node):
     assert [wait.is_in_vain for wait in locks.waits] == [True]
 
 
-def test_who_gives_up_is_reported_at_once(node):
+def test_giving_up_is_reported_immediately(node):
     locks = AccountLocks(node.clock.monotonic_us)
 
     async def story() -> tuple[bool, int]:

@@ -93,7 +93,7 @@ def test_a_promise_that_cannot_be_kept_now_still_stands(world):
     assert bank.accounts.committed_balance("A") == 100
 
 
-def test_whoever_watches_is_reported_of_the_promise_and_of_its_end(world):
+def test_watchers_learn_of_the_promise_and_of_its_end(world):
     reported: list[BankAction] = []
     bank = opened(world, reported)
     bank.at_work(work())

@@ -47,7 +47,7 @@ def test_neither_bank_does_anything_when_one_cannot():
         assert "less than 10" in run.world.history.transfers_ended[1].reason
 
 
-def test_nobody_is_reported_of_a_commit_before_it_is_durable():
+def test_a_commit_is_reported_only_once_it_is_durable():
     with xa_run(("fsync_ms: 5", "fsync_ms: 500")) as run:
         until_global(run, "committing")
         do(run, "crash-power", "TC")

@@ -24,7 +24,7 @@ def binary(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def test_the_client_writes_its_headers_as_it_was_reported(clients: Clients, binary: bool) -> None:
+def test_the_client_writes_its_headers_as_configured(clients: Clients, binary: bool) -> None:
     """Looks at the first frame on the wire, so that "json" and "binary" of the other tests are what they say."""
     with socket.create_server(("127.0.0.1", 0)) as name_server:
         name_server.settimeout(_DEADLINE_S)

@@ -28,7 +28,7 @@ class Stores:
 
 
 class StoreKind(Protocol):
-    """:ivar tells_takeover: whether it knows an expired record from none at all."""
+    """:ivar reports_takeover: whether it distinguishes an expired record from a missing one."""
 
     reports_takeover: bool
 

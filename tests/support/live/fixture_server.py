@@ -62,7 +62,7 @@ class FixtureSource(RecordSearch):
 
     def state(self):
         self._grow()
-        return {**copy.deepcopy(self.tree), **self.watcher.reported()}
+        return {**copy.deepcopy(self.tree), **self.watcher.state_parts()}
 
     def _grow(self) -> None:
         now = self.clock()

@@ -52,7 +52,7 @@ class RecordSearch:
         self.watcher.change_thresholds(wanted)
         return self.watcher.as_json()
 
-    def operate(self, wish):
+    def operate(self, request):
         raise OperationRefused("by_broker", why="this broker is made up")
 
     def topics_with(self, text: str):
@@ -89,7 +89,7 @@ class RecordSearch:
         facts = {"group": group, "count": end - first, "min": first, "max": end, "newest_ms": None}
         return {"group": facts, "start": end, "messages": []}
 
-    def resend_dead_letters(self, group: str, wish):
+    def resend_dead_letters(self, group: str, request):
         return None
 
     def record_at(self, offset: int) -> bytes | None:

@@ -51,7 +51,7 @@ class Tell(Protocol):
 class BrokerWatch:
     """Follow one broker over all its incarnations.
 
-    :param tell: reports what changed.
+    :param report: called with each change.
     :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and did not flush may be
         gone.
     :ivar log: every message in the commit log, by its offset there; in order.

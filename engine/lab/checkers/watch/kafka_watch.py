@@ -59,7 +59,7 @@ _Place = tuple[str, int, int]
 class KafkaWatch:
     """Follow one broker over all its incarnations.
 
-    :param tell: reports what changed.
+    :param report: called with each change.
     :param power_cuts: as in :class:`~engine.lab.checkers.watch.broker_watch.BrokerWatch`.
     :ivar records: every record that is in a log now, by topic, partition and offset.
     :ivar lost: records that are gone lawfully.

@@ -23,7 +23,7 @@ class RaftListener:
 class RaftWatch:
     """Follow one peer over all its incarnations.
 
-    :param tell: reports what changed.
+    :param report: called with each change.
     """
 
     def __init__(self, role: RaftPeerNode, report: Tell) -> None:

@@ -226,7 +226,7 @@ def _place(row: list[Any]) -> list[Any]:
 class StatusRequest:
     """A request for the status of messages by key.
 
-    :ivar tell: called with keys and statuses, some thousands at a time.
+    :ivar report: called with keys and statuses, some thousands at a time.
     :ivar producer_group: only messages of this group are reported; None: all.
     """
 

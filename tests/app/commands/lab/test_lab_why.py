@@ -35,7 +35,7 @@ def test_the_answer_is_a_sentence_and_the_events_behind_it():
     ]
 
 
-def test_what_comes_is_reported_apart():
+def test_what_comes_is_distinguished():
     done = ask("killed-owner-waits-60s", "order-30", "--at-ms", "20000")
     before, _, after = done.output.partition("  What happens next without interference:\n")
     assert "(shop: lock)" in before

@@ -185,7 +185,7 @@ def test_a_world_that_holds_too_much_is_refused(lab, monkeypatch):
     assert begin(opened(lab)).json["reason"] == "audit_too_much"
 
 
-def test_without_a_pipeline_the_page_is_reported_why():
+def test_without_a_pipeline_the_page_says_why():
     lab = Lab()
     browser = opened(lab)
     assert "--no-pipeline" in plan(browser)["problem"]["zh"]

@@ -222,7 +222,7 @@ def plan_of(lab, browser, **fields):
     return browser.http.post("/api/lab/explorations/plan", json={"world": browser.world, **fields}).get_json()
 
 
-def test_a_page_is_reported_what_a_search_would_do_before_it_begins(lab, browser):
+def test_a_page_shows_what_a_search_would_do_before_it_begins(lab, browser):
     plan = plan_of(lab, browser)
     assert plan["is_order"]
     assert (plan["from_ms"], plan["to_ms"]) == (400, 9_400)
@@ -236,7 +236,7 @@ def test_a_page_is_reported_what_a_search_would_do_before_it_begins(lab, browser
     assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
 
 
-def test_a_search_has_the_settings_that_were_changed_on_the_page_unless_it_is_reported_not_to(lab, browser):
+def test_a_search_has_the_settings_changed_on_the_page_unless_they_are_excluded(lab, browser):
     assert plan_of(lab, browser)["settings"] == []
     browser.command("setting", "C1", name="pullBatchSize", value=7)
     for keeps_settings in (True, False):

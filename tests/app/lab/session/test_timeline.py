@@ -20,8 +20,8 @@ def never():
 
 @pytest.fixture
 def timeline(monkeypatch):
-    """1,500 events with three commands on the way; copies are parked every 200."""
-    monkeypatch.setattr(timeline_module, "PARK_EVERY_EVENTS", 200)
+    """1,500 events with three commands on the way; checkpoints are made every 200."""
+    monkeypatch.setattr(timeline_module, "CHECKPOINT_EVERY_EVENTS", 200)
     timeline = Timeline(LabRun(load_scenario("general")))
     for kind, target in (("crash", "C1"), ("restart", "C1"), ("pause-node", "C2")):
         timeline.run.run_events(400)

@@ -7,7 +7,7 @@ from engine.lab.run.run import LabRun
 from tests.support.lab.lab_scenarios import run_to_ms, small
 
 
-def test_timers_of_one_task_that_are_due_together_are_reported_apart_by_an_index():
+def test_timers_of_one_task_that_are_due_together_are_distinguished_by_an_index():
     with LabRun(small()) as run:
         run_to_ms(run, 1_050)
         schedule, view = run.world.loop.schedule, ActorsView(run.world.lab)

@@ -102,7 +102,7 @@ def test_a_redis_says_which_keys_the_replica_lacks_and_which_a_failover_has_lost
         assert (redis["keys"], redis["forgotten"]) == ([], ["order-0"])
 
 
-def test_a_lock_is_reported_from_a_record(shop):
+def test_a_lock_is_distinguished_from_a_record(shop):
     with LabRun(shop, check=False) as run:
         (lock,) = view_of(run_to_ms(two_strategies(run, "lease-lock"), 1_100))["nodes"]["R1"]["redis"]["keys"]
     assert (lock["is_lock"], lock["scope"], lock["by"]) == (True, "shop locks", "C2")
@@ -164,7 +164,7 @@ def test_frames_to_stores_say_what_they_ask_for(shop):
     assert [frame["action"] for frame in frames if frame["source"] == "C2"][:2] == ["INSERT", "INSERT"]
 
 
-def test_hops_show_what_each_has_done_and_only_who_sells_has_a_stock():
+def test_relays_show_what_each_has_done_and_only_the_seller_has_a_stock():
     with LabRun(load_scenario("sub-messages"), check=False) as run:
         nodes = view_of(run_to_ms(run, 5_000))["nodes"]
     stock, orders, notes = (nodes[name]["database"] for name in ("D1", "D2", "D3"))

@@ -8,7 +8,7 @@ from engine.lab.scenario.scenario_files import load_scenario
 from tests.support.lab.lab_scenarios import apply, run_to_ms, small
 
 
-def test_a_node_that_was_shut_down_is_reported_from_one_that_has_not_started():
+def test_a_node_that_was_shut_down_is_distinguished_from_one_not_started():
     with LabRun(load_scenario("backlog-and-scale-out"), check=False) as run:
         nodes = WorldView(run).build()["nodes"]
         assert (nodes["C5"]["status"], nodes["C5"]["has_run"]) == ("off", False)

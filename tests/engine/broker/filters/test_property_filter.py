@@ -299,7 +299,7 @@ def test_an_arriving_message_is_read_once_for_all_waiting_pulls_of_a_group(monke
         assert len(lab.broker.pull_request_hold_service) == 50
 
 
-def test_a_pull_with_its_own_expression_is_reported_to_come_again():
+def test_a_pull_with_its_own_expression_is_asked_to_come_again():
     with broker_lab(SLOW) as lab:
         client = lab.client()
         send_ages(client, 3)

@@ -153,7 +153,7 @@ def test_a_change_is_reported_alone_and_every_30_s_all_is():
 
 
 @pytest.mark.parametrize("is_silent", [False, True])
-def test_a_name_server_that_was_started_anew_is_reported_everything(is_silent):
+def test_a_name_server_that_was_restarted_gets_everything(is_silent):
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("Old")

@@ -50,7 +50,7 @@ def ask(client: LabClient, name: str, key: str) -> RemotingCommand:
     return client.call(RequestCode.VIEW_BROKER_STATS_DATA, ViewBrokerStatsDataRequestHeader(name, key))
 
 
-def test_a_tool_is_reported_what_went_in_and_out():
+def test_a_tool_gets_what_went_in_and_out():
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T", 1)

@@ -312,7 +312,7 @@ def test_without_acl_nothing_is_checked_and_the_rules_requests_say_so(code: int)
         assert reply.code != ResponseCode.SUCCESS and "aclEnable is off" in (reply.remark or "")
 
 
-def test_a_broker_does_not_start_without_the_rules_it_is_reported_to_follow() -> None:
+def test_a_broker_does_not_start_without_the_rules_it_is_configured_with() -> None:
     world = LabMachines(seed=1)
     broker = Broker(world.node("broker-a"), BrokerConfig(acl_enable=True))
     try:

@@ -73,7 +73,7 @@ def test_a_second_member_makes_the_broker_notify_all():
         assert all(request.is_oneway for request in first.notified)
 
 
-def test_members_that_leave_in_one_moment_are_reported_of_once():
+def test_members_that_leave_together_are_reported_once():
     with broker_lab() as lab:
         clients = [lab.client(f"c{number}") for number in range(4)]
         for client in clients:

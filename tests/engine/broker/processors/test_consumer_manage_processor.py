@@ -65,7 +65,7 @@ def test_a_stored_offset_is_returned_and_the_last_writer_wins():
         assert query(client).ext_fields == {"offset": "3"}
 
 
-def test_a_new_group_on_a_young_queue_is_reported_to_begin_at_0():
+def test_a_new_group_on_a_young_queue_begins_at_0():
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("T")
@@ -74,7 +74,7 @@ def test_a_new_group_on_a_young_queue_is_reported_to_begin_at_0():
         assert query(client).ext_fields == {"offset": "0"}
 
 
-def test_a_new_group_on_a_queue_whose_beginning_is_far_back_is_reported_22():
+def test_a_new_group_on_a_queue_whose_beginning_is_far_back_is_answered_22():
     config = MessageStoreConfig(access_message_in_memory_max_bytes=1_000)
     with broker_lab(store_config=config) as lab:
         client = lab.client()

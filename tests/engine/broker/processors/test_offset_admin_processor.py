@@ -186,7 +186,7 @@ def test_members_that_have_not_stored_an_offset_yet_can_be_reset(force):
         assert lab.broker.consumer_offset_manager.offsets_of("young", "T") == {0: 10}
 
 
-def test_a_cpp_tool_has_the_members_reported_in_a_list():
+def test_a_cpp_tool_gets_the_members_in_a_list():
     with broker_lab() as lab:
         tool = filled(lab)
         client = member(lab, "m")

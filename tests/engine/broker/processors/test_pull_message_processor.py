@@ -132,7 +132,7 @@ def test_without_its_own_subscription_a_pull_uses_the_heartbeat_s():
         assert client.pull("TBW102", subscription=None).code == ResponseCode.SUBSCRIPTION_NOT_EXIST
 
 
-def test_a_pull_that_overtakes_its_heartbeat_is_reported_25():
+def test_a_pull_that_overtakes_its_heartbeat_is_answered_25():
     with broker_lab() as lab:
         client = lab.client()
         client.send()
@@ -347,7 +347,7 @@ def test_parked_pulls_are_bounded_and_the_rest_is_answered_at_once():
         assert tasks[3].result().code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_parked_pull_of_a_topic_that_went_unreadable_is_reported_so():
+def test_a_parked_pull_of_a_topic_that_became_unreadable_is_answered_so():
     with broker_lab() as lab:
         consumer, tool = lab.client("consumer"), lab.client("tool")
         consumer.create_topic("T")

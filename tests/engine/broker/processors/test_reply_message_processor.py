@@ -96,7 +96,7 @@ def test_without_store_reply_message_enable_the_responder_gets_a_made_up_place()
         assert stored_replies(lab, responder) == []
 
 
-def test_a_requester_that_is_gone_is_reported_to_the_responder_and_the_reply_is_stored_all_the_same():
+def test_a_responder_learns_that_its_requester_is_gone_and_the_reply_is_stored():
     with broker_lab() as lab:
         responder = lab.client("responder")
         reply = send_reply(responder, to="gone@7")

@@ -245,7 +245,7 @@ def test_the_running_info_says_that_a_consumer_is_orderly_and_which_queues_it_ha
         assert b'"locked":true' in body
 
 
-def test_only_who_asks_for_them_is_reported_trees_and_local_locks_and_of_large_trees_the_upper_levels():
+def test_trees_and_local_locks_are_sent_on_request_only_large_trees_in_part():
     with LabCluster(seed=32) as cluster:
         producer = cluster.producer("P", "producers")
         cluster.start(producer)

@@ -123,7 +123,7 @@ def test_a_negative_delay_level_makes_a_dead_letter_at_once(cluster, producer):
 
 
 def test_when_such_a_send_back_is_lost_the_copy_is_an_ordinary_retry(cluster, producer):
-    """The copy takes level 3 + retries whatever the listener wished, as in RocketMQ: nothing is lost, but it comes."""
+    """The copy takes level 3 + retries whatever the listener requested, as in RocketMQ: nothing is lost."""
     heard = Heard(cluster)
     consumer_of(cluster, saying(heard, _never_again, LATER))
     cluster.world.network.faults.append(DropsRequests("C", RequestCode.CONSUMER_SEND_MSG_BACK))

@@ -147,12 +147,12 @@ def test_nothing_behind_a_blocked_message_is_committed_and_by_default_it_blocks_
     assert committed(cluster) == 1
 
 
-@pytest.mark.parametrize(("wished", "expected_ms"), [(-1, 300), (0, 10), (500, 500), (99_000, 30_000)])
-def test_a_listener_may_say_how_long_its_queue_rests(stage, wished, expected_ms):
+@pytest.mark.parametrize(("requested", "expected_ms"), [(-1, 300), (0, 10), (500, 500), (99_000, 30_000)])
+def test_a_listener_may_say_how_long_its_queue_rests(stage, requested, expected_ms):
     cluster, producer = stage
 
     def answer(message: MessageExt, context: ConsumeOrderlyContext) -> object:
-        context.suspend_current_queue_time_ms = wished
+        context.suspend_current_queue_time_ms = requested
         return SUCCESS if message.reconsume_times else SUSPEND
 
     heard = HeardInOrder(cluster, answer)
@@ -340,7 +340,7 @@ class FailingHook:
     consume_message_after = consume_message_before
 
 
-def test_hooks_are_called_around_every_listener_call_and_reported_how_it_ended(stage):
+def test_hooks_are_called_around_every_listener_call_and_learn_how_it_ended(stage):
     cluster, producer = stage
     tries: list[int] = []
 

@@ -141,7 +141,7 @@ def test_a_rolled_back_transaction_and_an_open_one_are_no_losses(cluster):
     assert numbers_in(cluster, "T") == [states.index("COMMIT_MESSAGE")]
 
 
-def test_a_producer_that_is_not_reported_to_numbers_nothing_and_leaves_no_ledger(cluster, producer):
+def test_a_producer_without_numbering_numbers_nothing_and_leaves_no_ledger(cluster, producer):
     cluster.run(producer, producer.send(Message("T", b"plain")))
     cluster.run(producer, producer.shutdown())
     (message,) = stored(cluster, "T")

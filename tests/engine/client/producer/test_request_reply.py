@@ -191,7 +191,7 @@ def test_a_shutdown_ends_requests_that_wait(office: Office):
     assert office.cluster.world.loop.now_us - started_us < 1_000_000
 
 
-def test_a_requester_that_has_left_is_reported_to_the_responder(office: Office):
+def test_a_responder_learns_that_its_requester_has_left(office: Office):
     office.delay_ms = 1_000
     office.ask_async(timeout_ms=10_000)
     office.cluster.world.run_until(lambda: len(office.seen) == 1)

@@ -166,7 +166,7 @@ def test_the_limit_per_topic_follows_the_queues_that_a_consumer_owns():
         assert control.threshold_for_queue == 100 // len(first.process_queues)
 
 
-def test_a_tool_is_reported_why_a_queue_is_not_pulled(cluster, producer):
+def test_a_tool_learns_why_a_queue_is_not_pulled(cluster, producer):
     consumer = consumer_of(cluster, _never_ends, pull_threshold_for_queue=2, pull_batch_size=1)
     send(cluster, producer, *"abcdef")
     cluster.world.run_for(300)

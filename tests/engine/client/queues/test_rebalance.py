@@ -254,7 +254,7 @@ def test_a_stored_offset_wins_over_everything(where, stored):
         (TIME, "%RETRY%g", 0),
     ],
 )
-def test_a_group_without_a_stored_offset_begins_where_it_is_reported(where, topic, expected):
+def test_a_group_without_a_stored_offset_begins_where_it_is_configured_to(where, topic, expected):
     assert Beginning(UNKNOWN, consume_from_where=where).of(topic) == expected
 
 

@@ -91,7 +91,7 @@ def test_a_gap_is_open_until_a_higher_number_has_settled():
     assert (old.lost, old.not_judged) == (7, 0)
 
 
-def test_a_copy_at_another_place_is_reported_from_the_same_place_once_more():
+def test_a_copy_at_another_place_is_distinguished_from_the_same_place_once_more():
     report = _report(0, 1, 2)
     assert _note(report, 1, offset=1) is Sighting.AGAIN
     assert _note(report, 1, offset=3) is Sighting.TWICE

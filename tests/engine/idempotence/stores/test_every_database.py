@@ -161,7 +161,7 @@ def test_one_that_is_cancelled_while_it_waits_for_a_lock_leaves_its_connection_u
     sql.run(check)
 
 
-def test_of_two_in_a_deadlock_one_is_reported_that_its_transaction_is_lost(served: StoreKind):
+def test_of_two_in_a_deadlock_one_learns_that_its_transaction_is_lost(served: StoreKind):
     async def check(stores: Stores) -> None:
         await make_orders(stores, 1, 2)
         both_hold_one = asyncio.Barrier(2)
@@ -186,7 +186,7 @@ def test_of_two_in_a_deadlock_one_is_reported_that_its_transaction_is_lost(serve
     served.run(check)
 
 
-def test_who_waits_too_long_for_a_lock_is_reported_so_and_nothing_of_it_stays(served: StoreKind):
+def test_a_wait_for_a_lock_that_is_too_long_is_reported_and_leaves_nothing(served: StoreKind):
     async def check(stores: Stores) -> None:
         await make_orders(stores, 1)
         async with stores.database.transaction() as holder, stores.database.transaction() as other:

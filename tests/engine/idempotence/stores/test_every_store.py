@@ -53,7 +53,7 @@ AWKWARD_KEYS = [
 ]
 
 
-def test_who_takes_first_is_at_it_and_the_other_is_reported_so(kind: StoreKind):
+def test_the_first_taker_works_and_the_other_learns_so(kind: StoreKind):
     async def check(stores: Stores) -> None:
         assert await stores.first.take(FIRST) is Taking.FIRST
         assert await stores.second.take(SECOND) is Taking.BUSY

@@ -203,7 +203,7 @@ def test_a_consumer_that_waits_gets_a_record_as_soon_as_it_comes(lab):
     lab(scenario)
 
 
-def test_a_group_without_offset_begins_where_it_was_reported(lab):
+def test_a_group_without_offset_begins_where_it_is_configured_to(lab):
     async def scenario(cluster):
         producer = cluster.producer()
         await (await producer.send("Orders", b"old", partition=0))

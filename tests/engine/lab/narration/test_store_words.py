@@ -46,7 +46,7 @@ def test_statements_are_small_talk_until_they_are_committed_or_refused():
     assert str(lost.text) == "D1 refuses C1's TRANSACTION_LOST: there is no such transaction."
 
 
-def test_a_command_of_redis_is_reported_without_prefix_value_and_script():
+def test_a_command_of_redis_is_shown_without_prefix_value_and_script():
     words = ["EVAL", "if redis.call" + " " * 60, 1, "glassmq:idempotence:shop:order-0", '{"state": "consuming"}', 600]
     asked = request(StoreRequestCode.REDIS_COMMAND, words)
     assert str(store_words(asked, asked, Ends("C1", "R1")).text) == "C1 sends R1 a command: EVAL 1 order-0 600"

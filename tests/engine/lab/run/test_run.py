@@ -422,7 +422,7 @@ def test_one_actor_is_stepped():
         assert run.event_number > before
 
 
-def test_hooks_are_reported_about_every_event():
+def test_hooks_learn_of_every_event():
     with LabRun(small()) as run:
         numbers: list[int] = []
         run.on_event.append(numbers.append)

@@ -19,7 +19,7 @@ def test_nodes_of_kafka_need_no_name_server_and_no_broker_of_rocketmq():
     assert scenario.node("K1").has_disk
 
 
-def test_a_consumer_may_be_assigned_some_partitions_and_a_client_reported_its_broker():
+def test_a_consumer_may_be_assigned_partitions_and_a_client_its_broker():
     extra = ("  K1: {role: kafka_broker}\n", "  K1: {role: kafka_broker}\n  K2: {role: kafka_broker}\n")
     scenario = small(
         extra,

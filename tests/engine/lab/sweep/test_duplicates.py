@@ -74,7 +74,7 @@ def test_without_faults_nothing_is_made_by_faults_though_deliveries_are_put_off_
 @pytest.mark.parametrize(
     ("way", "again", "again_by_faults"), [("message-table", 0, 0), ("check-then-act", 6, 0), ("none", 7, 1)]
 )
-def test_what_a_fault_has_delivered_again_is_reported_apart_from_the_button(way, again, again_by_faults, monkeypatch):
+def test_what_a_fault_has_delivered_again_is_distinguished_from_the_button(way, again, again_by_faults, monkeypatch):
     """C1 dies after its work for again-0, before its offset is stored: C2 gets the message, too."""
     begin = PlannedCommand(1_300, {"kind": "crash", "target": "C1"})
     end = PlannedCommand(17_000, {"kind": "restart", "target": "C1"})

@@ -11,11 +11,11 @@ from engine.lab.why.answer import STEP_KINDS, STEPS_MAX
 from engine.lab.why.why_run import why
 
 #: (milliseconds, command); of ``drop-frame`` with the name of a frame instead of its time: the next one under way.
-Deeds = tuple[tuple[int, tuple[tuple[str, object], ...]], ...]
+TimedActions = tuple[tuple[int, tuple[tuple[str, object], ...]], ...]
 
 
 @cache
-def played(name: str, to_ms: int | None = None, actions: Deeds = ()) -> tuple[Recording, dict[int, str]]:
+def played(name: str, to_ms: int | None = None, actions: TimedActions = ()) -> tuple[Recording, dict[int, str]]:
     """A run of a scenario (its name, or its text) as it stands there, and who acted at each event."""
     with LabRun(parse_scenario(name, "own") if "\n" in name else load_scenario(name), check=False) as run:
         for at_ms, fields in actions:

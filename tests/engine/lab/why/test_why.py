@@ -11,9 +11,9 @@ from engine.lab.sweep.fault_plan import draw_faults
 from engine.lab.sweep.sweep import run_with_faults
 from engine.lab.why.answer import WhyQuestion
 from engine.lab.why.why_run import WhyRun, why
-from tests.engine.lab.why.asking import Deeds, asked, keys_of, played
+from tests.engine.lab.why.asking import TimedActions, asked, keys_of, played
 
-BROKER_LOCK_OFF: Deeds = ((5_650, (("kind", "lock-switch"), ("lock", "broker-lock"), ("on", False))),)
+BROKER_LOCK_OFF: TimedActions = ((5_650, (("kind", "lock-switch"), ("lock", "broker-lock"), ("on", False))),)
 
 
 # --- twice
@@ -104,7 +104,7 @@ def test_in_a_blocked_queue_a_message_is_late_behind_the_one_that_fails():
 # --- not yet
 
 
-def test_a_message_behind_a_failing_one_is_reported_when_it_will_come():
+def test_a_message_after_a_failing_one_shows_when_it_will_come():
     answer = asked("blocked-queue", "order-5", WhyQuestion.NOT_YET, "for-ever", to_ms=20_000)
     assert answer.cause == "behind"
     assert [(step.is_ahead, step.kind) for step in answer.steps][-2:] == [(True, "listener"), (True, "listener")]

@@ -1,7 +1,7 @@
 """Why a message is stored in two places: which client stored which copy, and when."""
 
 from engine.lab.why.answer import WhyQuestion
-from tests.engine.lab.why.asking import Deeds, asked, keys_of
+from tests.engine.lab.why.asking import TimedActions, asked, keys_of
 
 TWO_BROKERS = """
 title: {en: Two brokers, zh: 两个 Broker}
@@ -23,7 +23,7 @@ topics:
 """
 
 
-CONSUMER_CUT_OFF: Deeds = (
+CONSUMER_CUT_OFF: TimedActions = (
     (35_996, (("kind", "crash"), ("target", "B1"))),
     (37_996, (("kind", "restart"), ("target", "B1"))),
     (45_697, (("kind", "kill-consumer"), ("target", "C2"))),
@@ -49,7 +49,7 @@ def test_who_was_cut_off_and_kept_its_queue_gets_what_the_next_owner_has_consume
 
 def test_of_two_brokers_the_one_that_stored_first_is_named():
     """B1 has stored it and dies without an answer; the producer asks B2, which stores it too."""
-    actions: Deeds = (
+    actions: TimedActions = (
         (1_900, (("kind", "drop-frame"), ("target", "B1->P1"), ("frame", "reply to SEND_MESSAGE_V2"))),
         (2_100, (("kind", "crash"), ("target", "B1"))),
     )

@@ -5,10 +5,10 @@ from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.why.answer import WhyQuestion
 from engine.lab.why.evidence import Evidence
-from tests.engine.lab.why.asking import Deeds, asked, keys_of
+from tests.engine.lab.why.asking import TimedActions, asked, keys_of
 
 #: The rule that would drop the frame is taken away, and the frame dropped by hand.
-COMMIT_DROPPED: Deeds = (
+COMMIT_DROPPED: TimedActions = (
     (9_000, (("kind", "heal"),)),
     (9_000, (("kind", "drop-frame"), ("target", "C1->B1"), ("frame", "UPDATE_CONSUMER_OFFSET"))),
 )

@@ -275,7 +275,7 @@ def test_only_what_has_a_disk_can_have_a_full_one(kind, target, started):
         apply(started(), kind, target)
 
 
-def test_only_a_bank_can_be_reported_to_credit_again(started):
+def test_only_a_bank_can_be_made_to_credit_again(started):
     with pytest.raises(NoSuchTarget, match="C1 is not a bank"):
         apply(started(), "lock-switch", "C1", lock="idempotent-consumer", on=False)
 

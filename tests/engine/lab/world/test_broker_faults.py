@@ -1,4 +1,4 @@
-"""Faults of a broker itself in the lab: rules at its door, its lock table, its disk; what each leads to."""
+"""Faults of a broker itself in the lab: rules for its frames, its lock table, its disk; what each leads to."""
 
 from __future__ import annotations
 

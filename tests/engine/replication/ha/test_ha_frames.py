@@ -57,7 +57,7 @@ def test_a_piece_of_an_impossible_size_ends_the_stream():
         assert splitter.feed(encode_piece(7, b"x")) == []
 
 
-def test_frames_are_reported_apart_and_others_are_none():
+def test_frames_are_distinguished_and_others_are_not_frames():
     assert frame_name(encode_report(5)) == "HA_REPORT"
     assert frame_name(encode_piece(5, b"abc")) == "HA_PIECE"
     assert frame_name(encode_piece(5, b"")) == "HA_HEARTBEAT"

@@ -158,7 +158,7 @@ def test_a_frame_out_of_order_is_overtaken_and_holds_nothing_back(world):
     assert accepted.frames == [b"frame0", b"frame2", b"frame3", b"frame1"]
 
 
-def test_watchers_are_reported_when_each_copy_really_arrives(world):
+def test_watchers_learn_when_each_copy_really_arrives(world):
     _, handler = connect(world)
     reported = []
     world.network.parcel_watchers.append(lambda parcel, delays_us: reported.append((parcel.data[4:], delays_us)))

@@ -86,7 +86,7 @@ def over(engine):
         waited.wait(0.01)
 
 
-def test_whoever_asks_between_the_order_and_the_pause_is_reported_at_once(engine):
+def test_a_request_between_the_order_and_the_pause_is_answered_immediately(engine):
     engine.call(lambda: engine.pause(60_000))
     with pytest.raises(EngineUnavailable, match=r"pauses the engine for [56]"):
         engine.call(lambda: 1, timeout_s=60)

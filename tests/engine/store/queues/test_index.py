@@ -61,7 +61,7 @@ def find(service, key, begin_ms=0, end_ms=1 << 62, count=100, topic="T"):
     return list(islice(service.find(topic, key, begin_ms, end_ms), count))
 
 
-def test_keys_that_share_a_slot_are_reported_apart(service):
+def test_keys_that_share_a_slot_are_distinguished(service):
     service.put([request(number * 100, keys=f"k{number}") for number in range(29)])
     assert len(service.files) == 1
     for number in range(29):

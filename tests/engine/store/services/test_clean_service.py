@@ -66,7 +66,7 @@ def test_files_younger_than_the_reserved_time_stay():
     assert file_count(world) == count
 
 
-def test_readers_are_reported_where_the_queue_begins_now():
+def test_readers_learn_where_the_queue_begins_now():
     world = filled_world(file_reserved_time_hours=1)
     run_until_hour(world, 5)
     minimum = world.store.min_offset("T", 0)

@@ -24,7 +24,7 @@ async def put_and_wait(world, body):
     return await world.store.flushed(result.end_offset)
 
 
-def test_what_was_reported_flushed_survives_a_power_cut(world):
+def test_what_was_reported_as_flushed_survives_a_power_cut(world):
     assert world.run(put_and_wait(world, b"durable")) is True
     world.do(lambda: world.store.put_message(store_message(b"not waited for")))
     world.cut_power()

@@ -28,7 +28,7 @@ def test_a_message_that_nobody_sent_is_a_ghost_read():
         assert violation.element["queue"] == 1
 
 
-def test_a_message_that_its_producer_was_reported_is_refused_must_not_be_consumed():
+def test_a_message_reported_to_its_producer_as_refused_must_not_be_consumed():
     with checked_run() as run:
         run_to(run, 1_000)
         history = run.world.history

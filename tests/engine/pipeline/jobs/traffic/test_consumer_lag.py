@@ -75,10 +75,10 @@ def test_a_group_that_is_refused_does_not_hide_the_others():
 
 def test_what_is_refused_is_said_once_in_both_languages_and_the_other_groups_are_shown():
     report = MemoryReport()
-    teller = LagReporter(report)
+    reporter = LagReporter(report)
     seen = LagLook([QueueLag("readers", QUEUE, 3, 10)], {"secret": "no right"})
     for now_ms in (1, 2):
-        teller.report(seen, now_ms)
+        reporter.report(seen, now_ms)
     assert report.notes == [
         {"en": "The lag of secret is unknown: no right", "zh": "无法得知消费组 secret 的堆积：no right"}
     ]

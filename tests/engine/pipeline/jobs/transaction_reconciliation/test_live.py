@@ -105,7 +105,7 @@ def test_history_is_reported_as_the_broker_sees_it(live, spark):
     assert report.reached["RMQ_SYS_TRANS_OP_HALF_TOPIC"] == {"broker-a:0": part["op_end"]}
 
 
-def test_banks_that_agree_are_reported_to(live, spark, tmp_path):
+def test_banks_that_agree_are_reported_too(live, spark, tmp_path):
     arguments = ["bank", "--folder", str(tmp_path), "--name-server", live.name_servers[0], "--transfers", "2"]
     result = CliRunner().invoke(main, [*arguments, "--debit-ms", "0"])
     assert result.exit_code == 0, result.output

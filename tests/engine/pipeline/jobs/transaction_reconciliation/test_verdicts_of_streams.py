@@ -125,7 +125,7 @@ def test_late_commits_are_reported_also_while_a_topic_that_is_not_read_is_in_use
     assert stream.counts() == {Status.COMMITTED: 1, Status.ROLLED_BACK: 1, Status.NOT_READ: 1}
 
 
-def test_each_topic_that_was_not_read_is_reported_apart():
+def test_each_topic_that_was_not_read_is_reported_separately():
     """The one that is read since a restart was not seen before; the one that always was read is late."""
     story = Story(topics=("Transfers",))
     halves = {}
