@@ -186,10 +186,10 @@ def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, resul
         except KeyboardInterrupt:
             pass
     if not state.is_complete:
-        kept = f"; run the same command to continue, {results_folder} keeps them" if results_folder is not None else ""
+        kept = f"; run the same command to continue; {results_folder} keeps them" if results_folder is not None else ""
         click.echo(f"\nstopped after {state.done:,} of {seeds.size:,} seeds{kept}", err=True)
     elif state.before:
-        click.echo(f"{state.before:,} of {seeds.size:,} seeds were in {results_folder} already", err=True)
+        click.echo(f"{state.before:,} of {seeds.size:,} seeds were already in {results_folder}", err=True)
     return state
 
 

@@ -148,7 +148,7 @@ def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_go
         _, errors = command.process.communicate(timeout=120)
         assert command.process.returncode == 130, errors
         assert "Traceback" not in errors
-        assert f"of 2,000 seeds; go on with the same command, {results} has them" in errors
+        assert f"of 2,000 seeds; run the same command to continue; {results} keeps them" in errors
         wait_until(lambda: not session_members(command.process.pid), "the end of the session", PATIENCE_S)
     kept = lines()
     assert kept >= 2
