@@ -156,7 +156,7 @@ def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_go
     rest = [seeds if argument == "2000" else argument for argument in run]
     with Command(*rest, "--spark", "local[1]", "--results", str(results)) as command:
         output, errors = command.process.communicate(timeout=240)
-    assert f"{20 * kept} of {seeds} seeds were in {results} already" in errors.replace(",", "")
+    assert f"{20 * kept} of {seeds} seeds were already in {results}" in errors.replace(",", "")
     alone = CliRunner().invoke(main, [*rest, "--processes", "1"])
     assert (command.process.returncode, output.splitlines()[-1]) == (alone.exit_code, alone.stdout.splitlines()[-1])
 
