@@ -134,6 +134,7 @@ def test_a_wait_for_a_fault_in_a_coroutine_is_refused_and_says_what_to_write(gla
             glassmq.faults.drop(SEND).wait()
 
     asyncio.run(work())
+    glassmq.faults.clear()
 
 
 def test_held_frames_go_on_when_their_block_ends(glassmq):
@@ -183,6 +184,7 @@ def test_what_one_test_allows_the_next_one_does_not(glassmq, end):
 def test_an_error_in_the_block_is_not_hidden_by_a_rule_without_a_hit(glassmq):
     with pytest.raises(ZeroDivisionError), glassmq.faults.drop(SEND):
         1 / 0  # noqa: B018
+    glassmq.faults.clear()
 
 
 def test_a_hit_that_is_waited_for_in_vain_shows_the_frames(glassmq):
@@ -218,6 +220,7 @@ def test_a_fault_that_makes_no_sense_is_refused_with_what_is_allowed(glassmq, ca
     with pytest.raises(TestKitError) as refusal:
         call(glassmq.faults)
     assert all(part in str(refusal.value) for part in parts), refusal.value
+    glassmq.faults.clear()
 
 
 # --- process and disk -------------------------------------------------------------------------------------------------
