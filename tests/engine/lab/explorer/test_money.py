@@ -54,7 +54,7 @@ def test_sending_first_gives_b_money_that_a_never_loses_when_the_producer_dies_a
     (crash,) = finding.holds
     assert crash.stall.kind is StallKind.CRASH
     assert crash.stall.point.node == "P1"
-    assert crash.caption["en"].startswith("P1 dies here, just before P1/sends Transfers «acquires lock bank database»")
+    assert crash.caption["en"].startswith("P1 dies here, just before P1/sends Transfers «acquires the bank database lock»")
     assert crash.caption["zh"].startswith("P1 在这里被杀死")
     assert "CCB has credited B with 10000 (transfer-0)" in crash.meanwhile["en"]
     assert finding.violation.checker == "no-money-from-nowhere"

@@ -70,8 +70,7 @@ def test_what_brokers_and_their_controller_say_to_each_other():
             if narrator.caption is not None:
                 said.append(narrator.caption.text["en"])
     assert any(one.startswith("K2 fetches from K1 what it has not replicated yet: T-0 from offset 0") for one in said)
-    assert any(
-        one.startswith("Q tells K") and "broker 2 leads T-0 in epoch 1; in-sync replicas: 2, 3." in one for one in said
-    )
+    news = "broker 2 leads T-0 in epoch 1; in-sync replicas: 2, 3."
+    assert any(one.startswith("Q notifies K") and news in one for one in said)
     assert any(one.startswith("K3 asks K2 for the end offset of its latest leader epoch") for one in said)
-    assert any(one.startswith("K2 tells K3 up to where their logs agree: T-0 at ") for one in said)
+    assert any(one.startswith("K2 reports to K3 up to where their logs agree: T-0 at ") for one in said)
