@@ -21,14 +21,14 @@ for package in (engine, app.lab):
             importlib.import_module(module.name)
 """
 REFUSE = """
-from engine.kafka.client.producer_config import ProducerConfig
+from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.records.compression import Codec, compress, decompress
 from engine.protocol.message.compression import decompress_body
 from engine.protocol.system_flags import COMPRESSION_LZ4, COMPRESSION_ZSTD, MESSAGE_COMPRESSED
 from engine.runtime.live.live_network import LiveNetwork
 LiveNetwork()
 for action in (
-    lambda: ProducerConfig("127.0.0.1:1", codec=Codec.LZ4),
+    lambda: KafkaProducerConfig("127.0.0.1:1", codec=Codec.LZ4),
     lambda: compress(Codec.LZ4, b"x"),
     lambda: decompress(Codec.LZ4, b"x", 10),
     lambda: decompress_body(b"x", MESSAGE_COMPRESSED | COMPRESSION_LZ4),

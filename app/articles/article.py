@@ -40,7 +40,7 @@ class TermPair:
 
 @dataclass(frozen=True, slots=True)
 class ArticleClaim:
-    """One row. Texts are by language.
+    """One claim of an article, a row of its table. Texts are by language.
 
     :ivar identity: ``A12``; stays the same for good, because lessons link to it.
     :ivar files: paths from the root of the source tree.

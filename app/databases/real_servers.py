@@ -81,7 +81,7 @@ class RealServer(ABC):
         """Return whether the server answers."""
 
     def start(self) -> None:
-        """Start the server with its existing data, and return when it answers."""
+        """Start the server with its existing data, and wait until it answers."""
         self._process = self._popen(self.command())
         deadline_s = time.monotonic() + START_S
         while not self.is_ready():

@@ -103,7 +103,7 @@ class _Pipes:
         raise TreeFailed("a process of the search was killed")
 
     def discard_results(self) -> None:
-        """Return when no process of the tree can write any more."""
+        """Wait until no process of the tree can write any more."""
         while self._results.read(1 << 16):
             pass
 

@@ -64,7 +64,7 @@ class LiveSource(Protocol):
         ...
 
     def history(self) -> JsonObject:
-        """Return rates per second of the last minutes: one list per measure and ``seconds``, all of one length."""
+        """Return rates per second of the last minutes: one list per measure and ``seconds``, all of the same length."""
         ...
 
     def history_between(self, first: int, last: int) -> JsonObject:

@@ -52,7 +52,7 @@ def in_all_languages(key: str, **values: object) -> dict[str, str]:
 def choose_language(wanted: str | None, remembered: str | None, accepted: LanguageAccept) -> str:
     """Return the language of a request: the one in the address, else the one in a cookie, else the browser's first.
 
-    Werkzeug's ``best_match`` would prefer an exact ``en`` to ``zh-CN``, however little the browser wants it.
+    Werkzeug's ``best_match`` would prefer an exact ``en`` to ``zh-CN``, even if the browser ranks ``en`` last.
     """
     preferred = (name.partition("-")[0].lower() for name, quality in accepted if quality > 0)
     return next((name for name in (wanted, remembered, *preferred) if name in LANGUAGES), DEFAULT_LANGUAGE)

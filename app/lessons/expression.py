@@ -34,7 +34,7 @@ class LessonExpression(ABC):
 
     @abstractmethod
     def value(self, view: JsonObject) -> LessonValue:
-        """Return its value in the world that ``view`` shows; None where a path leads nowhere."""
+        """Return the value in the world that ``view`` shows; None if a path does not exist there."""
 
     def holds(self, view: JsonObject) -> bool:
         """Return the value as a condition: null, false, 0 and empty values are false."""
@@ -130,7 +130,7 @@ class Filter(PathStep):
         return self.fitting(_entries(values))
 
     def fitting(self, entries: list[LessonValue]) -> list[LessonValue]:
-        """Return those of ``entries`` that match."""
+        """Return the matching ``entries``."""
         return [entry for entry in entries if all(test.fits(entry) for test in self.tests)]
 
 

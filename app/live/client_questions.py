@@ -85,7 +85,7 @@ class StoredRetry:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A snapshot of a group. ``are_all_retries``: none was left unread."""
+    """A snapshot of a group. ``are_all_retries``: whether ``retries`` lists all pending retries."""
 
     now_ms: int
     members: list[Member]

@@ -60,7 +60,7 @@ class TrailFacts:
 
 
 def trail_of(copies: Sequence[MessageExt], facts: TrailFacts) -> JsonObject:
-    """Return the trail of ``copies``, which are all of one message, each with its broker's name; see the module."""
+    """Return the history of one message as JSON. ``copies`` are its stored copies, each with its broker's name."""
     ordered = sorted(copies, key=lambda copy: (copy.store_timestamp, copy.commit_log_offset))
     first = ordered[0]
     summary = message_summary(first)

@@ -52,7 +52,7 @@ _COUNTS = ("numbered", "stored", "missing", "refused", "unknown", "open", "twice
 class StoredNumbers:
     """Follows the numbers of stored messages.
 
-    :ivar view: see the module; it is built once a second at most.
+    :ivar view: the counts as JSON, rebuilt at most once a second; None: no topic has numbered messages.
     """
 
     def __init__(self, broker: Broker) -> None:

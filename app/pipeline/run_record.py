@@ -40,7 +40,7 @@ class Unusable(Exception):
 
 
 class RunRecord:
-    """One run. Not thread-safe: the host's lock guards it.
+    """The record of one run of a job. Not thread-safe: the host's lock guards it.
 
     :param origin: path and fragment of the page that started it, if not ``/pipeline``.
     :ivar dropped: events that were left out.
@@ -183,7 +183,7 @@ class RunRecord:
     # -------------------------------------------------------------------------------------------------- view
 
     def summary(self) -> JsonObject:
-        """Return what a list of runs shows."""
+        """Return the fields of the run that the list of runs shows, as JSON."""
         return {
             **self._facts,
             "phase": self.phase.value,

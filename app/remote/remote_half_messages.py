@@ -103,7 +103,7 @@ class RemoteHalfMessages:
     # ---------------------------------------------------------------------------- actions
 
     async def lookup(self, name: str) -> HalfMessageLookup:
-        """Fetch what a lookup of the message with that unique id, key or offset message id needs."""
+        """Fetch the messages that may match ``name`` (unique id, key or offset message id), and return their lookup."""
         fetched = _Fetched()
         both = (TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
         for topic in both:

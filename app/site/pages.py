@@ -72,7 +72,10 @@ def render_pages(application: SiteApplication, addresses: list[str]) -> Iterator
 
 
 def as_file(page: str, path: str, folder: str) -> str:
-    """Return ``page`` as the file in the folder ``path`` of the site; ``folder``: where pages of its language are."""
+    """Return ``page`` as static HTML, with links relative to its folder ``path``.
+
+    ``folder`` contains the pages of the language, relative to the site's root.
+    """
     root = "../" * (path.count("/") + 1) if path else "./"
     page = _PRELOADED.sub("", _NONCE.sub("", page))
     page = _ADDRESS.sub(lambda found: f'{found[1]}="{_relative(found[2], root, folder)}"', page)

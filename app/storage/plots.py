@@ -21,7 +21,7 @@ _COLUMN_TOP, _COLUMN_BOTTOM = 44, 122
 
 
 class Bar(NamedTuple):
-    """One bar. ``low`` to ``high`` is drawn as a thin line over its end."""
+    """One bar of a plot. ``low`` to ``high`` is drawn as a thin line over its end."""
 
     label: str
     value: float

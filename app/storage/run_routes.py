@@ -1,7 +1,8 @@
 """The runs of the storage laboratory over HTTP::
 
-GET /api/storage/runs/KIND the progress of the last run of that kind, and the last report POST /api/storage/runs/KIND
-begins one POST /api/storage/runs/KIND/cancel ends it
+GET  /api/storage/runs/KIND          the progress of the last run of that kind, and the last report
+POST /api/storage/runs/KIND          begins a run
+POST /api/storage/runs/KIND/cancel   ends the run
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Clause:
         }
 
     def text(self) -> dict[str, str]:
-        """Return its text by language."""
+        """Return the text by language."""
         key = "verdict.clause." + self.rule.name
         if self.measured.form:
             key += f".{self.measured.form}"

@@ -66,7 +66,7 @@ class _RequestBody:
 
 
 class PageRequestHandler(WSGIRequestHandler):
-    """One connection. Requests are logged at DEBUG only, and the server's version is not sent."""
+    """Handle one connection of a client. Requests are logged at DEBUG only, and the server's version is not sent."""
 
     disable_nagle_algorithm = True
 

@@ -125,7 +125,7 @@ class BrokerReplication:
         return None if known is None else known[1]
 
     async def topics_deleted(self, topics: Iterable[str]) -> None:
-        """Return when a majority of the group has deleted the topics, too. Raises ``DiskFault``."""
+        """Wait until a majority of the group has deleted the topics, too. Raises ``DiskFault``."""
         if self.majority is not None:
             await self.majority.tables.topics_deleted(self._store.commit_log.max_offset, topics)
 

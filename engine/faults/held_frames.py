@@ -1,4 +1,4 @@
-"""Held frames, which are held until a person decides about them.
+"""Held frames: stopped by a fault rule until an operator passes or drops them.
 
 They wait on a lease: viewing them renews it, and when it expires, all pass in their order of arrival. Their number is
 bounded; when the limit is reached, all pass, too.

@@ -1,5 +1,5 @@
-"""What a slave has to know of its master before it starts: requested from the master, and stored in the folder, so that
-the slave starts while the master is down, too.
+"""The settings that a slave takes over from its master. The slave requests them before it starts, and stores them in
+its folder, so that it can start while the master is down.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TIMEOUT_MS = 3_000
 
 
 class MasterUnknown(Exception):
-    """What the slave has to know is not available; the message is one line."""
+    """The master's settings are not available; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,9 @@ class MasterLook:
 
 
 async def look_at_master(runtime: Runtime, address: str) -> MasterLook:
-    """Ask the master at ``address``, RocketMQ's or ours (code 26), or read its stored last answer.
+    """Request the settings of the master at ``address`` (code 26); if it is unreachable, return the stored ones.
+
+    The master may be a RocketMQ or a GlassMQ broker.
 
     Raises :class:`MasterUnknown`.
     """

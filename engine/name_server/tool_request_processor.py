@@ -109,7 +109,7 @@ class ToolRequestProcessor:
 
     @answers(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
     def get_has_unit_sub_ununit_topic_list(self) -> TopicList:
-        """Return those topics of code 312 that do not belong to a unit (code 313)."""
+        """Return topics to which consumers of units subscribe but which belong to no unit (code 313)."""
         return self._topics_by_flag(lambda flag: bool(flag & _UNIT_SUB) and not flag & _UNIT)
 
     def _topics_by_flag(self, is_wanted: Callable[[int], bool]) -> TopicList:

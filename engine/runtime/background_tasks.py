@@ -148,7 +148,7 @@ class BackgroundTasks:
 
 
 async def wait_until_ended(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Return when ``tasks``, which were cancelled, have ended; a cancellation of the caller is only raised then."""
+    """Wait until ``tasks``, which were cancelled, have ended; a cancellation of the caller is only raised then."""
     is_cancelled = False
     while any(not task.done() for task in tasks):
         try:

@@ -321,10 +321,11 @@ class Disk(Protocol):
         ...
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
-        """Return or raise the outcome of ``work``, which may take long over whole files without blocking the node.
+        """Run ``work`` without blocking the node; return its result or raise its exception.
 
-        It runs concurrently with the node's code (live: in a thread), so it must touch nothing but files and its
-        arguments. A cancelled caller still waits for its end: work that continued alone could overwrite later work.
+        Meant for long work on whole files. It runs concurrently with the node's code (live: in a thread), so it must
+        touch nothing but files and its arguments. A cancelled caller still waits for its end: work that continued alone
+        could overwrite later work.
         """
         ...
 

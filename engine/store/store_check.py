@@ -79,7 +79,7 @@ class CheckProgress(NamedTuple):
 
 
 class StoreCheck:
-    """One check. ``run`` is called once, with the folder locked."""
+    """One integrity check of a store. Lock the folder, then call ``run`` once."""
 
     def __init__(self, disk: Disk, clock: Clock, on_progress: Callable[[CheckProgress], None] | None = None) -> None:
         self.counts = {kind: Count() for kind in CheckKind}

@@ -16,6 +16,8 @@ from tests.e2e.lesson_page import do_it, go_to, lesson
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
+#: On a busy machine Python takes half a minute to start in the browser.
+STARTED_WITHIN_MS = 240_000
 PAGES = ["/lab", "/lab/three-locks", "/tutorials/04-three-locks"]
 
 
@@ -43,7 +45,9 @@ def site(tmp_path_factory):
 
 
 def test_a_world_plays_in_the_browser_and_a_lesson_is_done(site, open_page):
-    page = opened(open_page(f"{site}/lab/three-locks/"))
+    page = open_page(f"{site}/lab/three-locks/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    opened(page)
     requested = []
     page.on("request", lambda request: requested.append(request.url))
     page.locator("#control-step").click()

@@ -1,7 +1,7 @@
 """The audit of a world over HTTP::
 
-GET /api/lab/WORLD/audit what would be audited: {topics, groups, silent, unnumbered, problem} POST /api/lab/WORLD/audit
-{event}: audits the run as it is after that event; {run, address}, once it is exported
+GET  /api/lab/WORLD/audit    what would be audited: {topics, groups, silent, unnumbered, problem}
+POST /api/lab/WORLD/audit    {event}: audits the run as it is after that event; {run, address}, once it is exported
 """
 
 from __future__ import annotations

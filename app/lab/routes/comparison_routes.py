@@ -1,8 +1,9 @@
 """Two worlds side by side: the page and its HTTP API::
 
-POST /api/lab/WORLD/variant {change: {command, from_start} | null}: the links of the run as it is viewed and of one with
-that command added; null: with the last command removed. {left, right} GET /api/lab/WORLD/difference?other=WORLD the
-first event at which two worlds differ
+POST /api/lab/WORLD/variant                  {change: {command, from_start} | null}: the links of the run as it is
+                                             viewed and of one with that command added; null: with the last command
+                                             removed. {left, right}
+GET  /api/lab/WORLD/difference?other=WORLD   the first event at which two worlds differ
 """
 
 from __future__ import annotations

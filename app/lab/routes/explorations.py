@@ -63,7 +63,7 @@ SEARCH_FIELDS = (
 
 @dataclass(slots=True)
 class _Search:
-    """One search. ``state`` is replaced as a whole by its thread."""
+    """One search of the explorer. ``state`` is replaced as a whole by its thread."""
 
     owner: str
     worker: WorkerProcess

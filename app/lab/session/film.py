@@ -1,10 +1,13 @@
-"""A run as a film: its first view and a patch per picture, so that it can be watched without an engine.
+"""A run as a film: its first view and a patch per picture, so that it can be watched without an engine::
 
-view the first view (event 0) patches one list of operations per picture, see app.foundation.patch at the event that was
-viewed when the film was taken: it opens there journal entries of all events, as far as they are kept frames number ->
-everything about a frame sources file -> {lines}, of the engine's files that the source view shows on the way why key ->
-see engine.lab.why, of messages to which something has happened, as of the end records "node offset time of storing" ->
-everything about a record, without what ``field_texts`` says of its fields
+view      the first view (event 0)
+patches   one list of operations per picture, see app.foundation.patch
+at        the event that was viewed when the film was taken: it opens there
+journal   entries of all events, as far as they are kept
+frames    number -> everything about a frame
+sources   file -> {lines}, of the engine's files that the source view shows on the way
+why       key -> see engine.lab.why, of messages to which something has happened, as of the end
+records   "node offset time of storing" -> everything about a record, without the texts of ``field_texts``
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pace of a world: which virtual time belongs to a moment of real time."""
+"""The pace of a world: which virtual time corresponds to a moment of real time."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class PlaybackSpeed:
         return (self._narrator.frames.count, len(history.consumes_began), len(history.consumes_ended))
 
     def stretch(self) -> SpeedStretch:
-        """Return the stretch that begins now."""
+        """Return the next span of virtual time that is played at one speed."""
         return stretch_of(self._moment())
 
     def _moment(self) -> PlaybackMoment:

@@ -59,7 +59,7 @@ class WorldSession:
             self._links.remember(link)
 
     def leads_to(self, link: str) -> bool:
-        """Return whether this world is what ``link`` describes: it was built from it, or is there."""
+        """Return whether this world was built from ``link``, or was at its event."""
         return self._links.leads_here(link)
 
     # ------------------------------------------------------------------------------ the picture

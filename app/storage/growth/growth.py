@@ -42,7 +42,7 @@ class Size(NamedTuple):
 
 
 def check_size(size: Size) -> Size:
-    """Return the size itself. Raises ``ValueError`` where a topic would get no message."""
+    """Check that every topic gets a message, and return ``size``. Raises ``ValueError`` otherwise."""
     if not 1 <= size.topics <= size.messages:
         raise ValueError(f"{size.messages:,} messages for {size.topics:,} topics: each topic needs one at least")
     return size

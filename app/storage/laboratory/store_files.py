@@ -48,7 +48,7 @@ def _format_of(side: StoreSide, path: str) -> FileFormat:
 
 
 class StoreFile:
-    """One file.
+    """One file of a store, split into units.
 
     Raises :class:`UnknownFile`: only files that :func:`files_of` names are opened, whatever a page requests.
     """
@@ -63,11 +63,11 @@ class StoreFile:
 
     @cached_property
     def units(self) -> list[FileUnit]:
-        """Return all that is in it; an empty file is one unit, too."""
+        """Return all units of the file; an empty file has one unit."""
         return self._format.units(self.path, self._data) or [FileUnit("empty", 0, 0, {})]
 
     def page(self, position: int) -> JsonObject:
-        """Return the units from the one with byte ``position`` on, or the last one."""
+        """Return a page of units as JSON, from the unit that contains byte ``position`` on (else the last unit)."""
         first = self._index(position)
         return {
             "path": self.path,

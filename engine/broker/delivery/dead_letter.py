@@ -211,7 +211,10 @@ def cause_of_death(dead: MessageExt, retry_max_times: int) -> DeathCause:
 
 
 def retries_of(dead: MessageExt) -> int:
-    """Return how often it was redelivered. A broker that gives up a message sent back to it counts one more."""
+    """Return how many times the message was redelivered.
+
+    A broker that gives up a message sent back to it counts one more.
+    """
     return dead.reconsume_times if _is_sent_by_consumer(dead) else max(0, dead.reconsume_times - 1)
 
 

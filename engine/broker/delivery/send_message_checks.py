@@ -35,7 +35,7 @@ class Copies(Protocol):
     """Replicas that also keep the log."""
 
     async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
-        """Return when enough of them have the bytes from ``offset`` to ``end_offset``, or why that is unknown."""
+        """Wait until enough replicas have the bytes up to ``end_offset``: PUT_OK, or why that is unknown."""
         ...
 
 

@@ -92,7 +92,7 @@ class BrokerRegistration:
                 name_server.is_due.set()
 
     async def registered(self, wait_ms: int | None = None) -> None:
-        """Return when the registrations of all changes so far have ended at every name server, or after ``wait_ms``."""
+        """Wait until the registrations of all changes so far have ended at every name server, at most ``wait_ms``."""
         changes = self.changes
         wait_ms = self._config.registration_wait_ms if wait_ms is None else wait_ms
         try:

@@ -13,7 +13,7 @@ _TURNS_MAX = 100
 
 
 async def dispatcher_done(store: MessageStore) -> None:
-    """Return when all earlier messages can be found in their queues and by the index."""
+    """Wait until all earlier messages can be found in their queues and by the index."""
     for _ in range(_TURNS_MAX):
         if not store.dispatcher.pending_count:
             return

@@ -123,7 +123,7 @@ class ConfigTable(Generic[_Entry]):
         return not self._is_ahead and not self._writing.locked()
 
     async def saved(self) -> None:
-        """Return once all changes so far are on disk. Raises :class:`ConfigNotSaved`."""
+        """Wait until all changes so far are on disk. Raises :class:`ConfigNotSaved`."""
         if self._next_write is None:
             self._next_write = asyncio.get_running_loop().create_task(
                 self._write_wanted(), name=f"change {self.file.path}"

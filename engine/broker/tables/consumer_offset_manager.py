@@ -205,7 +205,7 @@ class ConsumerOffsetManager:
                     self._config_file.keep_aside()
 
     async def persist(self) -> None:
-        """Return when all changes so far are in ``consumerOffset.json``. Raises :class:`ConfigNotSaved`.
+        """Wait until all changes so far are in ``consumerOffset.json``. Raises :class:`ConfigNotSaved`.
 
         Callers that arrive while it is written share the next write.
         """

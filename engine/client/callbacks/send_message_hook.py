@@ -66,7 +66,7 @@ class SendMessageHook(Protocol):
         ...
 
     def send_message_before(self, context: SendMessageContext) -> None:
-        """Called before an attempt."""
+        """Called before each attempt to send a message."""
         ...
 
     def send_message_after(self, context: SendMessageContext) -> None:

@@ -50,8 +50,9 @@ class PullFlowControl:
         self.queue_max_span_flow_control_times = 0
 
     def check(self, process_queue: ProcessQueue, *, is_orderly: bool) -> FlowControlReason | None:
-        """Return why the queue must not be pulled now; None: it may. Records the result in the process queue, and
-        counts.
+        """Return why the queue must not be pulled now; None if it may be pulled.
+
+        Counts a postponed pull, here and in the process queue.
         """
         reason = self._reason(process_queue, is_orderly)
         if reason is not None:

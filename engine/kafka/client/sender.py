@@ -48,7 +48,7 @@ class Sender:
     """Send batches and handle the responses.
 
     :ivar in_flight: batches that were sent and are not answered yet, in the order in which they were sent.
-    :ivar owner: the producer's id, as the module describes.
+    :ivar owner: the producer's current id and epoch.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ ATTRIBUTES_BYTE = 21
 #: Limit of a batch's decompressed size: a hundred times the compressed size that one frame may carry.
 UNPACKED_MAX_BYTES = 100 * 16 * 1024 * 1024
 
-#: Bits of the attributes, as the module describes.
+#: Bits of the attributes: part of a transaction; control batch.
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 _PLACE = Struct(">qii")
 _CODEC_BITS = 0b111

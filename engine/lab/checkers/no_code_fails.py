@@ -16,7 +16,7 @@ from engine.texts import Text
 
 
 class NoCodeFails(Checker):
-    """Check for unhandled exceptions, as the module describes."""
+    """Check for unhandled exceptions."""
 
     name = "no-code-fails"
     anomaly = Anomaly.BROKEN_CODE

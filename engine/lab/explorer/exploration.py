@@ -66,7 +66,7 @@ class CaptionedStall(NamedTuple):
     meanwhile: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the stall and its caption as JSON."""
         point = self.stall.point
         return {
             "actor": point.actor,
@@ -97,7 +97,7 @@ class Counterexample:
     later: tuple[Violation, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the counterexample as JSON."""
         return {
             "holds": [hold.to_dict() for hold in self.holds],
             "violation": self.violation.to_dict(),

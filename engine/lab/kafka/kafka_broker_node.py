@@ -49,7 +49,7 @@ class KafkaBrokerNode(ScenarioDiskNode):
 
     @property
     def replicas(self) -> dict[TopicPartition, Replica]:
-        """Return its replicas; empty while the process does not run, or if it is alone."""
+        """Return the broker's replicas; empty while the process does not run, or if it is alone."""
         manager = self.broker.replicas if self.broker is not None else None
         return {} if manager is None else manager.replicas
 

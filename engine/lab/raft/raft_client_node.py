@@ -139,7 +139,7 @@ class _Line:
         self._number = 0
 
     async def ask(self, command: RaftCommand) -> CommandAnswer | None:
-        """Return its answer; None if the connection is lost first."""
+        """Return the peer's answer; None if the connection is lost first."""
         if self._connection is None:
             return None
         self._number = command.number

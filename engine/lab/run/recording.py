@@ -64,7 +64,7 @@ class Recording:
     is_changed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object; :func:`parse_export` reads it back."""
+        """Return the recording as a JSON object; :func:`parse_export` reads it back."""
         commands = [
             {"event": timed.event, "time_us": timed.time_us, "command": timed.command.to_dict()}
             for timed in self.commands

@@ -203,7 +203,7 @@ class DiskSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """One node. Which fields are used depends on the role.
+    """The specification of one node. Which fields are used depends on the role.
 
     :ivar group: producer and consumer.
     :ivar traffic: producer, of Kafka too; empty for one that only exists.
@@ -298,7 +298,7 @@ class Command:
     value: Mapping[str, CommandValue] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON; :func:`engine.lab.scenario.command.parse_command` reads it back."""
+        """Return the command as JSON; :func:`engine.lab.scenario.command.parse_command` reads it back."""
         fields = {name: list(value) if isinstance(value, tuple) else value for name, value in self.value.items()}
         return {"kind": self.kind, "target": self.target, **fields}
 

@@ -252,7 +252,7 @@ def _field_types(config: type) -> Mapping[str, str]:
 
 
 def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:
-    """Return those of ``values`` that are fields of ``config``, already checked: ``config(**...)`` accepts them."""
+    """Return the ``values`` that are fields of ``config``, already checked: ``config(**...)`` accepts them."""
     types = _field_types(config)
     return {
         name: _CHOICES[types[name]][str(value)] if types[name] in _CHOICES else value

@@ -62,7 +62,7 @@ class ComparedRun:
     link: str
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as JSON."""
+        """Return the compared run as JSON."""
         return {
             "node": self.change.node,
             "setting": self.change.name,

@@ -90,7 +90,7 @@ class CrashOutcome:
     times: int | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as JSON, with the step's texts."""
+        """Return the outcome as JSON, with the step's texts."""
         point = self.point
         return {
             "way": point.way,

@@ -97,7 +97,7 @@ class Share(NamedTuple):
 
 @dataclass(slots=True)
 class DuplicateFigures:
-    """Results of some seeds, as the module describes.
+    """Counts of deliveries and repeated work over some seeds.
 
     :ivar orders: pairs of an order and a group that it was delivered to; ``orders_again``: pairs for which something
         was done more than once.

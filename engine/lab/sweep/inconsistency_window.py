@@ -1,6 +1,6 @@
 """Windows of inconsistency of a transfer scenario, over many seeds: how long two banks disagree.
 
-A window lasts from the first bank's commit of a transfer to the other's: that long the sum of both accounts is off.
+A window lasts from the first bank's commit of a transfer to the other's: meanwhile the sum of both accounts is wrong.
 Eventual consistency promises that each ends, but not when; with strong consistency none is visible.
 """
 

@@ -93,7 +93,7 @@ class SweepSummary:
         them in all. They count as seeds, but not as violations.
     :ivar kinds: by kind of fault; a run with two kinds counts for both.
     :ivar findings: by invariant.
-    :ivar fingerprint: of the journals of all runs: equal when the same seeds did the same.
+    :ivar fingerprint: hash over the journals of all runs: equal when the same seeds did the same.
     """
 
     seeds: int = 0
@@ -159,7 +159,7 @@ class SweepSummary:
     # --- JSON --------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object; :meth:`from_dict` reads it back."""
+        """Return the summary as a JSON object; :meth:`from_dict` reads it back."""
         return {
             "seeds": self.seeds,
             "events": self.events,

@@ -42,7 +42,7 @@ class WhyStep:
     is_ahead: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return the step as a JSON object."""
         return {
             "event": self.event,
             "time_us": self.time_us,
@@ -80,7 +80,7 @@ class WhyAnswer:
     omitted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return the answer as a JSON object."""
         return {
             "question": self.question.value,
             "group": self.group,
@@ -104,7 +104,7 @@ class Why:
     answers: tuple[WhyAnswer, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return all answers as a JSON object."""
         return {
             "key": self.key,
             "event": self.event,

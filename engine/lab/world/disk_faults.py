@@ -1,4 +1,4 @@
-"""Faults of a machine's disk, and of the memory before it."""
+"""Faults of a machine's disk and of its page cache."""
 
 from __future__ import annotations
 

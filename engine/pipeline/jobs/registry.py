@@ -32,7 +32,7 @@ def describe(name: str) -> JobDescription:
 
 
 def load_job(name: str) -> Job:
-    """Return the job itself; imports PySpark. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
+    """Import the job, and PySpark with it, and return the job. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
     job: Job = import_module(f"{_package(name)}.job").JOB
     return job
 

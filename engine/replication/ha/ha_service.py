@@ -77,7 +77,7 @@ class HaService:
             slave.send_more()
 
     async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
-        """Return when enough slaves have confirmed the bytes from ``offset`` to ``end_offset``: PUT_OK, or
+        """Wait until enough slaves have confirmed the bytes from ``offset`` to ``end_offset``: PUT_OK, or
         FLUSH_SLAVE_TIMEOUT when they take too long. Return SLAVE_NOT_AVAILABLE immediately when too few slaves can
         confirm them. The message is stored in any case.
         """

@@ -1,4 +1,4 @@
-"""What the files of a stopped member say about it; they are read and never changed."""
+"""The state of a stopped member, according to its files; they are only read."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class MajorityLog:
         self._senders.free(self.committed_offset)
 
     async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
-        """Return when a majority has everything before ``end_offset``: PUT_OK. Return FLUSH_SLAVE_TIMEOUT if that takes
+        """Wait until a majority has everything before ``end_offset``: PUT_OK. Return FLUSH_SLAVE_TIMEOUT if that takes
         too long; the majority may still get it.
         """
         if end_offset <= self.committed_offset or await self._senders.wait(offset, end_offset, self._timeout_ms):

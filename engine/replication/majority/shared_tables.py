@@ -63,7 +63,7 @@ class SharingTables:
                 self._proposed[file.path] = content
 
     async def file_saved(self, path: str, content: bytes) -> None:
-        """Return when a majority has ``content``. Raises :class:`NotShared`."""
+        """Wait until a majority has ``content``. Raises :class:`NotShared`."""
         if content is self._committed.get(path):
             return
         self._proposed[path] = content
@@ -75,11 +75,11 @@ class SharingTables:
         self._committed[path] = content
 
     async def line_added(self, path: str, line: bytes) -> None:
-        """Return when a majority has ``line`` of the journal of ``path``. Raises :class:`NotShared`."""
+        """Wait until a majority has ``line`` of the journal of ``path``. Raises :class:`NotShared`."""
         await self._share(SharedLine(path, line))
 
     async def topics_deleted(self, log_end_offset: int, topics: Iterable[str]) -> None:
-        """Return when a majority has the entry that deletes the consume queues of ``topics``. Raises
+        """Wait until a majority has the entry that deletes the consume queues of ``topics``. Raises
         :class:`NotShared`.
         """
         await self._share(TopicsDeleted(log_end_offset, tuple(topics)))

@@ -39,7 +39,7 @@ class SavedState:
 
 
 def encode_copy(number: int, saved: SavedState) -> bytes:
-    """Encode one copy; ``number`` counts the writes."""
+    """Encode the state as one copy of the file; ``number`` is the number of this write."""
     state, name = saved.hard_state, saved.hard_state.voted_for.encode()
     fields = (number, state.term, state.joining, state.reason, saved.log_end, saved.log_checksum, len(name))
     record = _LAYOUT.pack(_MAGIC, *fields) + name

@@ -19,7 +19,7 @@ class BlockingCalls:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     async def run(self, work: Callable[[], _T], timeout_ms: int | None = None) -> _T:
-        """Return or raise the outcome of ``work``.
+        """Run ``work`` in a thread; return its result or raise its exception.
 
         A cancelled caller still waits for the end of ``work``, however often it is cancelled: work that continued alone
         would conflict with later work. Raises ``TimeoutError`` after ``timeout_ms``: then ``work`` does continue alone,

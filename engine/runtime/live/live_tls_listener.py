@@ -79,7 +79,7 @@ class TlsAcceptor:
                 task.cancel()
 
     async def wait_closed(self) -> None:
-        """Return when pending connections are gone."""
+        """Wait until pending connections are gone."""
         await all_ended(self._waiting)
 
     def _accept(self) -> None:

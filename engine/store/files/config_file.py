@@ -38,7 +38,7 @@ class Sharing(Protocol):
 class ConfigFile:
     """One configuration file. ``remarks`` lists in sentences what ``load`` had to repair.
 
-    :ivar sharing: others that must receive the content before it counts as saved off the loop; None: no others.
+    :ivar sharing: replicas that must receive the content before ``save_off_loop`` returns; None: no replicas.
     """
 
     def __init__(self, disk: Disk, path: str) -> None:

@@ -74,7 +74,7 @@ class KnownBounds:
 
 
 class StoreRecovery:
-    """One recovery. ``run`` is called once."""
+    """One recovery of a store. Call ``run`` once."""
 
     def __init__(self, parts: StoreParts, checkpoint: StoreCheckpoint, known: KnownBounds) -> None:
         self._parts = parts

@@ -16,7 +16,7 @@ STARTS_ONE_AND_IS_KILLED = """
 import os, signal
 from app.foundation.worker_process import WorkerProcess
 from tests.app.foundation import test_worker_process
-worker = WorkerProcess("worker", test_worker_process.tell_and_stay)
+worker = WorkerProcess("worker", test_worker_process.report_and_stay)
 print(worker.receiver.recv(), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -308,7 +308,7 @@ def test_a_group_connects_while_the_disk_is_full_and_is_written_when_there_is_ro
         assert client.heartbeat("g").code == ResponseCode.SUCCESS
         assert client.pull(group="g").code == ResponseCode.PULL_NOT_FOUND
         lab.run_for(3_000)
-        assert "it is tried again" in caplog.text
+        assert "it will be retried" in caplog.text
         disk.storage.occupied_bytes = 0
         lab.run_for(1_100)
         assert "g" in config_file(lab, "subscriptionGroup.json")["subscriptionGroupTable"]

@@ -103,7 +103,7 @@ def _resting(role: ProducerNode | ConsumerNode) -> JsonObject:
 
 
 def posting_rows(role: ScenarioNode, accounts: Accounts, table: str) -> list[JsonValue]:
-    """Return the newest rows of ``table``, see the module."""
+    """Return the newest rows of the database table ``table`` as JSON, each with its state."""
     committed = {row.key: row.times for row in accounts.newest(table, BANK_ROWS_SHOWN + 1)}
     skew_ms = role.runtime.clock.skew_ms
     return [

@@ -36,7 +36,7 @@ _Entry = TypeVar("_Entry")
 
 
 def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
-    """Return node -> its roles, see the module. Empty where no transaction spans several nodes."""
+    """Return the roles of each node (TC, TM, RM). Empty if no transaction spans several nodes."""
     parts: dict[str, list[JsonValue]] = {}
     has_half_messages = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
     for spec in scenario.nodes:

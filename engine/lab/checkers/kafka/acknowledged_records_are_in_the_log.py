@@ -17,7 +17,7 @@ from engine.texts import Text
 
 
 class AcknowledgedRecordsAreInTheLog(Checker):
-    """Check that acknowledged records are in the log, as the module describes."""
+    """Check that acknowledged records are in the log."""
 
     name = "acknowledged-records-are-in-the-log"
     anomaly = Anomaly.LOST_WRITE

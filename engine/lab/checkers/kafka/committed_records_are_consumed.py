@@ -21,7 +21,7 @@ from engine.texts import Text
 
 
 class CommittedRecordsAreConsumed(Checker):
-    """Check that committed records are consumed, as the module describes."""
+    """Check that committed records are consumed."""
 
     name = "committed-records-are-consumed"
     anomaly = Anomaly.SKIPPED

@@ -70,7 +70,7 @@ class _Sends:
 
 
 class RecordsAreInTheLogOnce(Checker):
-    """Check that each record is in the log once, as the module describes."""
+    """Check that each record is in the log once."""
 
     name = "records-are-in-the-log-once"
     anomaly = Anomaly.DUPLICATE
@@ -94,7 +94,7 @@ class RecordsAreInTheLogOnce(Checker):
 
 
 class RecordsAreInOrder(Checker):
-    """Check that records are in send order, as the module describes."""
+    """Check that records are in send order."""
 
     name = "records-are-in-order"
     anomaly = Anomaly.OUT_OF_ORDER

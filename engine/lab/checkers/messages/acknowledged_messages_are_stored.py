@@ -26,7 +26,7 @@ _SEND_OK = "SEND_OK"
 
 
 class AcknowledgedMessagesAreStored(Checker):
-    """Check that acknowledged messages are stored, as the module describes."""
+    """Check that acknowledged messages are stored."""
 
     name = "acknowledged-messages-are-stored"
     anomaly = Anomaly.LOST_WRITE

@@ -32,7 +32,7 @@ _Queue = tuple[str, str, int]
 
 
 class ConsumedInTheEnd(Checker):
-    """Check that every message is consumed in the end, as the module describes."""
+    """Check that every message is consumed in the end."""
 
     name = "consumed-in-the-end"
     anomaly = Anomaly.SKIPPED

@@ -18,7 +18,7 @@ from engine.texts import Text
 
 
 class ConsumedWasSent(Checker):
-    """Check that consumed messages were sent, as the module describes."""
+    """Check that consumed messages were sent."""
 
     name = "consumed-was-sent"
     anomaly = Anomaly.GHOST_READ

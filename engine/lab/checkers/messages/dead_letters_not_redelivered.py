@@ -22,7 +22,7 @@ from engine.texts import Text
 
 
 class DeadLettersNotRedelivered(Checker):
-    """Check that dead letters are not redelivered, as the module describes."""
+    """Check that dead letters are not redelivered."""
 
     name = "dead-letters-not-redelivered"
     anomaly = Anomaly.DUPLICATE

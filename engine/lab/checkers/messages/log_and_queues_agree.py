@@ -23,7 +23,7 @@ from engine.texts import Text
 
 
 class LogAndQueuesAgree(Checker):
-    """Check that commit log and consume queues agree, as the module describes."""
+    """Check that commit log and consume queues agree."""
 
     name = "log-and-queues-agree"
     anomaly = Anomaly.SKIPPED

@@ -20,7 +20,7 @@ from engine.texts import Text
 
 
 class RetryCountWithinLimit(Checker):
-    """Check that retry counts stay within the limit, as the module describes."""
+    """Check that retry counts stay within the limit."""
 
     name = "retry-count-within-limit"
     anomaly = Anomaly.DUPLICATE

@@ -26,7 +26,7 @@ from engine.texts import Text
 
 
 class SubscriptionsAgree(Checker):
-    """Check that subscriptions agree, as the module describes."""
+    """Check that subscriptions agree."""
 
     name = "subscriptions-agree"
     anomaly = Anomaly.SKIPPED

@@ -16,7 +16,7 @@ from engine.texts import Text
 
 
 class CommittedOffsetsWithinQueue(Checker):
-    """Check that committed offsets are within their queues, as the module describes."""
+    """Check that committed offsets are within their queues."""
 
     name = "committed-offsets-within-queue"
     anomaly = Anomaly.SKIPPED

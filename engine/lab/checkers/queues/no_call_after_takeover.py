@@ -32,7 +32,7 @@ def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
 
 
 class NoCallAfterTakeover(Checker):
-    """Check that consumers stop after a takeover, as the module describes."""
+    """Check that consumers stop after a takeover."""
 
     name = "no-call-after-takeover"
     anomaly = Anomaly.DUPLICATE

@@ -26,7 +26,7 @@ from engine.texts import Text
 
 
 class OffsetsNeverPassUnconsumed(Checker):
-    """Check that offsets never pass unconsumed messages, as the module describes."""
+    """Check that offsets never pass unconsumed messages."""
 
     name = "offsets-never-pass-unconsumed"
     anomaly = Anomaly.SKIPPED

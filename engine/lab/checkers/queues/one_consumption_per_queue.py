@@ -26,7 +26,7 @@ from engine.texts import Text
 
 
 class OneConsumptionPerQueue(Checker):
-    """Check that each queue has one consumption at a time, as the module describes."""
+    """Check that each queue has one consumption at a time."""
 
     name = "one-consumption-per-queue"
     anomaly = Anomaly.DUPLICATE

@@ -26,7 +26,7 @@ _Queue = tuple[str, str, str, int]
 
 
 class OneOwnerPerQueue(Checker):
-    """Check that each queue has one owner, as the module describes."""
+    """Check that each queue has one owner."""
 
     name = "one-owner-per-queue"
     anomaly = Anomaly.TWO_OWNERS

@@ -33,7 +33,7 @@ class _Step(NamedTuple):
 
 
 class OrderPerKey(Checker):
-    """Check the order of the messages of each key, as the module describes."""
+    """Check the order of the messages of each key."""
 
     name = "order-per-key"
     anomaly = Anomaly.OUT_OF_ORDER

@@ -23,7 +23,7 @@ from engine.texts import Text
 
 
 class OrderPerQueue(Checker):
-    """Check the order of the messages of each queue, as the module describes."""
+    """Check the order of the messages of each queue."""
 
     name = "order-per-queue"
     anomaly = Anomaly.OUT_OF_ORDER

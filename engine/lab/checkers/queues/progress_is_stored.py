@@ -19,7 +19,7 @@ from engine.texts import Text
 
 
 class ProgressIsStored(Checker):
-    """Check that progress is stored, as the module describes."""
+    """Check that progress is stored."""
 
     name = "progress-is-stored"
     anomaly = Anomaly.DUPLICATE

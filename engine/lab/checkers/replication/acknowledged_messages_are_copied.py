@@ -19,7 +19,7 @@ _SEND_OK = "SEND_OK"
 
 
 class AcknowledgedMessagesAreCopied(Checker):
-    """Check that acknowledged messages are copied, as the module describes."""
+    """Check that acknowledged messages are copied."""
 
     name = "acknowledged-messages-are-copied"
     anomaly = Anomaly.LOST_WRITE

@@ -15,7 +15,7 @@ from engine.texts import Text
 
 
 class SlavesHoldTheMastersLog(Checker):
-    """Check that slaves hold a prefix of the master's log, as the module describes."""
+    """Check that slaves hold a prefix of the master's log."""
 
     name = "slaves-hold-the-masters-log"
     anomaly = Anomaly.GHOST_READ

@@ -35,7 +35,7 @@ _SLACK_MS = 5_000
 
 
 class HalfMessagesAreDecided(Checker):
-    """Check that half messages are decided, as the module describes."""
+    """Check that half messages are decided."""
 
     name = "half-messages-are-decided"
     anomaly = Anomaly.SKIPPED

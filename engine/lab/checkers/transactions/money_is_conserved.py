@@ -28,7 +28,7 @@ from engine.texts import Text
 
 
 class MoneyIsConserved(Checker):
-    """Check that money is conserved, as the module describes."""
+    """Check that money is conserved."""
 
     name = "money-is-conserved"
     anomaly = Anomaly.SKIPPED

@@ -22,7 +22,7 @@ from engine.texts import Text
 
 
 class NoHalfMessageConsumed(Checker):
-    """Check that half messages are not consumed, as the module describes."""
+    """Check that half messages are not consumed."""
 
     name = "no-half-message-consumed"
     anomaly = Anomaly.GHOST_READ

@@ -22,7 +22,7 @@ from engine.texts import Text
 
 
 class NoMoneyFromNowhere(Checker):
-    """Check that no credit lacks a debit, as the module describes."""
+    """Check that no credit lacks a debit."""
 
     name = "no-money-from-nowhere"
     anomaly = Anomaly.GHOST_READ

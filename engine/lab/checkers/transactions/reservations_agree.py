@@ -21,7 +21,7 @@ from engine.texts import Text
 
 
 class ReservationsAgree(Checker):
-    """Check that reservations agree, as the module describes."""
+    """Check that reservations agree."""
 
     name = "reservations-agree"
     anomaly = Anomaly.LOST_WRITE

@@ -24,7 +24,7 @@ from engine.xa.transaction_manager import TransactionOutcome
 
 
 class XaBranchesAgree(Checker):
-    """Check that XA branches agree, as the module describes."""
+    """Check that XA branches agree."""
 
     name = "xa-branches-agree"
     anomaly = Anomaly.LOST_WRITE

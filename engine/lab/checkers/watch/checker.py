@@ -21,7 +21,9 @@ MAX_VIOLATIONS = 100
 
 
 class Checker(WatchListener):
-    """One invariant. Subclasses override the methods of :class:`WatchListener` for the events that they need.
+    """Base class of the checkers, each of which checks one invariant.
+
+    Subclasses override the methods of :class:`WatchListener` for the events that they need.
 
     :cvar name: as in a scenario's ``invariants``.
     :cvar title, why: for users: what holds, and why it matters.

@@ -20,7 +20,7 @@ from engine.texts import Text
 
 
 class AcknowledgedWorkIsDone(Checker):
-    """Check that acknowledged work is done, as the module describes."""
+    """Check that acknowledged work is done."""
 
     name = "acknowledged-work-is-done"
     anomaly = Anomaly.SKIPPED

@@ -20,7 +20,7 @@ from engine.texts import Text
 
 
 class WorkDoneOnce(Checker):
-    """Check that work is done once, as the module describes."""
+    """Check that work is done once."""
 
     name = "work-done-once"
     anomaly = Anomaly.DUPLICATE

@@ -46,7 +46,7 @@ class MovedBatch:
 
     @property
     def waiting(self) -> int:
-        """Return how many are left to send."""
+        """Return the number of messages that are left to send."""
         return self.rows - self.sent - self.not_sent
 
 
@@ -67,11 +67,11 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class ReliefState:
-    """State of a folder.
+    """The state of the folder of a backlog-relief job.
 
     :ivar identity: identifies the folder in transactions; created with it.
     :ivar rule: the priority rule, as text.
-    :ivar ranges: of all queues that have had one.
+    :ivar ranges: the examined range of each queue, and what was moved out of it.
     :ivar batches: commit -> what it stored; completed ones are left out.
     :ivar sending: the last sending, unless it is known to be complete.
     """

@@ -119,7 +119,10 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
 
 
 def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditFinding]:
-    """Yield the findings about numbers with their places, or those of their neighbours."""
+    """Yield the findings, with the stored positions of their numbers added.
+
+    A missing number has no position: the positions of its neighbours are given instead.
+    """
     for finding in findings:
         first, last = finding.first, finding.last
         if finding.kind not in (*_GAPS, "duplicated", "out of order") or first is None or last is None:

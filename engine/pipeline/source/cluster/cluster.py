@@ -100,7 +100,7 @@ class Cluster:
         return sorted(queue for topic, route in routes for queue in self._queues_of(topic, route))
 
     def known(self, topics: Sequence[str]) -> tuple[str, ...]:
-        """Return those of ``topics`` that have a readable queue."""
+        """Return the ``topics`` that have a readable queue."""
         routes = zip(topics, self._routes(topics), strict=True)
         return tuple(topic for topic, route in routes if self._queues_of(topic, route))
 

@@ -63,7 +63,7 @@ def test_a_broker_goes_on_with_the_backup_of_a_table_of_another_shape_and_keeps_
         lab.world.run(lab.broker.shutdown(), node="broker-a")
         lab.restart_broker(before_start=lambda: lab.broker.runtime.disk.write_whole(path, bad))
         after = tables_of(lab.broker)
-        assert f"{path} is no such table" in caplog.text
+        assert f"{path} is not such a table" in caplog.text
         if name in ("consumerOffset.json", "delayOffset.json", "brokerConfig.json"):
             assert 0 < after.pop(name) <= before.pop(name), "as the backup has it"
         else:

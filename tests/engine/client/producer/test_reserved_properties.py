@@ -111,7 +111,7 @@ def test_no_way_of_sending_takes_a_name_that_was_written_into_the_properties(clu
         for send in ways_to_send(producer):
             message = Message("T", b"x")
             message.properties[name] = "0"
-            with pytest.raises(IllegalClientArgument, match=f"property {name} belongs to RocketMQ"):
+            with pytest.raises(IllegalClientArgument, match=f"property {name} is reserved by RocketMQ"):
                 cluster.run(producer, send(message))
     assert cluster.broker.store.max_offset("T", 0) == 0
 
@@ -122,7 +122,7 @@ def test_a_message_may_be_sent_again_but_not_a_half_message_as_a_whole_one(clust
     cluster.run(producer, producer.send(message))
     cluster.run(producer, producer.send_message_in_transaction(message))
     cluster.run(producer, producer.send_message_in_transaction(message))
-    with pytest.raises(IllegalClientArgument, match="property TRAN_MSG belongs to RocketMQ"):
+    with pytest.raises(IllegalClientArgument, match="property TRAN_MSG is reserved by RocketMQ"):
         cluster.run(producer, producer.send(message))
 
 
