@@ -65,12 +65,23 @@ def _fails_unhit(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """End the faults of a test that has passed so far; a rule that acted on no frame fails it."""
-    result = yield
-    for value in getattr(item, "funcargs", {}).values():
-        if type(value).__module__ == "engine.testkit.glassmq" and value.is_running:
-            value.faults.end()
+    """End the faults of all brokers of a test; where it has passed so far, a rule that acted on no frame fails it."""
+    try:
+        result = yield
+    except BaseException:
+        for broker in _brokers_of(item):
+            broker.faults.clear()
+        raise
+    for broker in _brokers_of(item):
+        broker.faults.end()
     return result
+
+
+def _brokers_of(item: pytest.Item) -> list[GlassMQ]:
+    """Return the running brokers among the fixtures of a test; one may be the value of several."""
+    values = getattr(item, "funcargs", {}).values()
+    brokers = {id(value): value for value in values if type(value).__module__ == "engine.testkit.glassmq"}
+    return [broker for broker in brokers.values() if broker.is_running]
 
 
 @pytest.fixture(scope="session")
@@ -127,6 +138,8 @@ def _kit() -> Any:
     try:
         import engine.testkit as kit
     except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "engine":  # a package that GlassMQ needs
+            raise
         import engine
 
         here = getattr(engine, "__file__", None) or getattr(engine, "__path__", None)

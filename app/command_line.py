@@ -91,6 +91,18 @@ class LazyGroup(click.Group):
             ctx.call_on_close(gc.enable)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; name the extra where one of its packages is missing."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            from app.server import PAGE_PACKAGES
+
+            if error.name not in PAGE_PACKAGES:
+                raise
+            needed = f"{ctx.invoked_subcommand} needs the Python package {error.name}: pip install 'glassmq[page]'"
+            raise click.ClickException(needed) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands and examples without importing any command."""
         with formatter.section("Commands"):

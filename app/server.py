@@ -48,8 +48,8 @@ class PageSettings:
     spark_master: str | None = "local[2]"
 
 
-#: The packages that the page needs; they are imported with its first request.
-_PAGE_PACKAGES = (
+#: The packages of the extra `page`; the page imports them with its first request.
+PAGE_PACKAGES = (
     "flask",
     "flask_socketio",
     "engineio",
@@ -62,7 +62,7 @@ _PAGE_PACKAGES = (
 
 
 def _check_page_packages() -> None:
-    missing = next((name for name in _PAGE_PACKAGES if importlib.util.find_spec(name) is None), None)
+    missing = next((name for name in PAGE_PACKAGES if importlib.util.find_spec(name) is None), None)
     if missing is not None:
         raise StartFailed(
             f"the page needs the Python package {missing}: pip install 'glassmq[page]', or serve without it: --no-page"

@@ -178,3 +178,23 @@ def test_faults_end_with_a_test_that_fails(suite):
     )
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*AssertionError: mine*"])
+
+
+def test_faults_of_a_broker_of_the_session_end_with_a_test_that_fails(suite):
+    result = suite(
+        """
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def other(make_glassmq):
+        return make_glassmq()
+
+    def test_it(other):
+        other.faults.reject("SEND_MESSAGE_V2")
+        assert False, "mine"
+
+    def test_next(other):
+        send(other.name_server_address)
+    """
+    )
+    result.assert_outcomes(passed=1, failed=1)

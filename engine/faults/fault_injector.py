@@ -55,11 +55,19 @@ class FaultInjector:
     """The fault injector of one node.
 
     :param client_of: ``ip:port`` -> client id, empty while it is not known.
+    :param hold_lease_ms: how long held frames wait without being viewed; None: until they are released.
     :ivar totals: action -> how many times it was done since the node's machine began; removing rules does not reset it.
     """
 
-    def __init__(self, clock: Clock, client_of: Callable[[str], str] = lambda address: "") -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        client_of: Callable[[str], str] = lambda address: "",
+        *,
+        hold_lease_ms: int | None = HOLD_LEASE_MS,
+    ) -> None:
         self.clock = clock
+        self._hold_lease_ms = hold_lease_ms
         self.client_of = client_of
         self.held = HeldFrames()
         self.delayed = DelayedFrames()
@@ -295,12 +303,14 @@ class FaultInjector:
         )
 
     def look(self) -> int:
-        """Note that held frames are viewed: they are held for :data:`HOLD_LEASE_MS` more, which is returned."""
+        """Note that held frames are viewed: they are held for the lease once more, which is returned; 0 without one."""
+        if self._hold_lease_ms is None:
+            return 0
         if self._lease is not None:
             self._lease.cancel()
         loop = asyncio.get_running_loop()
-        self._lease = loop.call_later(HOLD_LEASE_MS / 1_000, self._nobody_looks)
-        return HOLD_LEASE_MS
+        self._lease = loop.call_later(self._hold_lease_ms / 1_000, self._nobody_looks)
+        return self._hold_lease_ms
 
     def lease_left_ms(self) -> int:
         """Return how much longer held frames wait without being viewed."""
@@ -311,7 +321,8 @@ class FaultInjector:
     def _nobody_looks(self) -> None:
         self._lease = None
         if len(self.held) or any(rule.what is FaultAction.HOLD for rule in self._active.rules):
-            _log.warning("nobody has looked at the held frames for %d s: they are released", HOLD_LEASE_MS // 1_000)
+            waited_s = (self._hold_lease_ms or 0) // 1_000
+            _log.warning("nobody has looked at the held frames for %d s: they are released", waited_s)
         self.stop_holding()
 
     def stop_holding(self) -> int:

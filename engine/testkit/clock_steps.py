@@ -46,12 +46,14 @@ class ClockSteps:
         self._settle_s = settle_s
 
     async def advance(self, ms: int) -> None:
-        """Let ``ms`` pass."""
+        """Let ``ms`` pass. Where something is due and does not happen, as with a full disk, the rest is one step."""
         clock = self._machines.broker_runtime.clock
         ends_ms = clock.now_ms() + ms
+        last_due_ms: int | None = None
         while True:
             due_ms = _next_due_ms(self._broker)
-            is_last = due_ms is None or due_ms > ends_ms
+            is_last = due_ms is None or due_ms > ends_ms or due_ms == last_due_ms
+            last_due_ms = due_ms
             step_ms = (ends_ms if due_ms is None or is_last else due_ms) - clock.now_ms()
             await self._step(max(0, step_ms))
             if is_last:

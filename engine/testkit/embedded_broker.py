@@ -9,6 +9,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from engine.faults.fault_injector import FaultInjector
 from engine.live.engine_settings import BadSetting, apply_settings
 from engine.live.live_machines import LiveHostSettings, LiveMachines, StartFailed
 from engine.name_server.name_server_config import NameServerConfig
-from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread
+from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread, EngineUnavailable
 from engine.runtime.live.live_runtime import LiveClock
 from engine.store.files.store_config import MessageStoreConfig
 from engine.testkit.errors import TestKitError
@@ -87,6 +88,7 @@ class EmbeddedBroker:
         self._wanted_folder = data_folder
         self._thread: EngineThread | None = None
         self._ports: tuple[HeldPort, ...] = ()
+        self._addresses: tuple[str, str]
         self._injector: FaultInjector
         self._machines: LiveMachines
         self._settings: LiveHostSettings
@@ -102,6 +104,8 @@ class EmbeddedBroker:
         except OSError as error:
             raise TestKitError(f"cannot listen on host {self._host!r}: {error}") from error
         folder = self._wanted_folder or _temporary_folder()
+        # It also runs when the process ends without a stop: files in memory would stay there.
+        self._remove_files = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._settings = LiveHostSettings(
             data_folder=folder,
             # Without the setting, a group's first retry waits until its consumers ask for routes again: 30 s.
@@ -118,7 +122,7 @@ class EmbeddedBroker:
 
     async def _start_nodes(self) -> None:
         # A clock of its own: how long a rule lasts does not depend on whether the broker's clock is set ahead.
-        self._injector = FaultInjector(LiveClock(), self._client_id_at)
+        self._injector = FaultInjector(LiveClock(), self._client_id_at, hold_lease_ms=None)
         self._machines = LiveMachines(self._settings, self._injector)
         self._machines.broker_disk.is_durable = False
         try:
@@ -132,8 +136,7 @@ class EmbeddedBroker:
             name_server=replace(self._settings.name_server, port=name_server_port),
             broker=replace(self._settings.broker, port=broker_port),
         )
-        self.name_server_address = self._machines.name_server.address
-        self.broker_address = self._machines.broker.address
+        self._addresses = self._machines.name_server.address, self._machines.broker.address
 
     async def _end_nodes(self) -> None:
         """End both as a kill would, as nothing of what they hold is needed any more."""
@@ -171,6 +174,18 @@ class EmbeddedBroker:
             self._release()
 
     @property
+    def name_server_address(self) -> str:
+        """Return ``"host:port"`` of the name server, for the clients under test."""
+        self._running()
+        return self._addresses[0]
+
+    @property
+    def broker_address(self) -> str:
+        """Return ``"host:port"`` of the broker; clients learn it from the name server."""
+        self._running()
+        return self._addresses[1]
+
+    @property
     def is_running(self) -> bool:
         """Return True between ``start`` and ``stop``, even while the broker is crashed."""
         return self._thread is not None
@@ -181,7 +196,7 @@ class EmbeddedBroker:
             thread.stop()
         for port in self._ports:
             port.release()
-        shutil.rmtree(self._settings.data_folder, ignore_errors=True)
+        self._remove_files()
 
     def _running(self) -> EngineThread:
         if self._thread is None:
@@ -191,8 +206,11 @@ class EmbeddedBroker:
     # --- access to the engine -----------------------------------------------------------------------------------------
 
     def _call(self, function: Callable[[], _T]) -> _T:
-        """Run ``function`` in the engine's thread, between two of its steps."""
-        return self._running().call(function)
+        """Run ``function`` in the engine's thread, between two of its steps. Raises :class:`TestKitError`."""
+        try:
+            return self._running().call(function)
+        except (EngineUnavailable, FaultRefused) as error:
+            raise TestKitError(str(error)) from error
 
     def _ask(self, question: Callable[[Broker], _T]) -> _T:
         """Return the answer to a question about the broker. Raises :class:`TestKitError` while it is crashed."""
@@ -224,10 +242,13 @@ class EmbeddedBroker:
         return self._run(wait(), timeout_s + _GRACE_S)
 
     def _run(self, coroutine: Coroutine[Any, Any, _T], timeout_s: float) -> _T:
-        """Run ``coroutine`` in the engine's loop and return its result."""
+        """Run ``coroutine`` in the engine's loop and return its result. Raises :class:`TestKitError`."""
         if self._thread is None:
             coroutine.close()
-        return self._running().run(coroutine, timeout_s)
+        try:
+            return self._running().run(coroutine, timeout_s)
+        except EngineUnavailable as error:
+            raise TestKitError(str(error)) from error
 
     # --- access for faults --------------------------------------------------------------------------------------------
 
@@ -241,6 +262,7 @@ class EmbeddedBroker:
 
     def carry_out(self, action: Callable[[LiveMachines], Coroutine[Any, Any, None]]) -> None:
         """Crash or restart a node. Raises :class:`TestKitError` where that is not possible now."""
+        self._running()
         try:
             self._run(action(self._machines), LIFE_CYCLE_TIMEOUT_S)
         except FaultRefused as refusal:

@@ -11,13 +11,16 @@ class TestKitError(Exception):
     __test__ = False  # pytest: it is no class of tests
 
 
-def check_may_block(method: str) -> None:
-    """Raise :class:`TestKitError` in a thread that runs an event loop: the clients in it could do nothing meanwhile."""
+def check_may_block(call: str) -> None:
+    """Raise :class:`TestKitError` in a thread that runs an event loop: the clients in it could do nothing meanwhile.
+
+    :param call: what the test calls, as it writes it: ``glassmq.wait_for``.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return
     raise TestKitError(
-        f"{method} waits, and this thread runs an event loop, whose clients would stand still meanwhile: "
-        f"write await asyncio.to_thread(glassmq.{method}, ...)"
+        f"{call} waits, and this thread runs an event loop, whose clients would stand still meanwhile: "
+        f"write await asyncio.to_thread({call}, ...)"
     )

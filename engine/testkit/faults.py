@@ -73,7 +73,7 @@ class Fault:
 
     def wait(self, count: int = 1, timeout: float = TIMEOUT_S) -> None:
         """Wait until it has acted on ``count`` frames. Raises ``AssertionError`` with the frames that came instead."""
-        check_may_block("faults...wait")
+        check_may_block("fault.wait")
         if not self._faults.until(lambda: self._rule.hits >= count, timeout):
             raise AssertionError(
                 f"{describe(self._rule)} acted on {self.hits} of {count} frames after {timeout:g} s"
@@ -107,7 +107,7 @@ class Hold(Fault):
 
         Raises ``AssertionError`` if it does not come; the frames go on all the same.
         """
-        check_may_block("faults...release_after")
+        check_may_block("fault.release_after")
         other = self._faults.rule(FaultAction.DROP, frame, which)
         self.wait(timeout=timeout)
         try:
@@ -142,11 +142,11 @@ class Faults:
 
     ``frame`` is a request by its name (``SEND_MESSAGE_V2``), ``reply to SEND_MESSAGE_V2``, or empty for any frame.
 
-    :ivar fail_unhit: whether a rule that acted on no frame fails its test.
+    :ivar fail_unhit: whether a rule that acted on no frame fails its test; what a test sets holds until its end.
     """
 
     def __init__(self, broker: EmbeddedBroker, *, fail_unhit: bool = True) -> None:
-        self.fail_unhit = fail_unhit
+        self.fail_unhit = self._fails_unhit_by_default = fail_unhit
         self._broker = broker
         self._made: list[Fault] = []
 
@@ -239,13 +239,14 @@ class Faults:
 
     def clear(self) -> None:
         """End all faults, also of rules that acted on nothing; a killed broker starts again."""
-        self._made.clear()
+        self.forget()
         self._broker.mend()
         self._restart_if_crashed()
 
     def forget(self) -> None:
-        """Forget the rules of a broker that was replaced."""
+        """Forget the rules of a broker that was replaced, and what its test has set."""
         self._made.clear()
+        self.fail_unhit = self._fails_unhit_by_default
 
     def check_hit(self, fault: Fault, *, is_error: bool) -> None:
         """Check one rule whose block has ended, unless by an error: that is what the test is about then."""
@@ -316,14 +317,9 @@ class Faults:
         return self._broker.at_gate(release)
 
     def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait for a condition of the fault injector while frames stay held; return whether it came true in time."""
+        """Wait for a condition of rules; return whether it came true in time."""
 
-        def look(injector: FaultInjector) -> bool:
-            if len(injector.held):
-                injector.look()
-            return condition()
-
-        return self._broker.until_gate(look, timeout_s)
+        return self._broker.until(condition, timeout_s)
 
     def has_passed(self, other: FaultRule, after: FaultRule, timeout_s: float) -> bool:
         """Wait until a frame that ``other`` means has passed after the first one that ``after`` held."""
@@ -371,6 +367,8 @@ def _check(field: str, value: object) -> None:
             raise TestKitError(f"{field}={value!r}; allowed: {low} to {high}")
     elif field == "direction" and value not in ("", "in", "out"):
         raise TestKitError(f"direction={value!r}; allowed: 'in' to the broker, 'out' of it, and '' for both")
+    elif field == "seed" and (not isinstance(value, int) or isinstance(value, bool)):
+        raise TestKitError(f"seed={value!r}; allowed: an integer")
     elif field in ("client", "topic", "group", "key") and (not isinstance(value, str) or "*" in value[:-1]):
         raise TestKitError(f"{field}={value!r}; allowed: a name, or its beginning and one * at the end")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 from functools import partial
 from typing import Unpack
 
@@ -36,8 +35,6 @@ class GlassMQ(EmbeddedBroker):
     ``with GlassMQ() as glassmq:`` runs it; pytest's fixtures do so themselves. Methods that wait block their thread;
     in a coroutine, ``await asyncio.to_thread(glassmq.wait_for, "orders")``.
 
-    :ivar name_server_address: ``"host:port"``, for the clients under test.
-    :ivar broker_address: the broker's own; clients learn it from the name server.
     :ivar faults: what to break.
     """
 
@@ -139,10 +136,15 @@ class GlassMQ(EmbeddedBroker):
         ``settle`` seconds, and for less as soon as they have. With ``liveness`` clients look silent for this long, too.
         ``reset`` sets the clock back.
         """
-        check_may_block("advance")
-        ms = round(timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds) / timedelta(milliseconds=1))
-        if not 0 < ms <= ADVANCE_MAX_MS:
-            raise TestKitError(f"the clock goes forward by 1 ms to 366 days, not by {ms} ms; reset() sets it back")
+        check_may_block("glassmq.advance")
+        wanted_s = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+        if not 1 <= wanted_s * 1_000 <= ADVANCE_MAX_MS:
+            raise TestKitError(
+                f"the clock goes forward by 1 ms to 366 days, not by {wanted_s:g} s; reset() sets it back"
+            )
+        ms = round(wanted_s * 1_000)
+        if not 0 <= settle <= ADVANCE_TIMEOUT_S:
+            raise TestKitError(f"settle={settle:g}; allowed: 0 to {ADVANCE_TIMEOUT_S:g} s")
 
         async def steps() -> None:
             self._broker()
@@ -167,7 +169,7 @@ class GlassMQ(EmbeddedBroker):
 
         Raises ``AssertionError`` after ``timeout`` seconds, with a table of what is there.
         """
-        check_may_block("wait_for")
+        check_may_block("glassmq.wait_for")
         wanted = Selection(key, tag, body, properties)
         self._until(lambda broker: self._count(broker, topic, wanted) >= count, timeout)
         return self._checked(topic, wanted, lambda found: found >= count, f"at least {count}", timeout)
@@ -202,7 +204,7 @@ class GlassMQ(EmbeddedBroker):
         wanted, topic = Selection(key, tag, body, properties), dlq_topic(group)
         is_right = _right_number(count)
         if timeout:
-            check_may_block("assert_dead_letter")
+            check_may_block("glassmq.assert_dead_letter")
             self._until(lambda broker: is_right(self._count(broker, topic, wanted)), timeout)
         said = "a dead letter" if count is None else f"exactly {count} dead letters"
         return self._checked(topic, wanted, is_right, said, timeout)
@@ -222,7 +224,7 @@ class GlassMQ(EmbeddedBroker):
 
         A message that failed and was sent back for a retry counts as confirmed here: it is in the retry topic then.
         """
-        check_may_block("assert_consumed")
+        check_may_block("glassmq.assert_consumed")
         wanted = Selection(key, tag, body, properties)
         self.assert_sent(topic, key=key, tag=tag, body=body, properties=properties)
         self._until(lambda broker: not _unconfirmed(broker, group, topic, wanted), timeout)

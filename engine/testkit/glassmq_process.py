@@ -82,14 +82,16 @@ class GlassMQProcess:
             )
             watchdog = threading.Timer(START_TIMEOUT_S, process.kill)
             watchdog.start()
+            addresses: dict[str, str] = {}
             try:
                 addresses = _read_addresses(process)
             finally:
                 watchdog.cancel()
+                if len(addresses) < 2:  # also when the wait was interrupted
+                    process.kill()
+                    process.wait(_END_TIMEOUT_S)
+                    _close_output(process)
             if len(addresses) < 2:
-                process.kill()
-                process.wait(_END_TIMEOUT_S)
-                _close_output(process)
                 errors.seek(0)
                 raise TestKitError(f"glassmq serve did not start: {errors.read().strip()}")
         self._process = process

@@ -54,7 +54,7 @@ def test_an_order_that_cannot_be_read_ends_as_a_dead_letter(glassmq: GlassMQ) ->
             await producer.send(Message("orders", b"ten", keys="broken"))
             await producer.send(Message("orders", b"10", keys="sound"))
             await asyncio.to_thread(glassmq.wait_for, "SCHEDULE_TOPIC_XXXX")  # the first failure waits for its retry
-            await asyncio.to_thread(glassmq.advance, hours=5)
+            await asyncio.to_thread(glassmq.advance, hours=5, settle=10)
             await asyncio.to_thread(glassmq.assert_dead_letter, "billing", key="broken", count=1)
 
     asyncio.run(run())

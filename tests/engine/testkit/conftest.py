@@ -14,4 +14,5 @@ def broker_of_module():
 @pytest.fixture
 def glassmq(broker_of_module):
     broker_of_module.reset()
-    return broker_of_module
+    yield broker_of_module
+    broker_of_module.faults.end()  # as the plugin does, which is not loaded in each environment

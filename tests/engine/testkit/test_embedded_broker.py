@@ -1,6 +1,8 @@
 """A broker in the process of a test: started, emptied, stopped, and nothing of it is left."""
 
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -50,14 +52,16 @@ def test_a_stopped_broker_leaves_no_thread_file_or_port(tmp_path):
             free.bind(("127.0.0.1", port))
 
 
+def test_a_broker_that_nobody_stops_leaves_no_files_when_its_process_ends(tmp_path):
+    code = "import sys, pathlib, engine.testkit as kit; kit.GlassMQ(data_folder=pathlib.Path(sys.argv[1])).start()"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "data")], check=True, timeout=60)
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets two sockets share a port")
 def test_no_other_program_gets_the_port_of_a_broker_that_is_replaced(glassmq):
-    taken = []
-    for _ in range(20):
-        glassmq.reset()
-        with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))
-            taken.append(other.getsockname()[1])
-    assert port_of(glassmq.broker_address) not in taken
+    with glassmq.faults.crash(), socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", port_of(glassmq.broker_address)))
 
 
 def test_a_broker_may_be_started_again_after_its_stop():
@@ -104,7 +108,15 @@ def test_a_broker_that_does_not_run_says_so():
     broker = GlassMQ()
     with pytest.raises(TestKitError, match="is stopped"):
         broker.messages("orders")
-    with pytest.raises(TestKitError, match="is stopped"):
-        broker.reset()
+    for call in (
+        broker.reset,
+        lambda: broker.name_server_address,
+        lambda: broker.broker_address,
+        broker.faults.crash,
+        broker.faults.restart,
+        broker.faults.full_disk,
+    ):
+        with pytest.raises(TestKitError, match="is stopped"):
+            call()
     with broker, pytest.raises(TestKitError, match="runs already"):
         broker.start()

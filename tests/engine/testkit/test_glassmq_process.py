@@ -43,6 +43,19 @@ def test_a_process_that_does_not_start_says_why(tmp_path):
     assert "glassmq serve did not start" in str(failure.value)
 
 
+def test_an_interrupted_start_leaves_no_process(tmp_path, monkeypatch):
+    started = []
+
+    def interrupted(process):
+        started.append(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.testkit.glassmq_process._read_addresses", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        GlassMQProcess(tmp_path / "data").start()
+    assert started[0].poll() is not None
+
+
 def test_a_process_runs_once(tmp_path):
     with GlassMQProcess(tmp_path / "data") as process, pytest.raises(TestKitError, match="runs already"):
         process.start()
