@@ -1,1 +1,1 @@
-"""What people see and type: the command line, the page server, and the live host that runs the engine."""
+"""The user interfaces: the command line, the page server, and the live host that runs the engine."""

@@ -47,7 +47,7 @@ class LabSettings:
 
 @dataclass(frozen=True, slots=True)
 class LabApplication:
-    """What works for these pages, next to the lab itself."""
+    """The background services of the lab's pages."""
 
     explorations: Explorations
     audits: LabAudits

@@ -1,4 +1,4 @@
-"""Everything that ``glassmq serve`` runs: the live engine, and the page over it.
+"""The processes of ``glassmq serve``: the live engine and its page server.
 
 The page's port listens from the start on; the HTTP server is imported with the first connection, and the page with the
 first request: until then werkzeug, Flask and the lab take neither time nor memory.
@@ -36,7 +36,7 @@ log = logging.getLogger("glassmq.http")
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """Where the page is served, and for which clients."""
+    """The address of the page server, and the clients that it accepts."""
 
     host: str = "127.0.0.1"
     port: int = 8000

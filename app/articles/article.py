@@ -10,7 +10,7 @@ from app.lessons.prose import Prose
 
 
 class ClaimVerdict(StrEnum):
-    """What was found out about a claim."""
+    """The result of checking a claim."""
 
     RUNS = "runs"
     #: It runs, but lessons hardly mention it.

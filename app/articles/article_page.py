@@ -1,4 +1,4 @@
-"""What the templates of the articles show, in one language. Texts are safe HTML where a key ends in ``html``."""
+"""The data of the article templates, in one language. Texts are safe HTML where a key ends in ``html``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands share: the name-server option, loading a scenario by name, running a coroutine, one-line errors."""
+"""Shared by commands: the name-server option, loading a scenario by name, running a coroutine, one-line errors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every page and command uses: JSON, texts, versions, bounds on listeners."""
+"""Shared foundations of pages and commands: JSON, texts, versions, bounds on listeners."""

@@ -1,4 +1,4 @@
-"""What the page server requests from the engine. The live host implements it; tests may use another source.
+"""The interface of the engine for the page server. The live host implements it; tests may use another source.
 
 All methods may be called from any thread and return plain values that are not changed afterwards.
 """
@@ -43,7 +43,7 @@ class MemberWithoutBroker(EngineUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class ResendRequest:
-    """Which dead letters of a group to resend.
+    """A request to resend dead letters of a group.
 
     :ivar names: ids or keys; None means all that were not resent yet from number ``start`` on, at most this number at a
         time.

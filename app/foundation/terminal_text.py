@@ -1,4 +1,4 @@
-"""How bodies, times and tables are written for a terminal."""
+"""Formatting of bodies, times and tables for a terminal."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ BAD_EVENTS_MAX = 20
 
 
 class ViewerPhase(Enum):
-    """What the viewer is waiting for."""
+    """The next update that the viewer needs."""
 
     WANTS_SNAPSHOT = "wants a snapshot"
     FOLLOWS = "follows the patches"
@@ -70,12 +70,12 @@ class Viewer:
 
     @property
     def has_room(self) -> bool:
-        """Whether the next state, as a patch or as a snapshot, may go to this viewer."""
+        """Return whether the next state, as a patch or as a snapshot, may be sent to this viewer."""
         return self.waits_for_snapshot or (self.phase is ViewerPhase.FOLLOWS and len(self._unacknowledged) < WINDOW)
 
     @property
     def waits_for_snapshot(self) -> bool:
-        """Whether the next state may go to this viewer as a snapshot."""
+        """Return whether the next state may be sent to this viewer as a snapshot."""
         return self.phase is ViewerPhase.WANTS_SNAPSHOT and len(self._snapshots) < SNAPSHOT_WINDOW
 
     def acknowledge(self, sequence: int) -> bool:

@@ -19,7 +19,7 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 @dataclass(slots=True)
 class MetricFamily:
-    """All samples of one name. ``kind`` is ``gauge`` or ``counter`` (the name of a counter ends in ``_total``)."""
+    """The samples of one name. ``kind`` is ``gauge`` or ``counter`` (the name of a counter ends in ``_total``)."""
 
     name: str
     help: str

@@ -19,7 +19,7 @@ _END_OF_TIME_MS = 2**62
 
 
 class MessageSearch:
-    """All methods read the store and must run in the engine's thread."""
+    """Search for messages in the store. All methods must run in the engine's thread."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker

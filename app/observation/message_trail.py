@@ -39,7 +39,7 @@ TRAILS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What an online group subscribes to of a topic. ``wants``: whether it wants this message; None: not known here."""
+    """An online group's subscription to a topic. ``wants``: whether it wants this message; None: not known here."""
 
     expression: str
     wants: bool | None
@@ -47,7 +47,7 @@ class Subscription:
 
 @dataclass(slots=True)
 class TrailFacts:
-    """What is known apart from the copies.
+    """The facts about a message in addition to its copies.
 
     :ivar committed: (group, broker, topic, queue id) -> the offset that the group has stored.
     :ivar delay_levels_ms: the delay of level 0 (none), 1, 2 ...

@@ -1,4 +1,4 @@
-"""How a run that this server started reaches this server's own name server and broker."""
+"""The addresses through which a run of this server reaches its name server and broker."""
 
 from __future__ import annotations
 

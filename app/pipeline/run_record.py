@@ -1,4 +1,4 @@
-"""What one run has reported so far, within bounds.
+"""The bounded record of what one run has reported so far.
 
 Events come from another process and are treated as data that may be wrong. Unusable ones are left out and counted.
 Values are replaced, never changed, so that readers need no copies and the stream finds differences fast.

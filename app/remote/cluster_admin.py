@@ -66,7 +66,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class ResetPlan:
-    """What a reset would do.
+    """The planned effect of an offset reset.
 
     :ivar is_online: members are online and carry it out themselves.
     :ivar first_ms: store time of the oldest of the messages that the group would get next; None without one.

@@ -36,7 +36,7 @@ class GroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One sample.
+    """One sample of the observed facts.
 
     :ivar undecided: birth time of each half message without a decision.
     :ivar given_up: the time at which each half message was given up, unless it was resumed.

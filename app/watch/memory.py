@@ -1,4 +1,4 @@
-"""What the rules remember between samples: how counts changed, and how long values have been the same."""
+"""The memory of the rules between samples: changes of counts, and the time for which values stayed the same."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a rule measured for one subject: the amount, and the text: end of the text's key, its values.
+    """The measurement of a rule for one subject: the amount, and the suffix and values of its text.
 
     ``n``: the number that chooses between the text's singular and plural, where it has both.
     """

@@ -1,4 +1,4 @@
-"""What :mod:`app.web.access_gate` requires of clients of the page server."""
+"""The requirements of :mod:`app.web.access_gate` for clients of the page server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pages may be framed, and by which sites: only a stage of the lab that was requested with ``?embed``.
+"""Permission to frame pages: only a stage of the lab that was requested with ``?embed``, by the allowed sites.
 
 Such a page shows worlds of the lab only. An attacker who lures a visitor into clicking on it invisibly would reach no
 message and no setting of the live broker.

@@ -34,7 +34,7 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveHostSettings:
-    """What to run and where its files are. The broker's name-server address is filled in by the host.
+    """The settings of the live nodes and their folders. The broker's name-server address is filled in by the host.
 
     :ivar slave_of: the address of the broker to follow, ``"host:port"``; None: the broker is a master.
     :ivar also_register: further name servers to register with, those of other processes.

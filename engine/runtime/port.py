@@ -369,7 +369,7 @@ class NodeIdentity:
 
 
 class Runtime(Protocol):
-    """Everything that one node may use of the outside world. One object per node incarnation."""
+    """The access of one node to the outside world. One object per node incarnation."""
 
     @property
     def node_name(self) -> str: ...

@@ -29,7 +29,7 @@ TIMEOUT_S = 10.0
 
 
 class Which(TypedDict, total=False):
-    """Which frames a rule means, and how many of them; docs/operating/faults.md describes each field."""
+    """The frames that a rule matches, and how many of them; docs/operating/faults.md describes each field."""
 
     direction: str
     client: str

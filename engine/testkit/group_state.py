@@ -27,7 +27,7 @@ class GroupState:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """How far a group is in one queue. ``committed`` is None while it has never committed an offset there."""
+    """The progress of a group in one queue. ``committed`` is None while it has never committed an offset there."""
 
     topic: str
     queue_id: int

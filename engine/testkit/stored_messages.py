@@ -22,7 +22,7 @@ _ENTRIES_PER_READ = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which messages are meant. What is None does not matter.
+    """A filter of messages. Fields that are None match everything.
 
     :ivar key: one of its keys.
     :ivar body: the whole body; a ``str`` means its UTF-8 bytes.

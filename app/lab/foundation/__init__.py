@@ -1,1 +1,1 @@
-"""What the lab's pages share: bounds, refusals, who asks."""
+"""Shared foundations of the lab's pages: bounds, refusals, identity of the viewer."""

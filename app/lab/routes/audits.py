@@ -38,7 +38,7 @@ EXPORT_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """What an audit of a run examines.
+    """The topics and groups that an audit of a run examines.
 
     :ivar link: the run, as it is now.
     :ivar topics: those whose messages are numbered.

@@ -48,7 +48,7 @@ class Flight(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlaybackMoment:
-    """What the pace depends on at one moment of a world.
+    """The facts about one moment of a world that decide the playback speed.
 
     :ivar flights: frames in flight that matter, the next to arrive first.
     :ivar next_us: when the next task that matters runs; the world's end when no such task is due.

@@ -51,7 +51,7 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What the owner does with time. Fields that the action does not have keep their defaults."""
+    """A request of the owner that controls time. Fields that the action does not have keep their defaults."""
 
     action: str
     actor: str = ""

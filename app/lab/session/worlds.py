@@ -1,4 +1,4 @@
-"""All worlds of this process, their viewers, and whose turn it is. Used by the lab's thread only."""
+"""The worlds of this process, their viewers, and the order in which they run. Used by the lab's thread only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PREPARES_BESIDE = 2
 
 
 class LabWorlds:
-    """All worlds, by their owners and viewers. ``clock``: monotonic seconds."""
+    """The worlds, by their owners and viewers. ``clock``: monotonic seconds."""
 
     def __init__(self, transport: AudienceTransport, clock: Callable[[], float]) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""What happened to each message: the lanes of its life, from the moment it was produced.
+"""The life of each message as lanes of events, from the moment it was produced.
 
 life    total (messages that the clients know of), in_trouble, omitted (not in ``messages``), messages by key:
         key, topic, at_us (when it was produced, or first stored), in_trouble; and

@@ -1,4 +1,4 @@
-"""How a lab client sends: what the page shows below the figures of a producer, and of a consumer that replies.
+"""The sending state of a lab client: a producer, or a consumer that replies.
 
 sending   null for a producer that only sends and waits, and avoids no broker; else
           modes (those of its traffic: "sync", "async", "oneway", "request"),

@@ -1,5 +1,5 @@
-"""What listeners work with, and what keeps them from repeating work: databases, Redis, services, and idempotence
-guards.
+"""The services that listeners use, and the guards against repeated work: databases, Redis, services, and
+idempotence guards.
 
 database     null while nothing was ever committed, or: orders (the newest: key, status, times: the number of
              repetitions of the most repeated work for it, by: the consumers that did something for it, is_open: not

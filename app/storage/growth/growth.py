@@ -35,7 +35,7 @@ _PROGRESS_EVERY = 10_000
 
 
 class Size(NamedTuple):
-    """How much is written."""
+    """The amount of data to write."""
 
     topics: int
     messages: int

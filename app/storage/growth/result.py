@@ -51,7 +51,7 @@ class GrowthPoint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GrowthResult:
-    """All points of one run, in the order in which they were measured: the stores take turns."""
+    """The points of one run, in the order of measurement: the stores take turns."""
 
     machine: str
     message_bytes: int

@@ -29,7 +29,7 @@ class FileUnit(NamedTuple):
 
 
 class FileFormat(NamedTuple):
-    """How files of one kind are read.
+    """The format of one kind of file, and how to split it into units.
 
     :ivar units: path and content to the units in it, without gaps, in order.
     :ivar fields: content and unit to the unit's fields; their positions count from the unit's start.

@@ -11,7 +11,7 @@ from app.storage.laboratory.traffic import TrafficMessage
 
 
 class FoundMessage(NamedTuple):
-    """Where a message is. ``queue_id``: RocketMQ's queue, Kafka's partition; ``offset``: within it; ``stored_ms``: its
+    """The position. ``queue_id``: RocketMQ's queue, Kafka's partition; ``offset``: within it; ``stored_ms``: its
     time in the store, since 1970.
     """
 

@@ -1,4 +1,4 @@
-"""All dead letters of one group, in the order in which they were stored (RocketMQ: none; its dashboard reads queue 0).
+"""The dead letters of one group, in storage order (RocketMQ: none; its dashboard reads queue 0).
 
 Brokers put them into queue 0 of %DLQ%group. Other queues only have some if the topic was given more queues or clients
 sent there. The order over all queues is that of the commit log, and it numbers them: the number of a dead letter is how

@@ -97,7 +97,7 @@ _RING_FIELDS: Final = tuple(field.name for field in fields(SecondStats))[1:]
 
 
 class BrokerStatsManager:
-    """All counters of one broker.
+    """The counters of one broker.
 
     :param now_ms: the time at which counting begins, ms since 1970.
     :param max_entries: bound of the totals per topic and per group; further ones count only for the broker.

@@ -128,7 +128,7 @@ class ConsumerGroupInfo:
 
 
 class ConsumerManager:
-    """All consumer groups that are online.
+    """The table of consumer groups that are online.
 
     :param notify: notifies the members of a group that its membership changed.
     :param config: bounds.

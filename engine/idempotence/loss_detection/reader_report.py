@@ -47,7 +47,7 @@ class QueueNote:
 
 
 class ReaderReport:
-    """What one reader has seen in all topics.
+    """The message numbers that one reader has received, by topic.
 
     :ivar queues: (topic, ``"broker:queue id"``) -> its note.
     :ivar books: (topic, producer) -> its book.

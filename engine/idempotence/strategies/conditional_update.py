@@ -49,6 +49,6 @@ class ConditionalUpdate:
 
 
 class VersionCheck(ConditionalUpdate):
-    """The same with a version instead of a state."""
+    """A conditional update that compares a version instead of a state."""
 
     name: ClassVar[str] = "version"

@@ -17,7 +17,7 @@ class OffsetReset(StrEnum):
 
 
 class IsolationLevel(StrEnum):
-    """What a consumer sees of transactions."""
+    """The isolation level of a consumer with respect to transactions."""
 
     #: All records, as they are appended.
     READ_UNCOMMITTED = "read_uncommitted"

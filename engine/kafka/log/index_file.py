@@ -1,4 +1,4 @@
-"""What both indexes of a segment share: sorted entries of equal size and a binary search (Kafka: ``AbstractIndex``).
+"""The base of both indexes of a segment: sorted entries of equal size and a binary search (Kafka: ``AbstractIndex``).
 
 Simplified: Kafka reserves the whole file, maps it, and truncates it when the segment is closed. Here it grows, and is
 opened only when needed, because Kafka's maps cost no descriptor either. The entries are the same. Kafka searches the

@@ -53,7 +53,7 @@ class PartitionRecoveryPoint(NamedTuple):
 
 @dataclass(slots=True)
 class LogRecoveryReport:
-    """What a recovery has checked and repaired.
+    """The report of a recovery: what was checked and repaired.
 
     :ivar batches_checked: number of batches whose checksum was checked.
     :ivar cut_bytes: bytes cut off at the end of the log, or deleted after it.

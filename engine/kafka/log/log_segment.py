@@ -66,7 +66,7 @@ class PlacedBatch(NamedTuple):
 
 
 class Lookup(NamedTuple):
-    """How an offset was found in a segment.
+    """The steps of the search for an offset in a segment.
 
     :ivar probes: entries of the index that were read, in order.
     :ivar scanned_from: position of the first batch whose header was read.

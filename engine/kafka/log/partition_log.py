@@ -57,7 +57,7 @@ class ReadResult(NamedTuple):
 
 
 class Location(NamedTuple):
-    """How an offset is found in a partition.
+    """The steps of the search for an offset in a partition.
 
     :ivar segment: the segment that holds it, chosen by name among ``segment_count``.
     """

@@ -23,7 +23,7 @@ _UNKNOWN = -1
 
 @dataclass(slots=True)
 class FollowerProgress:
-    """What a leader knows about a follower; -1: it has not fetched since this leader was elected.
+    """The leader's state about a follower; -1: it has not fetched since this leader was elected.
 
     :ivar caught_up_ms: when it last had everything that the leader had (Kafka: ``lastCaughtUpTimeMs``).
     """

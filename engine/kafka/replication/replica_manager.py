@@ -1,4 +1,4 @@
-"""All replicas of a broker: leaders, followers, in-sync replicas and acknowledgements (Kafka: ``ReplicaManager``,
+"""The replicas of a broker: leaders, followers, in-sync replicas and acknowledgements (Kafka: ``ReplicaManager``,
 ``BrokerMetadataPublisher``).
 
 The high watermarks are written every few seconds (``replication-offset-checkpoint``): a version, the number of entries,

@@ -48,7 +48,7 @@ def malformed(text: str) -> KafkaRefusal:
 
 
 class FieldType(Protocol):
-    """How values of one type are encoded."""
+    """The encoding of one type of value."""
 
     def write(self, value: Any, out: list[bytes]) -> None:
         """Append the bytes of ``value``."""

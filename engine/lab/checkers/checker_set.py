@@ -1,4 +1,4 @@
-"""All checkers of one world, which share one watch."""
+"""The checkers of one world, which share one watch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the explorer varies: where an actor pauses or its process dies, and for how long; which frames are lost.
+"""The variations of the explorer: pauses and deaths of actors at a step, and lost frames.
 
 A schedule is a set of stalls; everything else follows from scenario and seed. A stall is addressed by what an actor is
 about to do ("C1/worker-0 is about to call the listener for the third time"), not by an event number: event numbers

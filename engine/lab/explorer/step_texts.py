@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class StallStepText(NamedTuple):
-    """Why a pause at a step matters, and why a crash does: ``stall.WHY``, ``crash.WHY`` of the catalogue.
+    """The reasons why a pause or a crash at a step matters: ``stall.WHY``, ``crash.WHY`` of the catalogue.
 
     ``crash`` is empty where there is nothing to add.
     """

@@ -1,4 +1,4 @@
-"""Why a run has stopped, in a sentence: which breakpoint of the scenario it has reached, and by what."""
+"""The sentence that says why a run has stopped: the breakpoint that was reached, and its cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer's application has besides its consumer: a producer with the same lifetime as the process.
+"""A producer next to a consumer in the same application, with the same lifetime as the process.
 
 :class:`MoveAside` is degradation under backlog: less important messages are moved to another topic, so that the rest
 gets through. The listener knows its lag: the client writes the queue's greatest offset into each message that it pulls

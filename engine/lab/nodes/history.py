@@ -1,4 +1,4 @@
-"""What the clients of a world saw: the data for checkers, breakpoints and pictures.
+"""The history of the clients of a world: the data for checkers, breakpoints and pictures.
 
 Clients see less than the world does: if the answer to a send was lost, its producer does not know whether the message
 is stored. What a checker may demand follows from what a client knows, so it starts here.

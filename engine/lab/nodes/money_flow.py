@@ -46,7 +46,7 @@ class TransferFlow:
 
 
 class MoneyFlow:
-    """All transfers of a world.
+    """The transfers of a world.
 
     :ivar transfers: by key, in the order of the first commit or promise.
     :ivar debited, credited: sums over all of them.

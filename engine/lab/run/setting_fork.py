@@ -1,4 +1,4 @@
-"""The same story with one change: a run from the beginning, brought to the position of the other one."""
+"""A copy of a run with one change: it starts at the beginning and is run to the position of the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All commands that a user can give to a world: a table of their kinds, by which they are parsed.
+"""The commands that a user can give to a world: the table of their kinds, by which they are parsed.
 
 :func:`parse_command` makes a :class:`~engine.lab.scenario.scenario.Command` from data of a browser or a file;
 :mod:`engine.lab.world.faults` carries it out.

@@ -25,7 +25,7 @@ class ListenerResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveAsideSpec:
-    """What a listener sends to another topic under backlog, see :class:`engine.lab.nodes.helper_producer.MoveAside`.
+    """Messages sent to another topic under backlog, see :class:`engine.lab.nodes.helper_producer.MoveAside`.
 
     :ivar topic: the other topic.
     :ivar only_tags: tags of the messages that may be moved.

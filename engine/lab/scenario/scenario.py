@@ -320,7 +320,7 @@ class Difficulty(StrEnum):
 
 
 class Breaks(StrEnum):
-    """What goes wrong in a scenario, by itself or through a user: one word each, for searching."""
+    """The failures of a scenario, built in or caused by a user: one word each, for searching."""
 
     #: A node's process ends without warning.
     PROCESS = "process"

@@ -26,7 +26,7 @@ _BACK_MS = 1_000
 
 
 class Acknowledged(StrEnum):
-    """Where a message is stored when its producer gets the acknowledgement."""
+    """The place where a message is stored when its producer receives the acknowledgement."""
 
     IN_MEMORY = "in memory"
     ON_DISK = "on disk"

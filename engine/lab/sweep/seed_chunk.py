@@ -38,7 +38,7 @@ class SeedRange(NamedTuple):
 
 
 class SeedTask(NamedTuple):
-    """What is done with each seed. ``scenario``: its name; ``text``: its YAML; ``settings``: from the beginning on."""
+    """The work to do for each seed. ``scenario``: its name; ``text``: its YAML; ``settings``: from the beginning on."""
 
     scenario: str
     text: str

@@ -1,1 +1,1 @@
-"""Why a message came twice, late, not yet or never: the chain of its causes, in words."""
+"""Explanations why a message was delivered twice, late, not yet or never: the chain of causes, in words."""

@@ -1,4 +1,4 @@
-"""Why a message is in two places: it was given back, resent, committed or sent more than once."""
+"""The explanation of a message with several copies: sent back, resent, committed or sent more than once."""
 
 from __future__ import annotations
 

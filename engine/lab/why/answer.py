@@ -93,7 +93,7 @@ class WhyAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """All answers about one key, the most severe first; empty if the key is unknown.
+    """The answers about one key, the most severe first; empty if the key is unknown.
 
     :ivar event, time_us: position of the question.
     """

@@ -1,4 +1,4 @@
-"""Everything known about one key: what was sent, stored, taken and delivered, and by whom."""
+"""The evidence about one key: sends, stored copies, pulls and deliveries, each with its node."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Subject(NamedTuple):
 
 
 class Case:
-    """What is known about one key from the view of one subject: other groups' copies and calls are excluded.
+    """The evidence about one key from the view of one subject: other groups' copies and calls are excluded.
 
     :param until: no event after it counts; default: now.
     :ivar stored: the copies on the way to the subject, also those that a power cut took.

@@ -1,4 +1,4 @@
-"""Where a message's time went, from its producer to the end of the listener."""
+"""The breakdown of a message's latency, from its producer to the end of the listener."""
 
 from __future__ import annotations
 

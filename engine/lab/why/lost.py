@@ -1,4 +1,4 @@
-"""Why a group never gets a message, as far as is known now."""
+"""The explanation why a group never receives a message, by the evidence so far."""
 
 from __future__ import annotations
 

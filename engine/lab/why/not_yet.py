@@ -1,4 +1,4 @@
-"""Where a message is that a group has not consumed yet, what it waits for, and when that comes."""
+"""The explanation of a message that a group has not consumed yet: its place, what it waits for, and until when."""
 
 from __future__ import annotations
 

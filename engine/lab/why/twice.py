@@ -1,4 +1,4 @@
-"""Why a group got a message more than once."""
+"""The explanation why a group received a message more than once."""
 
 from __future__ import annotations
 

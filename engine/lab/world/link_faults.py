@@ -1,4 +1,4 @@
-"""All faults of the links of a world, in the order in which they are applied.
+"""The link faults of a world, in the order in which they are applied.
 
 First come faults that wait for one frame ("drop the next UPDATE_CONSUMER_OFFSET"), then partitions, then poor links.
 """
@@ -34,7 +34,7 @@ class NextFrameFault:
 
 
 class LinkFaults:
-    """All faults of links, as the single fault of the network."""
+    """The link faults, combined as the single fault of the network."""
 
     def __init__(self, lab: LabMachines, reader: FrameReader) -> None:
         self.names = FrameNames(reader)

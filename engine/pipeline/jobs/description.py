@@ -22,7 +22,7 @@ NUMBER_MAX = (1 << 53) - 1
 
 
 class ParameterKind(StrEnum):
-    """How a parameter is entered, checked and offered."""
+    """The input type of a parameter."""
 
     TOPIC = "topic"  # one topic's name
     TOPICS = "topics"  # names joined by commas
@@ -65,7 +65,7 @@ class JobParameter:
 
 
 class ColumnKind(StrEnum):
-    """How the values of a column are written and aligned."""
+    """The format and alignment of a column's values."""
 
     TEXT = "text"
     INTEGER = "integer"

@@ -60,7 +60,7 @@ class CheckClientRequestBody(JsonBody, what="a client check"):
 
 @dataclass(slots=True)
 class TopicConfigSerializeWrapper(JsonBody):
-    """All topics of a broker; also the content of ``topics.json``."""
+    """The topics of a broker; also the content of ``topics.json``."""
 
     topic_config_table: dict[str, TopicConfig] = field(default_factory=dict)
     data_version: DataVersion = field(default_factory=DataVersion)

@@ -20,7 +20,7 @@ class HaRole(Enum):
 
 
 class ReplicaAcks(Enum):
-    """How many copies a SYNC_MASTER waits for. RocketMQ 4.9 has only the first; the others are ours."""
+    """The number of copies for which a SYNC_MASTER waits. RocketMQ 4.9 has only the first; the others are ours."""
 
     #: One slave.
     ONE = "one"

@@ -1,4 +1,4 @@
-"""What a peer must remember across a crash besides its log (paper, figure 2), and whether it does."""
+"""The state that a peer must keep across a crash besides its log (paper, figure 2), and its durability."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class JoinReason(IntEnum):
-    """Why a member joins: what it cannot know about its own past."""
+    """The reason why a member joins: the part of its own past that it cannot know."""
 
     NONE = 0
     #: Its folder was empty.

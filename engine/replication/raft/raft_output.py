@@ -11,7 +11,7 @@ from engine.replication.raft.raft_messages import RaftMessage
 
 @dataclass(slots=True)
 class RaftOutput:
-    """What a peer has to do next.
+    """The actions that a peer must carry out next.
 
     :ivar hard_state: to be written; None: unchanged.
     :ivar entries: to be written; the log on the disk ends before the first of them.
@@ -27,7 +27,7 @@ class RaftOutput:
 
 @dataclass(slots=True)
 class FollowerProgress:
-    """What the leader knows about a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
+    """The leader's state about a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
 
     :ivar joining: the number of its joining; 0: it is a member, and counts.
     :ivar admission_index: index of the entry with which it will count again; 0: there is no such entry yet.

@@ -93,7 +93,7 @@ class LabListener:
 
 
 class LabNetwork:
-    """All hosts and links of one world."""
+    """The hosts and links of one world."""
 
     def __init__(
         self,

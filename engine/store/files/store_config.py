@@ -91,7 +91,7 @@ class FlushDiskType(Enum):
 
 @dataclass(slots=True)
 class MessageStoreConfig:
-    """All settings of one :class:`~engine.store.message_store.MessageStore`. Times in ms, sizes in bytes."""
+    """The settings of one :class:`~engine.store.message_store.MessageStore`. Times in ms, sizes in bytes."""
 
     # --- files -------------------------------------------------------------------------------------------------------
     #: RocketMQ 1 GiB. A small file bounds what recovery has to read, and so the time and memory of a start.

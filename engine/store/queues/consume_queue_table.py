@@ -1,4 +1,4 @@
-"""All consume queues of a store (RocketMQ: ``DefaultMessageStore.consumeQueueTable``)."""
+"""The consume queues of a store (RocketMQ: ``DefaultMessageStore.consumeQueueTable``)."""
 
 from __future__ import annotations
 

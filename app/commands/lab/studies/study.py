@@ -32,7 +32,7 @@ class Table(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a study has found.
+    """The result of a study.
 
     :ivar report: the content of the JSON; None: the rows of the tables.
     :ivar draw: makes the picture as SVG.

@@ -1,4 +1,4 @@
-"""What all checkers have in common.
+"""The base class of all checkers.
 
 A checker claims something about a world and checks the claim event by event. Its docstring states the fault model
 within which the claim must hold, and what RocketMQ does *not* promise. It is notified only of changes (see

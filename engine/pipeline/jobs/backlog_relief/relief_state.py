@@ -29,7 +29,7 @@ class MovedRange:
 
 @dataclass(frozen=True, slots=True)
 class MovedBatch:
-    """What one commit stored.
+    """The messages that one commit stored.
 
     :ivar files: their names in the folder.
     :ivar rows: how many messages.

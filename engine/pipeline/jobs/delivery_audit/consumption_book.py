@@ -1,4 +1,4 @@
-"""What the driver knows about consumption: the consumed offsets per group and queue."""
+"""The driver's state about consumption: the consumed offsets per group and queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything the audit knows, in the driver: the books of the producers, the queues, the times."""
+"""The audit's state in the driver: the books of the producers, the queues and the times."""
 
 from __future__ import annotations
 

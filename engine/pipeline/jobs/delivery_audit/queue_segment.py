@@ -1,4 +1,4 @@
-"""What one task has seen of one producer in one queue: small, and enough to judge it together with all others."""
+"""The summary of one producer in one queue by one task: small, and sufficient for a verdict over all tasks."""
 
 from __future__ import annotations
 

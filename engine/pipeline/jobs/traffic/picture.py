@@ -1,4 +1,4 @@
-"""What the driver keeps of the windows: the newest ones, and sums over all, from which it makes tables and points.
+"""The driver's state about windows: the newest ones, and sums over all, from which tables and plots are made.
 
 It is bounded for any input: a maximum of windows, and of tags and keys per topic.
 """
@@ -61,7 +61,7 @@ def newest_windows(figures: DataFrame) -> tuple[list[TrafficWindowFigures], bool
 
 
 class Imbalance(NamedTuple):
-    """How unevenly messages spread over queues: 1 and 0 when all have the same.
+    """The imbalance of messages over queues: 1 and 0 when all queues have the same number.
 
     :ivar max_to_mean: messages in the fullest queue divided by the mean.
     :ivar variation: coefficient of variation: standard deviation divided by the mean.

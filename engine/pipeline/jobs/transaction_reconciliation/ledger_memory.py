@@ -1,4 +1,4 @@
-"""What a stream must remember about the ledgers between micro-batches and across a restart.
+"""The state about the ledgers that a stream keeps between micro-batches and across restarts.
 
 The ledgers are read again each time, and the state of the facts holds the messages; this records how far the two
 correspond.

@@ -36,7 +36,7 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class OpQueue:
-    """What is known about decisions.
+    """The state of the op queue: the known decisions.
 
     :ivar is_readable: False: no op messages were read (a real RocketMQ 4 refuses them to every client).
     :ivar check_offsets: broker -> position of its check service in the half queue: a half message before it was
@@ -90,7 +90,7 @@ _BEGINNINGS = ("first_offset", "first_place", "oldest_ms")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Everything a task needs to judge its rows.
+    """The rules by which a task judges its rows.
 
     :ivar bounds: broker name -> its bounds; of all brokers.
     :ivar topics: topics whose messages are read; None: all. Transactions for other topics are only counted.

@@ -30,7 +30,7 @@ _TLS_NAMES = ("tlsCa", "tlsVerify", "tlsCheckHost", "tlsCertificate", "tlsKey")
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Everything needed to connect to a cluster. It is sent to the executors.
+    """The options of a connection to a cluster. It is sent to the executors.
 
     :ivar name_servers: ``host:port`` each; the first that answers is used.
     :ivar access_key: the account with ``secret_key``; None if the brokers have no access control.

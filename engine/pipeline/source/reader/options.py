@@ -68,7 +68,7 @@ _WORDS = {EARLIEST_WORD: -2, LATEST_WORD: -1}
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """All options of a read, checked as far as possible without the cluster.
+    """The options of a read, checked as far as possible without the cluster.
 
     :ivar topics: named topics; empty when ``pattern`` finds them.
     :ivar topic_option: the option that selects the topics.

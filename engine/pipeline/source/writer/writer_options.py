@@ -43,7 +43,7 @@ class ReplayCheck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """All options of a write, checked as far as possible without the cluster. They are sent to the executors.
+    """The options of a write, checked as far as possible without the cluster. They are sent to the executors.
 
     :ivar topic: topic for rows without one of their own; None: all rows have one.
     :ivar batch_bytes: how much is sent in one request, measured as stored.
