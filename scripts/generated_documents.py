@@ -26,7 +26,7 @@ import click
 
 from app.command_line import main as command_line
 from app.commands.lab.studies.compare import heading
-from app.commands.lab.studies.study import Table
+from app.commands.lab.studies.study import StudyTable
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.foundation.translator import translate
 from app.glossary.glossary import glossary
@@ -328,7 +328,7 @@ def crash_points(way: str) -> str:
             row = {"dies": point["node"], "right after it": point["step"]["en"], "outcome": outcome}
             lengths = {"A or B locked": _seconds(point["locked_us"]), "window": _seconds(point["window_us"])}
             rows.append({**row, **lengths})
-    return Table(rows).markdown()
+    return StudyTable(rows).markdown()
 
 
 def _seconds(length_us: int | None) -> str:
@@ -375,7 +375,7 @@ def batch_comparison(part: str) -> str:
     for value in values:
         found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures._asdict()
         rows.append({f"`{setting}`": value, **{heading(name): f"{found[name]:g}" for name in names.split()}})
-    return Table(rows).markdown()
+    return StudyTable(rows).markdown()
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

@@ -17,7 +17,7 @@ class QueueOf(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupProgress:
+class QueueProgressFacts:
     """The progress of a group in a queue, and whether a consumer pulls it."""
 
     committed: int
@@ -31,7 +31,7 @@ class GroupFacts:
 
     lag: int
     members: int
-    queues: Mapping[QueueOf, GroupProgress]
+    queues: Mapping[QueueOf, QueueProgressFacts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def facts_of(state: JsonObject) -> Facts:
 
 
 def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
-    queues: dict[str, dict[QueueOf, GroupProgress]] = {}
+    queues: dict[str, dict[QueueOf, QueueProgressFacts]] = {}
     for topic, view in topics.items():
         for queue_id, queue in view["queues"].items():
             for group, committed in queue["committed"].items():
@@ -114,7 +114,7 @@ def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
                 if subscriptions and topic not in subscriptions:
                     continue  # an offset from before it read other topics
                 owners = groups.get(group, {}).get("assignment", {}).get(topic, {})
-                progress = GroupProgress(committed, max(0, queue["max"] - committed), queue_id in owners)
+                progress = QueueProgressFacts(committed, max(0, queue["max"] - committed), queue_id in owners)
                 queues.setdefault(group, {})[QueueOf(topic, int(queue_id))] = progress
     return {
         name: GroupFacts(

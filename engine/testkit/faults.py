@@ -120,7 +120,7 @@ class Hold(Fault):
             self.release()
 
 
-class Condition:
+class FaultCondition:
     """A fault of the broker's machine that is in force until its block or its test ends."""
 
     def __init__(self, end: Callable[[], None]) -> None:
@@ -188,10 +188,10 @@ class Faults:
 
     # --- process and disk ---------------------------------------------------------------------------------------------
 
-    def crash(self) -> Condition:
+    def crash(self) -> FaultCondition:
         """Kill the broker: what it had in memory only is gone. ``restart`` or the end of the block starts it again."""
         self._broker.carry_out(lambda machines: machines.crash_broker())
-        return Condition(self._restart_if_crashed)
+        return FaultCondition(self._restart_if_crashed)
 
     def restart(self) -> None:
         """Start the killed broker again on its files, at its address."""
@@ -201,30 +201,30 @@ class Faults:
         if not self._broker.has_broker:
             self.restart()
 
-    def full_disk(self) -> Condition:
+    def full_disk(self) -> FaultCondition:
         """Fill the broker's disk: it refuses messages at once, and takes them again at once when there is room."""
         return self._set_disk("is_full", True)
 
-    def fail_fsync(self) -> Condition:
+    def fail_fsync(self) -> FaultCondition:
         """Let each flush report an error of the device. A broker that has seen one accepts nothing until a restart."""
         return self._set_disk("flushes_fail", True)
 
-    def slow_fsync(self, ms: int) -> Condition:
+    def slow_fsync(self, ms: int) -> FaultCondition:
         """Let each flush take ``ms``; a send waits for it with ``flushDiskType`` SYNC_FLUSH."""
         if ms < 1:
             raise TestKitError(f"a slow flush takes at least 1 ms, not {ms}")
         return self._set_disk("flush_ms", ms)
 
-    def _set_disk(self, name: str, value: object) -> Condition:
+    def _set_disk(self, name: str, value: object) -> FaultCondition:
         self._broker.set_disk(name, value)
-        return Condition(partial(self._broker.set_disk, name, type(value)()))
+        return FaultCondition(partial(self._broker.set_disk, name, type(value)()))
 
-    def pause(self, seconds: float = 600.0) -> Condition:
+    def pause(self, seconds: float = 600.0) -> FaultCondition:
         """Let broker and name server get no processor time for this long, from 50 ms on; questions are refused then."""
         if not 0 < seconds <= 600:
             raise TestKitError(f"a pause lasts more than 0 and at most 600 s, not {seconds:g}")
         self._broker.pause(round(seconds * 1_000))
-        return Condition(self._broker.resume)
+        return FaultCondition(self._broker.resume)
 
     # --- the end of a test --------------------------------------------------------------------------------------------
 

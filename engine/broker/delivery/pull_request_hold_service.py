@@ -41,7 +41,7 @@ _HELD_TEXT_MAX = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class HeldPullRequest:
-    """One parked pull.
+    """One parked pull (RocketMQ: ``PullRequest`` of package ``longpolling``).
 
     ``suspend_timestamp`` (ms) is when it was parked, ``timeout_ms`` how long it may wait; ``pull_from_this_offset`` is
     the offset that the queue must pass to wake it.

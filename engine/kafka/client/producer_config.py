@@ -1,4 +1,4 @@
-"""Settings of a producer (Kafka: ``KafkaProducerConfig``)."""
+"""Settings of a producer (Kafka: ``ProducerConfig``)."""
 
 from __future__ import annotations
 

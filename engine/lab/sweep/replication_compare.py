@@ -30,7 +30,7 @@ from engine.lab.sweep.replication_policy import (
     DURATION_MS,
     LAST_MS,
     SETTLED_MS,
-    Fault,
+    PolicyFault,
     ReplicaPlacement,
     ReplicationPolicy,
     script_of,
@@ -74,7 +74,7 @@ class ComparisonCell:
     link: str
 
 
-def cell_of(policy: ReplicationPolicy, fault: Fault) -> ComparisonCell:
+def cell_of(policy: ReplicationPolicy, fault: PolicyFault) -> ComparisonCell:
     """Run a policy under a fault."""
     place = place_of(policy)
     fault_ms = first_acknowledgement_ms(policy, place) + AFTER_ACKNOWLEDGEMENT_MS

@@ -99,7 +99,7 @@ POLICIES: Mapping[str, ReplicationPolicy] = {
 }
 
 
-class Fault(StrEnum):
+class PolicyFault(StrEnum):
     """A fault of the leader, or of one of its followers."""
 
     #: The leader's process ends and its machine does not come back.
@@ -120,20 +120,20 @@ class ReplicaPlacement(NamedTuple):
     second: str
 
 
-def script_of(place: ReplicaPlacement, fault: Fault | None = None, at_ms: int = 0) -> list[str]:
+def script_of(place: ReplicaPlacement, fault: PolicyFault | None = None, at_ms: int = 0) -> list[str]:
     """Return the lines of a scenario's script: copies are late, and ``fault`` comes at ``at_ms``."""
     late = _late(place, BUSY_MS)
     leader, first, second = place
     match fault:
         case None:
             return late
-        case Fault.LEADER_DIES:
+        case PolicyFault.LEADER_DIES:
             return [*late, f"{{at_ms: {at_ms}, kind: crash, target: {leader}}}"]
-        case Fault.SLOW_FOLLOWER:
+        case PolicyFault.SLOW_FOLLOWER:
             return [*late, f'{{at_ms: {at_ms}, kind: link-delay, target: "{leader}->{first}", ms: {_SLOW_MS}}}']
-        case Fault.MINORITY_CUT:
+        case PolicyFault.MINORITY_CUT:
             return [*late, *_cut(f"left: [{first}], right: [{leader}, {second}]", place, at_ms)]
-        case Fault.MAJORITY_CUT:
+        case PolicyFault.MAJORITY_CUT:
             return [*late, *_cut(f"left: [{leader}], right: [{first}, {second}]", place, at_ms)]
 
 
@@ -151,7 +151,7 @@ def _late(place: ReplicaPlacement, at_ms: int) -> list[str]:
     ]
 
 
-def world_of(policy: ReplicationPolicy, fault: Fault | None = None, script: Sequence[str] = ()) -> Scenario:
+def world_of(policy: ReplicationPolicy, fault: PolicyFault | None = None, script: Sequence[str] = ()) -> Scenario:
     """Return the world of ``policy``, in which ``script`` makes ``fault``; None: nothing happens."""
     name, why = (Text(f"replication.{kind}.{policy.name}") for kind in ("policy", "why"))
     what = Text(f"replication.fault.{fault.value if fault is not None else 'none'}")

@@ -17,8 +17,8 @@ from engine.lab.scenario.scenario import Scenario
 from engine.lab.sweep.replication_compare import leader_of, lost_keys, place_of
 from engine.lab.sweep.replication_policy import (
     SETTLED_MS,
-    Fault,
     PolicyFamily,
+    PolicyFault,
     ReplicaPlacement,
     ReplicationPolicy,
     script_of,
@@ -73,13 +73,13 @@ def search_loss(policy: ReplicationPolicy) -> SearchedPolicy:
     return SearchedPolicy(policy.name, schedules)
 
 
-def _scripts(place: ReplicaPlacement) -> Iterator[tuple[Fault | None, list[str]]]:
+def _scripts(place: ReplicaPlacement) -> Iterator[tuple[PolicyFault | None, list[str]]]:
     """Yield what may be wrong before the leader dies. It begins when copies are late, and stays."""
     yield None, script_of(place)
-    for fault in (Fault.SLOW_FOLLOWER, Fault.MINORITY_CUT):
+    for fault in (PolicyFault.SLOW_FOLLOWER, PolicyFault.MINORITY_CUT):
         for hit in (place, ReplicaPlacement(place.leader, place.second, place.first)):
             yield fault, script_of(hit, fault, SETTLED_MS)
-    yield Fault.MAJORITY_CUT, script_of(place, Fault.MAJORITY_CUT, SETTLED_MS)
+    yield PolicyFault.MAJORITY_CUT, script_of(place, PolicyFault.MAJORITY_CUT, SETTLED_MS)
 
 
 def _window(world: Scenario) -> range:

@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class HaRole(Enum):
-    """Role of a broker among the brokers that share its name (RocketMQ: ``brokerRole``)."""
+    """Role of a broker among the brokers that share its name (RocketMQ: ``BrokerRole``)."""
 
     #: Acknowledges a message when it has stored the message itself.
     ASYNC_MASTER = "ASYNC_MASTER"

@@ -26,7 +26,7 @@ from engine.replication.raft.raft_messages import (
     VoteAnswer,
     VoteVerdict,
 )
-from engine.replication.raft.raft_output import FollowerProgress, RaftOutput
+from engine.replication.raft.raft_output import RaftFollowerProgress, RaftOutput
 from engine.replication.raft.raft_role import RaftRole, RoleEvent, next_role
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 
@@ -61,7 +61,7 @@ class RaftCore:
         self.role = RaftRole.JOINING if self.hard_state.joining else RaftRole.FOLLOWER
         self.leader = ""
         self.answers: dict[str, VoteVerdict] = {}
-        self.followers: dict[str, FollowerProgress] = {}
+        self.followers: dict[str, RaftFollowerProgress] = {}
         self._first_voters = tuple(voters)
         #: Voters that were asked while this peer joins and answered that they are new, too.
         self._new_peers: dict[str, None] = {}
@@ -298,7 +298,7 @@ class RaftCore:
         self._write([entry])
         known = self.followers
         self.followers = {
-            name: known.get(name) or FollowerProgress(entry.index, 0, self._elected_ms)
+            name: known.get(name) or RaftFollowerProgress(entry.index, 0, self._elected_ms)
             for name in self.voters
             if name != self.name
         }
@@ -407,7 +407,7 @@ class RaftCore:
     # leader began after learning of the loss, and that a majority *without* the member has: none of these had a newer
     # term then, so no forgotten vote can elect anyone, and this leader has all that was committed before.
 
-    def _admit(self, name: str, progress: FollowerProgress) -> None:
+    def _admit(self, name: str, progress: RaftFollowerProgress) -> None:
         if not progress.admission_index:
             progress.admission_index = self._append_own(EntryKind.NO_OP, b"").index
         elif min(progress.match_index, self.log.commit_index) >= progress.admission_index:

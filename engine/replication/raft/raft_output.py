@@ -1,4 +1,4 @@
-"""Decisions of a core, and what a leader knows about its followers (etcd's raft: ``Ready``, ``FollowerProgress``)."""
+"""Decisions of a core, and what a leader knows about its followers (etcd's raft: ``Ready``, ``Progress``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RaftOutput:
 
 
 @dataclass(slots=True)
-class FollowerProgress:
+class RaftFollowerProgress:
     """The leader's state about a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
 
     :ivar joining: the number of its joining; 0: it is a member, and counts.

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.watch.backlogs import ALL, LEAST_MS, Backlogs, BacklogTrend, Trend
-from app.watch.facts import Facts, GroupFacts, GroupProgress, QueueOf
+from app.watch.facts import Facts, GroupFacts, QueueOf, QueueProgressFacts
 
 START_MS = 1_800_000_000_000
 
 
 def facts(second: float, stored: int, read: int, topic: str = "orders") -> Facts:
     lag = stored - read
-    queues = {QueueOf(topic, 0): GroupProgress(read, lag, is_owned=True)}
+    queues = {QueueOf(topic, 0): QueueProgressFacts(read, lag, is_owned=True)}
     return Facts(START_MS + round(1_000 * second), 1, {"reports": GroupFacts(lag, 1, queues)})
 
 
@@ -79,8 +79,8 @@ def test_the_page_shows_each_topic_where_something_waits():
     backlogs = Backlogs()
     for second in range(31):
         queues = {
-            QueueOf("orders", 0): GroupProgress(60 * second, 3_000 - 50 * second, is_owned=True),
-            QueueOf("calm", 0): GroupProgress(7, 0, is_owned=True),
+            QueueOf("orders", 0): QueueProgressFacts(60 * second, 3_000 - 50 * second, is_owned=True),
+            QueueOf("calm", 0): QueueProgressFacts(7, 0, is_owned=True),
         }
         group = GroupFacts(3_000 - 50 * second, 1, queues)
         backlogs.take(Facts(START_MS + 1_000 * second, 1, {"reports": group, "idle": GroupFacts(0, 1, {})}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.watch.facts import Facts, GroupFacts, GroupProgress, QueueOf, facts_of
+from app.watch.facts import Facts, GroupFacts, QueueOf, QueueProgressFacts, facts_of
 from app.watch.rules import RULES, Level
 from app.watch.thresholds import Thresholds
 from app.watch.verdict import CLAUSES_MAX, ClusterVerdict, rules_as_json
@@ -18,12 +18,12 @@ QUEUE = QueueOf("orders", 2)
 IDEMPOTENCE_TROUBLE = ("late_finishes", "different_bodies", "store_errors")
 
 
-def group(lag: int = 0, members: int = 1, **queues: GroupProgress) -> GroupFacts:
+def group(lag: int = 0, members: int = 1, **queues: QueueProgressFacts) -> GroupFacts:
     return GroupFacts(lag, members, {QueueOf("orders", int(name[1:])): progress for name, progress in queues.items()})
 
 
 def reads(lag: int, committed: int, members: int = 1) -> GroupFacts:
-    return group(lag, members, q0=GroupProgress(committed, lag, is_owned=True))
+    return group(lag, members, q0=QueueProgressFacts(committed, lag, is_owned=True))
 
 
 def facts(at_s: float = 0, **known: object) -> Facts:
@@ -192,16 +192,18 @@ def test_a_group_that_has_been_gone_for_a_day_is_no_news_any_more():
 
 def test_a_queue_with_unread_messages_that_nobody_pulls_is_named():
     looks = Looks()
-    alone = {"billing": group(3, q2=GroupProgress(7, 3, is_owned=False), q1=GroupProgress(9, 0, is_owned=False))}
+    alone = {
+        "billing": group(3, q2=QueueProgressFacts(7, 3, is_owned=False), q1=QueueProgressFacts(9, 0, is_owned=False))
+    }
     looks.see(30, groups=alone)
     assert looks.verdict.clauses() == []
     assert looks.see(11, groups=alone) == "queue 2 of orders has had no owner in billing for 40 s"
-    owned = {"billing": group(3, q2=GroupProgress(7, 3, is_owned=True))}
+    owned = {"billing": group(3, q2=QueueProgressFacts(7, 3, is_owned=True))}
     assert looks.see(1, groups=owned).startswith("All is well")
 
 
 def test_queues_of_one_topic_are_said_in_one_clause():
-    alone = GroupProgress(7, 3, is_owned=False)
+    alone = QueueProgressFacts(7, 3, is_owned=False)
     line = Looks().see(41, groups={"billing": group(12, q3=alone, q0=alone, q2=alone, q1=alone)})
     assert line == "queues 0, 1, 2, … of orders have had no owner in billing for 40 s"
 
@@ -210,11 +212,15 @@ def test_a_queue_whose_offset_stands_still_is_distinguished_from_one_that_moves(
     looks = Looks()
     for second in range(90):
         moving = {
-            "billing": group(9, q2=GroupProgress(7, 5, is_owned=True), q3=GroupProgress(second, 4, is_owned=True)),
+            "billing": group(
+                9, q2=QueueProgressFacts(7, 5, is_owned=True), q3=QueueProgressFacts(second, 4, is_owned=True)
+            ),
         }
         looks.see(1, groups=moving)
     assert looks.line == "billing has not moved in queue 2 of orders for 89 s"
-    moved = {"billing": group(8, q2=GroupProgress(8, 4, is_owned=True), q3=GroupProgress(90, 4, is_owned=True))}
+    moved = {
+        "billing": group(8, q2=QueueProgressFacts(8, 4, is_owned=True), q3=QueueProgressFacts(90, 4, is_owned=True))
+    }
     assert looks.see(1, groups=moved).startswith("All is well")
 
 
@@ -279,7 +285,7 @@ def test_a_clock_that_goes_back_breaks_nothing():
 
 def test_what_is_forgotten_leaves_nothing_behind():
     looks = Looks()
-    many = {f"g{number}": group(3, q0=GroupProgress(1, 3, is_owned=True)) for number in range(50)}
+    many = {f"g{number}": group(3, q0=QueueProgressFacts(1, 3, is_owned=True)) for number in range(50)}
     looks.see(3, groups=many, dead_letters=dict.fromkeys(many, 4))
     looks.see(1, groups={}, dead_letters={})
     memory = looks.verdict.memory
@@ -291,7 +297,7 @@ def test_what_is_forgotten_leaves_nothing_behind():
 def test_every_rule_and_every_form_has_its_words(language):
     looks = Looks(**{rule.name: rule.least for rule in RULES})
     busy = {
-        "behind": group(500, q0=GroupProgress(1, 3, is_owned=False), q1=GroupProgress(1, 3, is_owned=True)),
+        "behind": group(500, q0=QueueProgressFacts(1, 3, is_owned=False), q1=QueueProgressFacts(1, 3, is_owned=True)),
         "left": group(1, members=0),
     }
     looks.see(
@@ -376,7 +382,7 @@ def test_facts_are_read_from_the_live_state():
     assert facts_of(state) == Facts(
         now_ms=START_MS,
         connections=32,
-        groups={"billing": GroupFacts(3, 2, {QUEUE: GroupProgress(7, 3, is_owned=True)})},
+        groups={"billing": GroupFacts(3, 2, {QUEUE: QueueProgressFacts(7, 3, is_owned=True)})},
         undecided=(5,),
         given_up=(8,),
         dead_letters={"billing": 4},

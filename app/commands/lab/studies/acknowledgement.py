@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.studies.study import Findings, Study, Table, run_each
+from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.acknowledgement import FailureDamage, PolicyFigures
@@ -37,7 +37,7 @@ def acknowledgement() -> Findings:
     return Findings([table_of(run_each(SCENARIO, POLICIES, partial(figures_of, load_scenario(SCENARIO))))])
 
 
-def table_of(figures: Iterable[PolicyFigures]) -> Table:
+def table_of(figures: Iterable[PolicyFigures]) -> StudyTable:
     """Return a row for each policy."""
     from engine.lab.sweep.acknowledgement import POLICIES, FailureKind
 
@@ -49,7 +49,7 @@ def table_of(figures: Iterable[PolicyFigures]) -> Table:
         name = f"{row.acknowledged} ({policy.flush} flush{copies})"
         lost = {loss: _loss(row.damages[failure]) for loss, failure in zip(losses, FailureKind, strict=True)}
         rows.append({"acknowledged": name, **lost, "a send takes": f"{row.send_us / 1_000:.1f} ms"})
-    return Table(rows)
+    return StudyTable(rows)
 
 
 def _loss(damage: FailureDamage) -> str:

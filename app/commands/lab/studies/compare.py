@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.studies.study import Findings, Study, Table, run_each
+from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.comparison import ComparedRun
@@ -74,7 +74,7 @@ def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | 
         "runs": [run.to_dict() for run in runs],
     }
     draw = partial(comparison_svg, runs, f"{scenario.name}: {node}.{setting}")
-    return Findings([Table(rows)], report, draw, f"figures of {watched}; all times are virtual")
+    return Findings([StudyTable(rows)], report, draw, f"figures of {watched}; all times are virtual")
 
 
 def comparison_svg(runs: Sequence[ComparedRun], title: str) -> str:

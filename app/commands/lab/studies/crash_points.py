@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.studies.study import Findings, Study, Table, run_each
+from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.crash_points import CrashOutcome
@@ -49,7 +49,7 @@ def crash_points(scenario_name: str, restart_after_ms: int, address: str) -> Fin
     what = "the longest lock" if worst.is_conserved else "the first that breaks something"
     link = f"{what}: {address.rstrip('/')}/lab/{scenario.name}#{worst.link}"
     return Findings(
-        [Table([_row(outcome) for outcome in outcomes])],
+        [StudyTable([_row(outcome) for outcome in outcomes])],
         {"restart_after_ms": restart_after_ms, "points": [outcome.to_dict() for outcome in outcomes]},
         note=link if worst.locked_us or not worst.is_conserved else "",
     )

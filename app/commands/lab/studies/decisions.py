@@ -7,7 +7,7 @@ import statistics
 
 import click
 
-from app.commands.lab.studies.study import Findings, Study, Table
+from app.commands.lab.studies.study import Findings, Study, StudyTable
 
 #: Seeds of the study ``inconsistency-window``.
 _SEEDS = range(1, 51)
@@ -32,7 +32,7 @@ def more_queues() -> Findings:
         for queues, listener_ms in ((5, 1_000), (6, 1_000), (8, 1_000), (8, 50))
         for row in growth_of(scenario, queues, listener_ms)
     ]
-    return Findings([Table(rows)])
+    return Findings([StudyTable(rows)])
 
 
 @click.command("asynchronous-steps", cls=Study)
@@ -55,7 +55,7 @@ def asynchronous_steps() -> Findings:
         }
         for row in step_figures(load_scenario("asynchronous-steps"))
     ]
-    return Findings([Table(rows)])
+    return Findings([StudyTable(rows)])
 
 
 @click.command("inconsistency-window", cls=Study)
@@ -86,7 +86,7 @@ def inconsistency_window() -> Findings:
                 "time during which the sum is off": f"{figures.off_ratio:.2%}",
             }
         )
-    return Findings([Table(rows)])
+    return Findings([StudyTable(rows)])
 
 
 @click.command("broker-memory", cls=Study)
@@ -113,7 +113,7 @@ def broker_memory() -> Findings:
         }
         for what, by, price in prices
     ]
-    return Findings([Table(rows)])
+    return Findings([StudyTable(rows)])
 
 
 def _ms(us: float) -> str:

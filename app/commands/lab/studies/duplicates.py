@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.lab.shared_work import PROCESSES_MAX, shared_work
-from app.commands.lab.studies.study import Findings, Study, Table
+from app.commands.lab.studies.study import Findings, Study, StudyTable
 
 if TYPE_CHECKING:
     from engine.lab.run.spread import Spread
@@ -74,7 +74,7 @@ def findings_of(figures: Mapping[str, DuplicateFigures], title: str) -> Findings
     runs = max(each.runs for each in figures.values())
     rows = [_row(name, each) for name, each in figures.items()]
     report = {name: _report(each) for name, each in figures.items()}
-    return Findings([Table(rows, f"Runs under each strategy: {runs:,}.")], report, partial(_draw, figures, title))
+    return Findings([StudyTable(rows, f"Runs under each strategy: {runs:,}.")], report, partial(_draw, figures, title))
 
 
 def _row(name: str, each: DuplicateFigures) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.studies.study import Findings, Study, Table, run_each
+from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.replication_compare import ComparisonCell
@@ -37,27 +37,27 @@ def replication_compare(search: bool) -> Findings:
       glassmq lab study replication-compare --json static/lab/comparisons/replication-compare.json
     """
     from engine.lab.sweep.replication_compare import cell_of
-    from engine.lab.sweep.replication_policy import POLICIES, Fault
+    from engine.lab.sweep.replication_policy import POLICIES, PolicyFault
     from engine.lab.sweep.shortest_loss import search_loss
 
-    pairs = [(policy, fault) for policy in POLICIES.values() for fault in Fault]
+    pairs = [(policy, fault) for policy in POLICIES.values() for fault in PolicyFault]
     cells = run_each("faults", pairs, lambda pair: cell_of(*pair))
     return findings_of(cells, run_each("search", [*POLICIES.values()] if search else [], search_loss))
 
 
 def findings_of(cells: Sequence[ComparisonCell], searches: Sequence[SearchedPolicy]) -> Findings:
     """Return a table per fault with a row per policy, then what the search found."""
-    from engine.lab.sweep.replication_policy import POLICIES, Fault
+    from engine.lab.sweep.replication_policy import POLICIES, PolicyFault
     from engine.texts import Text
 
     policies = {name: Text(f"replication.policy.{name}") for name in POLICIES}
-    faults = {fault.value: Text(f"replication.fault.{fault.value}") for fault in Fault}
+    faults = {fault.value: Text(f"replication.fault.{fault.value}") for fault in PolicyFault}
     tables = []
     for fault, text in faults.items():
         if rows := [{"policy": str(policies[cell.policy]), **_row(cell)} for cell in cells if cell.fault == fault]:
-            tables.append(Table(rows, f"**{text}**"))
+            tables.append(StudyTable(rows, f"**{text}**"))
     if searches:
-        tables.append(Table([{"policy": str(policies[one.policy]), **_search_row(one)} for one in searches]))
+        tables.append(StudyTable([{"policy": str(policies[one.policy]), **_search_row(one)} for one in searches]))
     report = {
         "policies": {name: dict(text) for name, text in policies.items()},
         "faults": {name: dict(text) for name, text in faults.items()},

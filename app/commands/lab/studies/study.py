@@ -17,7 +17,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-class Table(NamedTuple):
+class StudyTable(NamedTuple):
     """Rows, at least one: heading -> cell. ``title``: the line above the table in a document."""
 
     rows: Sequence[Mapping[str, object]]
@@ -39,7 +39,7 @@ class Findings(NamedTuple):
     :ivar note: the line below the tables in a terminal.
     """
 
-    tables: Sequence[Table]
+    tables: Sequence[StudyTable]
     report: object = None
     draw: Callable[[], str] | None = None
     note: str = ""

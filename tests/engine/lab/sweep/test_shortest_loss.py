@@ -11,7 +11,7 @@ import pytest
 
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
-from engine.lab.sweep.replication_policy import POLICIES, Fault, PolicyFamily, ReplicationPolicy
+from engine.lab.sweep.replication_policy import POLICIES, PolicyFamily, PolicyFault, ReplicationPolicy
 from engine.lab.sweep.shortest_loss import search_loss
 
 TABLE = Path(__file__).parents[4] / "static" / "lab" / "comparisons" / "replication-compare.json"
@@ -52,5 +52,5 @@ def test_with_raft_s_rule_about_logs_switched_off_a_loss_is_found_after_one_faul
     rules: dict[str, str | int] = {"checks_log_is_up_to_date": "false", "heartbeat_ms": 100}
     careless = ReplicationPolicy("raft-majority", PolicyFamily.RAFT, False, rules)
     found = search_loss(careless)
-    assert (found.faults, found.before) == (2, Fault.SLOW_FOLLOWER.value)
+    assert (found.faults, found.before) == (2, PolicyFault.SLOW_FOLLOWER.value)
     assert found.lost > 0

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.lab.lab_study import study as studies
-from app.commands.lab.studies.study import Findings, Study, Table
+from app.commands.lab.studies.study import Findings, Study, StudyTable
 
 DOCS = Path(__file__).parents[5] / "docs"
 #: Studies that a test can run, and where their tables are.
@@ -39,7 +39,7 @@ def lab(*arguments):
 @click.command("two-tables", cls=Study, is_drawn=True)
 def two_tables() -> Findings:
     """Print two tables."""
-    tables = [Table([{"name": "a", "n": 1_000}], "First."), Table([{"name": "中"}])]
+    tables = [StudyTable([{"name": "a", "n": 1_000}], "First."), StudyTable([{"name": "中"}])]
     return Findings(tables, draw=lambda: "<svg/>")
 
 
