@@ -82,11 +82,11 @@ class _Pipes:
         os.write(self._turn_in, b"t")
 
     def close_writing_end(self) -> None:
-        """Let the results end with the last process of the tree."""
+        """Close the writing end here, so that the results end with the last process of the tree."""
         os.close(self._results_in)
 
     def close(self) -> None:
-        """Close the ends that the reading process has."""
+        """Close this process's ends of the pipes."""
         self._results.close()
         for descriptor in (self._slots_out, self._slots_in, self._turn_out, self._turn_in):
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Metrics of the numbers that producers assign, by topic: :mod:`app.observation.stored_numbers` bounds them."""
+"""Metrics of the numbers that producers assign, by topic. :mod:`app.observation.stored_numbers` bounds their number."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class ReplicaState(StrEnum):
     LEADER = "leader"
 
     def go(self, state: ReplicaState) -> ReplicaState:
-        """Return ``state``. An illegal change is a bug."""
+        """Return ``state``, after checking that the change to it is legal; an illegal change is a bug."""
         return successor(_STEPS, self, state, "a replica")
 
 

@@ -74,7 +74,7 @@ class Case:
         return not any(one.is_done for one in self.deliveries)
 
     def is_gone(self, copy: Stored) -> bool:
-        """Return whether a power cut has destroyed it."""
+        """Return whether a power cut has destroyed the copy."""
         lost = [(one.message.broker, one.message.commit_log_offset) for one in self.gone if one.event > copy.event]
         return (copy.message.broker, copy.message.commit_log_offset) in lost
 
