@@ -43,7 +43,7 @@ class LateSendReply:
         is_new_topic: bool,
         must_save: bool = False,
     ) -> RemotingCommand:
-        """Return the reply once the message is durable.
+        """Wait until the message is durable, and return the reply.
 
         With SYNC_FLUSH the sender receives success only when the message would survive a power cut, with SYNC_MASTER
         only when it would survive the loss of the machine. Code 10 means that the message is stored but perhaps not

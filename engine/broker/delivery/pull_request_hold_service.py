@@ -58,7 +58,7 @@ class HeldPullRequest:
 
 @dataclass(eq=False)
 class PullRequestHoldService:
-    """(topic, queue id) -> parked pulls, in the order of their arrival.
+    """The parked pulls of every (topic, queue id), in the order of their arrival.
 
     :param clock: for timeouts.
     :param max_offset: the offset that the next message of (topic, queue id) will get.

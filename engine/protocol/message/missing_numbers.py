@@ -16,7 +16,7 @@ from engine.protocol.number_ranges import NumberRange, count_of, without
 class MissingNumbers:
     """The judged numbers that are missing.
 
-    :ivar ranges: returns them.
+    :ivar ranges: returns the ranges of these numbers.
     """
 
     ranges: Callable[[], Iterable[NumberRange]]
