@@ -402,7 +402,7 @@ class Broker:
         await self._parts.end((*shutdowns, *(table.abandon for table in self._config_tables), self.store.abandon))
 
     def advance(self, ms: int, *, liveness: bool = True) -> None:
-        """Advance all that depends on time, without ``liveness`` but clients, after the clock was set ahead."""
+        """Advance all timers by ``ms``, after the clock was set ahead; without ``liveness``, clients do not expire."""
         if not liveness:
             self.client_housekeeping_service.postpone(ms)
         self._tasks.advance(ms)

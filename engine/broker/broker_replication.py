@@ -79,7 +79,7 @@ class BrokerReplication:
 
     @property
     def copies(self) -> Copies | None:
-        """Return the replicas that a sender waits for, or None if there are none."""
+        """Return the replicas that a sender waits for, or None if a sender waits for no replica."""
         return self.majority or (self.service if self.is_sync_master else None)
 
     async def start(

@@ -33,7 +33,7 @@ class NumberSet:
 
     :ivar count: how many numbers it holds.
     :ivar floor: the numbers below it are forgotten; whether they were in the set is unknown.
-    :ivar forgotten: how many of its numbers are forgotten.
+    :ivar forgotten: the number of forgotten integers that were in the set.
     """
 
     __slots__ = ("_chunks", "count", "floor", "forgotten")

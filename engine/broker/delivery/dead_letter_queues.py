@@ -45,7 +45,7 @@ class DeadLetterQueues:
 
     @property
     def newest_ms(self) -> int:
-        """Return the store time (ms) of the newest dead letter; 0 if there are none."""
+        """Return the store time (ms) of the newest dead letter; 0 without dead letters."""
         store, topic = self._store, self._topic
         return max((store.last_store_timestamp(topic, queue_id) for queue_id in self._offsets), default=0)
 

@@ -112,7 +112,7 @@ class PullRequestHoldService:
     def notify_message_arriving(
         self, topic: str, queue_id: int, max_offset: int, arrival: DispatchRequest | None
     ) -> None:
-        """Handle growth of the queue to ``max_offset``, by the message ``arrival``; None: by any messages."""
+        """Handle growth of the queue to ``max_offset``: by the message ``arrival`` or, if None, by any messages."""
         key = (topic, queue_id)
         requests = self._table.get(key)
         if requests is None:
