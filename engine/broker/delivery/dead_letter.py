@@ -213,7 +213,7 @@ def cause_of_death(dead: MessageExt, retry_max_times: int) -> DeathCause:
 def retries_of(dead: MessageExt) -> int:
     """Return how many times the message was redelivered.
 
-    A broker that gives up a message increments its retry count once more; that increment is subtracted here.
+    A broker that gives up a sent-back message increments its retry count once more; that is subtracted here.
     """
     return dead.reconsume_times if _is_sent_by_consumer(dead) else max(0, dead.reconsume_times - 1)
 

@@ -226,8 +226,7 @@ class ConfigTable(Generic[_Entry]):
                 self.entries.pop(name, None)
 
     def take_over(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
-        """Replace the table by a copy of another broker's, in the file's format; an equal table is left as it
-        is.
+        """Replace the table by a copy of another broker's, in the file's format; an equal table is left as it is.
 
         Raises ``MalformedBody`` for another shape.
         """
