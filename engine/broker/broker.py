@@ -285,9 +285,9 @@ class Broker:
     # ------------------------------------------------------------------------ life cycle
 
     async def start(self, known: KnownBounds | None = None) -> RecoveryReport:
-        """Start to serve. The report and the log say what had to be repaired.
+        """Start to serve. Repairs are listed in the report and the log.
 
-        :param known: the bounds of the log that are known from elsewhere; None: none.
+        :param known: the bounds of the log if another source has reported them; else None.
 
         Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``; then, or if it is
         cancelled, all resources are released.
@@ -402,7 +402,7 @@ class Broker:
         await self._parts.end((*shutdowns, *(table.abandon for table in self._config_tables), self.store.abandon))
 
     def advance(self, ms: int, *, liveness: bool = True) -> None:
-        """Advance all that depends on time, without ``liveness`` but clients, after the clock was set ahead."""
+        """Advance all timers by ``ms``, after the clock was set ahead; without ``liveness``, clients do not expire."""
         if not liveness:
             self.client_housekeeping_service.postpone(ms)
         self._tasks.advance(ms)

@@ -35,7 +35,7 @@ class BrokerReplication:
     """The role of one broker in replication.
 
     :param majority: for the leader of a group (:mod:`engine.broker.group_member`); else None.
-    :param ask_for_master: has name servers report the master's address again.
+    :param ask_for_master: requests the master's address from the name servers again.
     :param refusal: the check of a slave's address, for :class:`HaConnection`; None: any address may receive the log.
     :ivar service: on a master that serves slaves; else None.
     :ivar client: on a running slave; else None.
@@ -79,7 +79,7 @@ class BrokerReplication:
 
     @property
     def copies(self) -> Copies | None:
-        """Return the copies that a sender waits for; None if there are no copies."""
+        """Return the replicas that a sender waits for, or None if a sender waits for no replica."""
         return self.majority or (self.service if self.is_sync_master else None)
 
     async def start(
@@ -106,7 +106,7 @@ class BrokerReplication:
             self._log = self._store.follow()
 
     def follow(self, tasks: BackgroundTasks) -> None:
-        """Follow the master that the registration has returned, as a slave."""
+        """Follow, as a slave, the master that the registration returned."""
         if self.is_slave:
             self.client = HaClient(
                 self._runtime,
@@ -125,7 +125,7 @@ class BrokerReplication:
         return None if known is None else known[1]
 
     async def topics_deleted(self, topics: Iterable[str]) -> None:
-        """Wait until a majority of the group has deleted the topics, too. Raises ``DiskFault``."""
+        """Wait until a majority of the group has also deleted the topics. Raises ``DiskFault``."""
         if self.majority is not None:
             await self.majority.tables.topics_deleted(self._store.commit_log.max_offset, topics)
 

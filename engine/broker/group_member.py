@@ -95,7 +95,7 @@ class GroupMember:
 
     :param broker_changed: called when ``broker`` has changed or is gone.
     :ivar broker: while this member leads; else None.
-    :ivar failure: why it has left its group; empty: it has not. After a disk fault it rejoins by itself.
+    :ivar failure: why the member left its group; empty if it has not. After a disk fault it rejoins by itself.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class GroupMember:
         self.peer.on_change = self._changed.set
 
     async def shutdown(self) -> None:
-        """Leave in order: applied entries are on disk, and marked."""
+        """Leave the group cleanly: applied entries are on disk and marked as applied."""
         await self._parts.end()
 
     async def abandon(self) -> None:
@@ -209,7 +209,7 @@ class GroupMember:
 
     @property
     def why(self) -> Mapping[str, str]:
-        """Return why it is joining or stopped, by language; else empty."""
+        """Return the reason why this member is joining or stopped, by language; else empty."""
         if self.failure:
             return dict.fromkeys(LANGUAGES, self.failure)
         reason = self.peer.core.hard_state.reason

@@ -59,7 +59,7 @@ class CompiledFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a compiled module; None for every other module."""
+        """Return the spec of a compiled module; None for every other module."""
         file = self._files.get(fullname)
         if file is None:
             return None
@@ -108,13 +108,13 @@ def usable_modules(folder: Path = BUILT) -> list[str]:
 
 
 def write_manifest(folder: Path, modules: Sequence[str], sources: dict[str, str]) -> None:
-    """Write what :func:`usable_modules` reads, as the last file of a build."""
+    """Write the manifest that :func:`usable_modules` reads, as the last file of a build."""
     manifest = {"suffix": extension_suffix(), "modules": list(modules), "sources": sources}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
 
 
 def source_digests() -> dict[str, str]:
-    """Return file (``engine/...``) -> hash of its content, for all files that a compiled module may depend on.
+    """Return the content hash of every file (``engine/...``) that a compiled module may depend on.
 
     The hash is the one by which Python recognises the source of its bytecode. Sizes and modification times would be
     faster to read, but say nothing in a fresh checkout and are not reliable elsewhere.

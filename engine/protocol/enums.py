@@ -45,7 +45,7 @@ class MessageModel(StrEnum):
 class ConsumeFromWhere(StrEnum):
     """The start positions of a group without a stored offset. The second to fourth are deprecated but still sent.
 
-    In Java's order: C++ clients send the number of the constant.
+    The order is Java's, because C++ clients send the number of the constant.
     """
 
     CONSUME_FROM_LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"

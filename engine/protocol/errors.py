@@ -1,4 +1,4 @@
-"""Errors in bytes or names that come from outside."""
+"""Errors for invalid bytes or names received from a peer or a user."""
 
 from __future__ import annotations
 

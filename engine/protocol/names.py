@@ -1,4 +1,4 @@
-"""Names of system topics and groups, prefixes, and what a name may look like (``TopicValidator``, ``MixAll``)."""
+"""Names of system topics and groups, prefixes, and the rules for valid names (``TopicValidator``, ``MixAll``)."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class NumberSet:
     """A set of numbers from 0 on.
 
     :ivar count: how many numbers it holds.
-    :ivar floor: the numbers below it are forgotten: nothing can be said about them.
-    :ivar forgotten: how many of its numbers are forgotten.
+    :ivar floor: the numbers below it are forgotten; whether they were in the set is unknown.
+    :ivar forgotten: the number of forgotten integers that were in the set.
     """
 
     __slots__ = ("_chunks", "count", "floor", "forgotten")
@@ -46,7 +46,7 @@ class NumberSet:
 
     @classmethod
     def union(cls, sets: Iterable[NumberSet]) -> NumberSet:
-        """Return all numbers above the highest floor; one of ``sets`` itself if the others are empty."""
+        """Return the union of the numbers above the highest floor; one of ``sets`` itself if the others are empty."""
         parts = [part for part in sets if part._chunks or part.floor]
         if len(parts) == 1:
             return parts[0]
@@ -63,7 +63,7 @@ class NumberSet:
         return made
 
     def add(self, number: int) -> bool:
-        """Add a number. Return whether it was new, as far as is remembered."""
+        """Add a number. Return True if it was not in the remembered part of the set."""
         if number < self.floor:
             return False
         chunk, bit = number >> _SHIFT, 1 << (number & (CHUNK - 1))
@@ -76,7 +76,7 @@ class NumberSet:
         return True
 
     def add_bits(self, chunk: int, bits: int) -> int:
-        """Add the numbers of a chunk as bits. Return those that were in it before. The set must remember all."""
+        """Add the numbers of a chunk as bits. Return those that were in it before. No number may be forgotten yet."""
         old = self._chunks.get(chunk, 0)
         merged = old | bits
         if merged != old:
@@ -132,7 +132,7 @@ class NumberSet:
         return self._chunks
 
     def forget_lowest(self) -> None:
-        """Forget one chunk. The set must have one."""
+        """Forget the lowest chunk. The set must not be empty."""
         chunk = min(self._chunks)
         dropped = self._chunks.pop(chunk).bit_count()
         self.floor = (chunk + 1) << _SHIFT

@@ -1,4 +1,4 @@
-"""Texts of the engine for people: a key with arguments. The sentences are in ``en.json`` and ``zh.json`` in this
+"""User-visible texts of the engine: a key with arguments. The sentences are in ``en.json`` and ``zh.json`` in this
 folder.
 
 Code that rejects, finds or describes something names a key: ``Text("refusal.no_node", name="B7", known="B1, B2")``. The
@@ -18,7 +18,7 @@ LANGUAGES = ("en", "zh")
 
 @cache
 def catalogue(language: str) -> Mapping[str, str]:
-    """Return key -> sentence with ``{placeholders}``, which are the same in every language."""
+    """Return the map from key to sentence with ``{placeholders}``, which are the same in every language."""
     from importlib.resources import files  # not needed where no text is shown
 
     loaded: dict[str, str] = json.loads(files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8"))

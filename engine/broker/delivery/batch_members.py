@@ -31,7 +31,7 @@ _UNIQUE_KEY_ASSIGNED: Final = (PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR).encod
 
 
 def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchMember]:
-    """Return the members of a batch; ``tail``, the properties that all of them share, follows their own."""
+    """Return the messages of a batch; ``tail``, their shared properties, is appended to each message's own."""
     members: list[BatchMember] = []
     is_known, before, after = False, b"", b""
     tags_code, keys, joint_tail = 0, "", tail

@@ -88,7 +88,7 @@ class BrokerToClient:
     def reset_offset(
         self, topic: str, group: str, timestamp_ms: int, *, is_force: bool, language: int
     ) -> dict[MessageQueue, int]:
-        """Have all members of ``group`` continue at the messages of ``timestamp_ms`` (:data:`LATEST`: at the end).
+        """Reset all members of ``group`` to the offsets at ``timestamp_ms`` (:data:`LATEST`: to the end).
 
         Without ``is_force`` a queue only moves back. The tool's ``language`` decides the body, as in RocketMQ. A group
         whose members have subscribed to the topic needs no stored offset: they store the first one after 10 s. RocketMQ
@@ -141,7 +141,7 @@ class BrokerToClient:
     # ------------------------------------------------------------------------------ queries
 
     async def consumer_status(self, topic: str, group: str, client_id: str | None) -> GetConsumerStatusBody:
-        """Return the offsets of ``topic`` that each member of ``group`` has, or only ``client_id``.
+        """Return the offsets of ``topic`` per member of ``group``, or only those of member ``client_id``.
 
         A member that does not answer is left out. Raises :class:`RequestRefused`.
         """

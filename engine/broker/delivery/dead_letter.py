@@ -134,7 +134,7 @@ class DeadLetterRefusal(StrEnum):
 
 
 class DeadLetterRefused(ProtocolError):
-    """A dead letter is not resent. ``values`` fill the placeholders of ``refusal``."""
+    """The refusal to resend a dead letter. ``values`` fill the placeholders of ``refusal``."""
 
     def __init__(self, refusal: DeadLetterRefusal, **values: object) -> None:
         self.refusal = refusal
@@ -143,7 +143,7 @@ class DeadLetterRefused(ProtocolError):
 
 
 def one_dead_letter(found: Sequence[MessageExt], group: str, name: str) -> MessageExt:
-    """Return the newest one of ``found``, dead letters that match ``name``. Raises :class:`DeadLetterRefused`."""
+    """Return the newest dead letter in ``found``; all of them match ``name``. Raises :class:`DeadLetterRefused`."""
     if not found:
         raise DeadLetterRefused(DeadLetterRefusal.NO_SUCH, group=group, name=name)
     ids = list(dict.fromkeys(message.message_id for message in found))
@@ -213,7 +213,7 @@ def cause_of_death(dead: MessageExt, retry_max_times: int) -> DeathCause:
 def retries_of(dead: MessageExt) -> int:
     """Return how many times the message was redelivered.
 
-    A broker that gives up a message sent back to it counts one more.
+    A broker that gives up a sent-back message increments its retry count once more; that is subtracted here.
     """
     return dead.reconsume_times if _is_sent_by_consumer(dead) else max(0, dead.reconsume_times - 1)
 
@@ -231,7 +231,7 @@ def resend_request(
     """Return the request that a tool sends to the broker with ``dead``; its body is as stored (perhaps compressed).
 
     :param queue_id: a queue of the first topic; -1: the broker chooses.
-    :raises DeadLetterRefused: it cannot go there.
+    :raises DeadLetterRefused: the dead letter cannot be sent to that destination.
     """
     properties = {name: value for name, value in dead.properties.items() if name not in _LEFT_BEHIND}
     # The index finds the new message by it, even if the first sender gave it none.

@@ -52,7 +52,7 @@ _END_OF_TIME_MS = 2**62
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterGroup:
-    """A group that has, or had, dead letters: the numbers of the oldest one kept and of the next one."""
+    """A group with a dead-letter topic: the numbers of its oldest kept dead letter and of the next one."""
 
     group: str
     min_number: int
@@ -143,7 +143,7 @@ class DeadLetterAdministrator:
         return dead
 
     async def resend(self, group: str, name: str, to: ResendTo, *, anyway: bool = False) -> Resent:
-        """Resend a dead letter. ``anyway``: even if that was done before."""
+        """Resend a dead letter; with ``anyway``, even one that was resent before."""
         await dispatcher_done(self.store)
         return await self._resend(group, self.check(group, name, to, anyway=anyway), to)
 
@@ -159,7 +159,7 @@ class DeadLetterAdministrator:
         return report
 
     async def resend_from(self, group: str, start: int, to: ResendTo) -> ResendReport:
-        """Resend those that were not resent yet, from number ``start`` on, :data:`RESEND_MAX` at a time."""
+        """Resend the dead letters that were not resent yet, from number ``start`` on, :data:`RESEND_MAX` at a time."""
         await dispatcher_done(self.store)
         report = ResendReport()
         known = self._group(group)

@@ -35,17 +35,17 @@ class DeadLetterQueues:
 
     @property
     def min_number(self) -> int:
-        """Return the number of the oldest one that is kept."""
+        """Return the number of the oldest dead letter that is kept."""
         return sum(offsets.start for offsets in self._offsets.values())
 
     @property
     def max_number(self) -> int:
-        """Return the number of the next one."""
+        """Return the number that the next dead letter will get."""
         return sum(offsets.stop for offsets in self._offsets.values())
 
     @property
     def newest_ms(self) -> int:
-        """Return when the newest one was stored; 0 without dead letters."""
+        """Return the store time (ms) of the newest dead letter; 0 without dead letters."""
         store, topic = self._store, self._topic
         return max((store.last_store_timestamp(topic, queue_id) for queue_id in self._offsets), default=0)
 

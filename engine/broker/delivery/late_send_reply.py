@@ -43,13 +43,13 @@ class LateSendReply:
         is_new_topic: bool,
         must_save: bool = False,
     ) -> RemotingCommand:
-        """Return the reply once the message is durable.
+        """Wait until the message is durable, and return the reply.
 
         With SYNC_FLUSH the sender receives success only when the message would survive a power cut, with SYNC_MASTER
         only when it would survive the loss of the machine. Code 10 means that the message is stored but perhaps not
         durable: the reply's fields still contain its position. A new topic is saved first, or a crash would erase the
         queues without messages; and clients that learn of it from the sender find it at the name servers.
-        ``must_save``: the topic may still be new, and no queue of it shows that to a start.
+        ``must_save``: the topic may still be unsaved, and a restart could not restore it from its queues.
         """
         copying = self._replicate(result, must_flush=must_flush)
         why = await self._why_in_doubt(

@@ -4,7 +4,7 @@ The checks run in RocketMQ's order, each with its own reply code::
 
     broker readable 16 | group known 26 | group may consume 16 | topic known 17 | topic readable 16 | queue id 1
     | subscription: known 24, broadcasting allowed 16, topic subscribed 24, recent enough 25
-    | its expression, unless it is one of tags: compiles 23, known 27, recent enough 28, filtered by at all 1
+    | its expression, unless it is one of tags: compiles 23, known 27, recent enough 28, its type supported 1
 
 25 is normal: after a rebalance a pull may overtake the heartbeat with the new subscription version; the client tries
 again after 1 s.

@@ -58,7 +58,7 @@ class HeldPullRequest:
 
 @dataclass(eq=False)
 class PullRequestHoldService:
-    """(topic, queue id) -> parked pulls, in the order of their arrival.
+    """The parked pulls of every (topic, queue id), in the order of their arrival.
 
     :param clock: for timeouts.
     :param max_offset: the offset that the next message of (topic, queue id) will get.
@@ -112,7 +112,7 @@ class PullRequestHoldService:
     def notify_message_arriving(
         self, topic: str, queue_id: int, max_offset: int, arrival: DispatchRequest | None
     ) -> None:
-        """Handle growth of the queue to ``max_offset``, by the message ``arrival``; None: by any messages."""
+        """Handle growth of the queue to ``max_offset``: by the message ``arrival`` or, if None, by any messages."""
         key = (topic, queue_id)
         requests = self._table.get(key)
         if requests is None:

@@ -111,7 +111,7 @@ class ScheduleMessageService:
 
     @property
     def max_delay_level(self) -> int:
-        """Return the highest level, which replaces greater requested ones."""
+        """Return the highest delay level; greater requested levels are lowered to it."""
         return len(self.delay_levels_ms) - 1
 
     def start(self, tasks: BackgroundTasks) -> None:
@@ -142,7 +142,7 @@ class ScheduleMessageService:
             arrival.set()
 
     def pending_messages(self, level: int) -> int:
-        """Return how many messages of ``level`` wait."""
+        """Return the number of messages that wait at delay level ``level``."""
         return max(0, self.store.max_offset(SCHEDULE_TOPIC, level - 1) - self.offset_table.get(level, 0))
 
     # ------------------------------------------------------------------------------ delivery
@@ -156,7 +156,7 @@ class ScheduleMessageService:
         return min((due_ms for entries in heads for _, _, due_ms in entries), default=None)
 
     def deliver_due(self) -> None:
-        """Deliver all that is due now, after the clock was set ahead: the tasks would notice within a second.
+        """Deliver all due messages now, after the clock was set ahead; the tasks would do so within a second.
 
         Before ``start``, as on a slave, nothing is delivered.
         """
@@ -291,7 +291,7 @@ class ScheduleMessageService:
                     self._delivered_before[place] = None
 
     async def persist_when_flushed(self) -> None:
-        """Do the same as :meth:`persist` once the deliveries before the offsets are on disk, or not at all.
+        """Write the offsets as :meth:`persist` does, but only once the deliveries before them are on disk.
 
         Raises ``DiskFault``.
         """

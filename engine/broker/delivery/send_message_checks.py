@@ -32,16 +32,16 @@ from engine.store.message_store import MessageStore
 
 
 class Copies(Protocol):
-    """Replicas that also keep the log."""
+    """The replicas of the log that a sender may wait for."""
 
     async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
-        """Wait until enough replicas have the bytes up to ``end_offset``: PUT_OK, or why that is unknown."""
+        """Wait until enough replicas have the bytes up to ``end_offset``; return PUT_OK, or why that is unknown."""
         ...
 
 
 @dataclass
 class SendParts:
-    """The parts that every such processor uses.
+    """The parts that all processors of stored messages share.
 
     :ivar rate_limit: the send rate limit; None if no limit is set.
     :ivar copies: the replicas that a sender waits for: a SYNC_MASTER's slaves, a leader's majority; else None.

@@ -42,7 +42,7 @@ _NAMES_MAX = 20
 class SlaveSynchronize:
     """The synchronization of one slave.
 
-    :ivar synchronized_ms: when everything was last answered; 0: never.
+    :ivar synchronized_ms: time (ms) of the last complete synchronization; 0: never.
     """
 
     outer_api: BrokerOuterApi
@@ -60,7 +60,7 @@ class SlaveSynchronize:
         self._taken_back: dict[str, int] = {}
 
     async def sync_all(self) -> None:
-        """Take over the master's tables; a table that it does not answer is requested again next time."""
+        """Take over the master's tables; a table that the master does not return is requested again."""
         if self.outer_api.master_addresses is None:
             return
         master, _ = self.outer_api.master_addresses

@@ -38,7 +38,7 @@ class TopicDeletion:
 
     After ``ConfigNotSaved`` nothing was deleted, or the offsets are deleted but not yet on disk.
 
-    :param deleted: has the other members of a group delete the queues of topics, too.
+    :param deleted: makes the other members of the group delete the queues of the topics.
     """
 
     store: MessageStore

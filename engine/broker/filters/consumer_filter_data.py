@@ -24,7 +24,7 @@ class ConsumerFilterData:
     :ivar dead_time: when the group went offline (ms); 0 while it is online.
     :ivar client_version: version of the subscription that brought the expression (ms).
     :ivar bloom: the group's bits; None for an expression that came with a single pull.
-    :ivar words: how long the expression is.
+    :ivar words: length of the expression in words.
     """
 
     consumer_group: str
@@ -47,7 +47,7 @@ class ConsumerFilterData:
         return self.dead_time >= self.born_time
 
     def was_known_at(self, store_timestamp: int) -> bool:
-        """Return True if the bit map of a message stored then (ms) uses this expression."""
+        """Return True if the bit maps of messages stored at that time (ms) use this expression."""
         return store_timestamp > self.born_time
 
     def to_dict(self) -> dict[str, object]:

@@ -37,7 +37,7 @@ _DEAD_BEFORE_START_MS = 30_000
 
 
 class ConsumerFilterManager:
-    """Topic -> group -> expression.
+    """The filter expressions by topic and group.
 
     :param config_file: ``consumerFilter.json``.
     :param bloom_filter: sizes of the bit maps.
@@ -78,7 +78,7 @@ class ConsumerFilterManager:
             yield from groups.values()
 
     def get(self, topic: str, group: str) -> ConsumerFilterData | None:
-        """Return the expression of ``group`` on ``topic``, dead or alive."""
+        """Return the expression of ``group`` on ``topic``, even while the group is offline."""
         groups = self._table.get(topic)
         return groups.get(group) if groups is not None else None
 
@@ -251,7 +251,7 @@ class ConsumerFilterManager:
                 raise
 
     def to_dict(self) -> dict[str, object]:
-        """Return the table as in the file."""
+        """Return the table as the JSON object of the file."""
         return {
             topic: {"groupFilterData": {group: data.to_dict() for group, data in groups.items()}, "topic": topic}
             for topic, groups in self._table.items()

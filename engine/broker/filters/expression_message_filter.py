@@ -169,5 +169,5 @@ def filter_data_of(
 
 
 def properties_of(record: bytes) -> dict[str, str]:
-    """Return the properties of a stored message, read without the rest of it."""
+    """Return the properties of a stored message without decoding the rest."""
     return decode_properties(stored_properties_text(record))

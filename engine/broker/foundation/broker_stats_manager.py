@@ -306,7 +306,7 @@ class BrokerStatsManager:
         return self._topic_samples.data(topic, stats_name) if traffic is not None and traffic.in_requests else None
 
     def group_data(self, stats_name: str, topic: str, group: str) -> BrokerStatsData | None:
-        """Return the counters of what ``group`` got from ``topic``; None if it never got anything."""
+        """Return the counters of messages that ``group`` received from ``topic``; None if it received none."""
         return self._group_samples.data((topic, group), stats_name) if (topic, group) in self.groups else None
 
     def topic_minute(self, stats_name: str, topic: str) -> BrokerStatsItem:

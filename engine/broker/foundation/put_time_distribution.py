@@ -36,7 +36,7 @@ class PutTimeDistribution:
         self._last_counts = [0] * len(CLASSES)
 
     def add(self, second: int, times_us: Mapping[int, int]) -> None:
-        """Count the sends of ``second``: a duration in microseconds -> the number of sends."""
+        """Add the sends of ``second``, given as a map from duration (microseconds) to number of sends."""
         self._advance(second)
         for time_us, count in times_us.items():
             self._counts[bisect_right(_ENDS_US, time_us)] += count

@@ -19,7 +19,7 @@ class TokenBucket:
         self._filled_us = now_us
 
     def has_any(self, now_us: int) -> bool:
-        """Return whether something may pass now."""
+        """Return True if a token is available now."""
         self._tokens = min(self.per_second * _SECOND_US, self._tokens + (now_us - self._filled_us) * self.per_second)
         self._filled_us = now_us
         return self._tokens >= _SECOND_US

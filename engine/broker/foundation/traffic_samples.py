@@ -60,7 +60,7 @@ STATS_NAMES: Mapping[str, tuple[int, int]] = {
 
 
 class TrafficSamples(Generic[_Key]):
-    """The samples of many counters of one kind, as many as the sampled table has."""
+    """The samples of all counters of one table."""
 
     def __init__(self) -> None:
         self._ticks = 0
@@ -86,7 +86,7 @@ class TrafficSamples(Generic[_Key]):
                     samples.append(sample)
 
     def forget(self, is_gone: Callable[[_Key], bool]) -> None:
-        """Delete the counters whose key ``is_gone``."""
+        """Delete the counters for whose key ``is_gone`` returns True."""
         for key in [key for key in self._spans if is_gone(key)]:
             del self._spans[key]
 

@@ -92,7 +92,7 @@ class ClientAdminProcessor:
     async def get_consumer_running_info(
         self, header: GetConsumerRunningInfoRequestHeader, request: RemotingCommand
     ) -> RemotingCommand:
-        """Ask a consumer for its running info (code 307)."""
+        """Request the running info of a consumer (code 307)."""
         return await self.broker_to_client.call_consumer(
             request, header.consumer_group, header.client_id, request.ext_fields, request.body
         )

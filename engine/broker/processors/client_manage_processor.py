@@ -111,7 +111,7 @@ class ClientManageProcessor:
 
     @answers(RequestCode.CHECK_CLIENT_CONFIG, CheckClientRequestBody, Channel)
     def check_client_config(self, body: CheckClientRequestBody, channel: Channel) -> None:
-        """Check a subscription (code 46): clients ask before they subscribe by anything but tags."""
+        """Check a subscription (code 46); clients send it before they subscribe by anything but tags."""
         subscription = body.subscription_data
         if subscription.expression_type != ExpressionType.TAG:
             filter_data_of(self.config, self.filters, body.group, subscription, channel.remote_address)

@@ -51,7 +51,7 @@ class OffsetAdminProcessor:
     async def invoke_broker_to_reset_offset(
         self, header: ResetOffsetRequestHeader, request: RemotingCommand
     ) -> ResetOffsetBody:
-        """Have the members of a group continue at the messages of a time (code 222). Answered once that is on disk."""
+        """Reset the members of a group to the offsets at a time (code 222). The reply is sent once that is on disk."""
         offsets = self.broker_to_client.reset_offset(
             header.topic, header.group, header.timestamp, is_force=header.is_force, language=request.language
         )
@@ -79,7 +79,7 @@ class OffsetAdminProcessor:
     def query_correction_offset(self, header: QueryCorrectionOffsetHeader) -> bytes:
         """Return per queue of a topic the smallest offset of all groups but ``filterGroups`` (code 308).
 
-        It is 2^63 - 1 where the compared group's offset is smaller still. The command is meant for monitoring tools.
+        The value is 2^63 - 1 where the compared group's offset is smaller still. The command is for monitoring tools.
         RocketMQ calls its query for the compared group with swapped arguments, so it never finds it, and *deletes* the
         stored offsets of the filtered groups; neither is done here.
         """

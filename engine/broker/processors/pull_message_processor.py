@@ -76,7 +76,7 @@ class PullMessageProcessor:
 
     @processes(RequestCode.PULL_MESSAGE)
     def pull_message(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | None:
-        """Answer a pull, or park it (None)."""
+        """Return the reply to a pull, or None if the pull is parked."""
         header = PullMessageRequestHeader.decode(request.ext_fields)
         return self._process(channel, request, header, allow_suspend=not request.flag & ONEWAY_FLAG)
 

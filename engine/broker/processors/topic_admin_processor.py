@@ -43,7 +43,7 @@ class TopicAdminProcessor:
 
     @answers(RequestCode.UPDATE_AND_CREATE_TOPIC, CreateTopicRequestHeader)
     async def update_and_create_topic(self, header: CreateTopicRequestHeader) -> None:
-        """Create or change a topic (code 17). Once it is answered, the name servers have the route."""
+        """Create or change a topic (code 17). The reply is sent once the name servers have the route."""
         self._check_name(header.topic)
         config = TopicConfig(
             header.topic,
@@ -94,7 +94,7 @@ class TopicAdminProcessor:
 
     @answers(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWhoRequestHeader)
     def query_topic_consume_by_who(self, header: QueryTopicConsumeByWhoRequestHeader) -> bytes:
-        """Return the groups that consume a topic or once did (code 300). mqadmin uses it to report a message's
+        """Return the groups that consume or have consumed a topic (code 300). mqadmin uses it to report a message's
         consumption.
         """
         groups = [*self.consumers.groups_of_topic(header.topic), *self.offsets.groups_of_topic(header.topic)]
@@ -102,7 +102,7 @@ class TopicAdminProcessor:
 
     @answers(RequestCode.GET_TOPIC_STATS_INFO, GetTopicStatsInfoRequestHeader)
     def get_topic_stats_info(self, header: GetTopicStatsInfoRequestHeader) -> TopicStatsTable:
-        """Return the offsets of every queue, and when its newest message was stored (code 202)."""
+        """Return the offsets of every queue and the store time of its newest message (code 202)."""
         topic, store, table = header.topic, self.store, TopicStatsTable({})
         for queue_id in range(self.topics.known_topic(topic).write_queue_nums):
             max_offset = max(0, store.max_offset(topic, queue_id))

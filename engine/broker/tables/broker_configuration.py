@@ -119,7 +119,7 @@ CHANGEABLE: Mapping[str, Changeable] = {
 class BrokerConfiguration:
     """The changeable configuration of one broker.
 
-    :param config: the broker's own copy, which is not shared; so is ``store_config``.
+    :param config: the broker's own copy, which is not shared; the same holds for ``store_config``.
     :param config_file: ``brokerConfig.json``.
     :param topics: the topic table, which some changes affect.
     """

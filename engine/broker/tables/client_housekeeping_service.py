@@ -37,7 +37,7 @@ class ClientHousekeepingService:
                 channel.close()
 
     def postpone(self, ms: int) -> None:
-        """Let every client look as recent as before, although the clock was set ahead by ``ms``."""
+        """Extend every client's heartbeat deadline by ``ms``, because the clock was set ahead by that much."""
         producers = [client for _, clients in self.producers for client in clients.values()]
         consumers = [client for group in self.consumers for client in group.channel_info_table.values()]
         for client in {id(client): client for client in (*producers, *consumers)}.values():

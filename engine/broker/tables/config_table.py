@@ -54,7 +54,7 @@ _Entry = TypeVar("_Entry", bound=ConfigEntry)
 
 @dataclass(eq=False)
 class ConfigTable(Generic[_Entry]):
-    """A table: name -> entry.
+    """A table of entries by name.
 
     :param file: the file that stores it.
     :param field: the name of the table in the file.
@@ -107,7 +107,7 @@ class ConfigTable(Generic[_Entry]):
             self._follower = asyncio.get_running_loop().create_task(self._follow(), name=f"write {self.file.path}")
 
     async def change(self, name: str, entry: _Entry | None) -> None:
-        """Set the entry of ``name``, or delete it with None, once that is on disk.
+        """Set the entry of ``name`` (None: delete it) and wait until the change is on disk.
 
         Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed. RocketMQ logs a failed
         write and continues with a change that its next start will not have.
@@ -119,7 +119,7 @@ class ConfigTable(Generic[_Entry]):
 
     @property
     def is_saved(self) -> bool:
-        """Return whether all effective entries are on disk."""
+        """Return True if all effective entries are on disk."""
         return not self._is_ahead and not self._writing.locked()
 
     async def saved(self) -> None:
@@ -226,8 +226,7 @@ class ConfigTable(Generic[_Entry]):
                 self.entries.pop(name, None)
 
     def take_over(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
-        """Become a copy of another broker's table, as its file would be read; a table that is one already is left as it
-        is.
+        """Replace the table by a copy of another broker's, in the file's format; an equal table is left as it is.
 
         Raises ``MalformedBody`` for another shape.
         """
@@ -263,7 +262,7 @@ class ConfigTable(Generic[_Entry]):
             logger.warning("%s: its version is not read: %s", self.file.path, error)
 
     def put_now(self, entries: Mapping[str, _Entry]) -> None:
-        """Take over ``entries`` and write the file, blocking: for a start. Raises ``DiskFault``."""
+        """Take over ``entries`` and write the file, blocking; used at the start. Raises ``DiskFault``."""
         self.entries.update(entries)
         self.data_version.next(self.clock.now_ms())
         self.file.save(self.to_dict())

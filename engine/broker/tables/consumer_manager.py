@@ -96,7 +96,7 @@ class ConsumerGroupInfo:
         return known is None
 
     def bytes_with(self, subscriptions: Iterable[SubscriptionData]) -> int:
-        """Return the maximum size of the table with ``subscriptions``."""
+        """Return the maximum size of the table, in bytes, after it takes over ``subscriptions``."""
         total = 0
         for subscription in subscriptions:
             known = self.subscription_table.get(subscription.topic)
@@ -153,7 +153,7 @@ class ConsumerManager:
         return iter(self._table.values())
 
     def get_consumer_group_info(self, group: str) -> ConsumerGroupInfo | None:
-        """Return the group if any of its members is online."""
+        """Return the group, or None if no member of it is online."""
         return self._table.get(group)
 
     def online_group(self, group: str, if_not: ResponseCode = ResponseCode.SYSTEM_ERROR) -> ConsumerGroupInfo:

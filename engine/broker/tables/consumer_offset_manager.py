@@ -45,7 +45,7 @@ class ConsumerOffsetManager:
         self._unfinished_deletions = 0
 
     def commit_offset(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Store that ``group`` continues at ``offset``. Raises :class:`TooManyEntries`."""
+        """Store ``offset`` as the next offset that ``group`` consumes. Raises :class:`TooManyEntries`."""
         key = f"{topic}{TOPIC_GROUP_SEPARATOR}{group}"
         offsets = self.offset_table.get(key)
         if offsets is None:
@@ -68,7 +68,7 @@ class ConsumerOffsetManager:
             self._is_changed = True
 
     def lets_commit(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Return whether a member may store ``offset``, because it is not older than a reset."""
+        """Return True if a member may store ``offset``, which must not be older than a reset."""
         if not self.resets or self.resets.lets_commit(group, topic, queue_id, offset):
             return True
         logger.info(
@@ -144,7 +144,7 @@ class ConsumerOffsetManager:
         return [group for known_topic, group, _ in self.entries() if known_topic == topic]
 
     def entries(self) -> Iterator[tuple[str, str, dict[int, int]]]:
-        """Yield all offsets: (topic, group, queue id -> offset)."""
+        """Yield all offsets as tuples of topic, group and a map from queue id to offset."""
         for key, offsets in self.offset_table.items():
             topic, separator, group = key.partition(TOPIC_GROUP_SEPARATOR)
             if separator:
@@ -186,7 +186,7 @@ class ConsumerOffsetManager:
             self._read(content)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Become a copy of another broker's table, as its file would be read. Raises ``MalformedBody`` for another
+        """Replace the table by a copy of another broker's, in the file's format. Raises ``MalformedBody`` for another
         shape.
         """
         self._config_file.check(content)

@@ -60,7 +60,7 @@ class BrokerOffsetResets:
         self._resets[key] = _Reset(offset, offset, now_us + GUARD_MS * 1_000)
 
     def lets_commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Return whether a member may store ``offset``; False for one that is older than the reset."""
+        """Return True if a member may store ``offset``; False if the offset is older than the reset."""
         reset = self._find(group, topic, queue_id)
         if reset is None:
             return True
@@ -75,7 +75,7 @@ class BrokerOffsetResets:
             reset.high = max(reset.high, end)
 
     def is_awaited(self, group: str, topic: str, queue_id: int) -> bool:
-        """Return whether no member has begun at the new offset yet."""
+        """Return True if the queue was reset and no member has begun at the new offset yet."""
         reset = self._find(group, topic, queue_id)
         return reset is not None and not reset.is_taken_up
 

@@ -1,6 +1,6 @@
 """The online producer groups (RocketMQ: ``ProducerManager``).
 
-The broker needs producer groups for transactions (it asks any member for the outcome of a half message), for tools that
+The broker needs producer groups for transactions (any member can report the outcome of a half message), for tools that
 list connections, and, by client id, for clients that wait for the reply to a request. Added: the numbers of groups and
 of their members are bounded.
 """
@@ -18,7 +18,7 @@ logger = logging.getLogger("glassmq.broker")
 
 
 class ProducerManager:
-    """A table of the online producer groups: group -> channel -> client."""
+    """The online producer groups, each a map from channel to client."""
 
     def __init__(self, max_groups: int, max_members: int) -> None:
         self._max_groups = max_groups
@@ -41,7 +41,7 @@ class ProducerManager:
         return list(self._table.get(group, {}).values())
 
     def find_channel(self, client_id: str) -> Channel | None:
-        """Return the connection of the producer with that id."""
+        """Return the connection of the producer with that client id."""
         return self._channels.get(client_id)
 
     def check_room(self, groups: Iterable[str], channel: Channel) -> None:

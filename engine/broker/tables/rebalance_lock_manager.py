@@ -51,7 +51,7 @@ class RebalanceLockManager:
         self._count = 0
 
     def try_lock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> tuple[MessageQueue, ...]:
-        """Lock or renew each of ``queues`` for ``client_id`` and return those that it now has.
+        """Lock or renew each of ``queues`` for ``client_id`` and return the queues that it now has locked.
 
         Queues that another client has locked with an unexpired lease are left out, and so are those for which the full
         table has no room.
@@ -86,7 +86,7 @@ class RebalanceLockManager:
         return True
 
     def unlock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
-        """Release those of ``queues`` that ``client_id`` has locked; others are left alone."""
+        """Release the queues in ``queues`` that ``client_id`` has locked; the others are unchanged."""
         locks = self._table.get(group)
         if locks is None:
             return
@@ -105,7 +105,7 @@ class RebalanceLockManager:
             del self._table[group]
 
     def give_away(self, group: str, queue: MessageQueue, client_id: str) -> str:
-        """Give the lock of a queue to ``client_id``, as if the lease had expired; return the previous owner, or "".
+        """Transfer the lock of a queue to ``client_id``, as if the lease had expired; return the previous owner, or "".
 
         This is an injected fault: the previous owner only notices at its next renewal, and consumes until then.
         """

@@ -29,7 +29,7 @@ class SettledReplies:
         self._tables = tables
 
     def settle(self, request: RemotingCommand, reply: RemotingCommand) -> RemotingCommand | Awaitable[RemotingCommand]:
-        """Return ``reply``, now or when everything in the tables is saved."""
+        """Return ``reply``, or an awaitable of it that waits until the changes of the tables are saved."""
         if reply.code != ResponseCode.SUCCESS or all(table.is_saved for table in self._tables):
             return reply
         return self._when_saved(request, reply)

@@ -25,7 +25,7 @@ logger = logging.getLogger("glassmq.broker")
 
 
 class SubscriptionGroupManager:
-    """A table: group name -> :class:`SubscriptionGroupConfig`."""
+    """A table of :class:`SubscriptionGroupConfig` by group name."""
 
     def __init__(self, config: BrokerConfig, config_file: ConfigFile, clock: Clock) -> None:
         self.table = ConfigTable[SubscriptionGroupConfig](
@@ -66,7 +66,7 @@ class SubscriptionGroupManager:
             logger.info("the members of group %s are %s", group, model)
 
     def is_broadcasting(self, group: str) -> bool:
-        """Return whether each member gets all messages and keeps its own offsets.
+        """Return True if each member of the group gets all messages and keeps its own offsets.
 
         This is the single rule for lag: offsets stored for such a group are not its progress, and it has no lag at the
         broker.
@@ -111,7 +111,7 @@ class SubscriptionGroupManager:
         self.table.load(self._parse)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Become a copy of another broker's table, as its file would be read."""
+        """Replace the table by a copy of another broker's, in the file's format."""
         self.table.take_over(content, self._parse)
 
     def _parse(self, fields: dict[str, Any]) -> tuple[str, SubscriptionGroupConfig]:

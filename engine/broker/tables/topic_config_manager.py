@@ -49,7 +49,7 @@ _PERM_MASK = 0xF
 
 
 class TopicConfigManager:
-    """A table: topic name -> :class:`TopicConfig`.
+    """A table of :class:`TopicConfig` by topic name.
 
     :param config: names of cluster and broker, permissions and bounds.
     :param config_file: ``topics.json``.
@@ -99,7 +99,7 @@ class TopicConfigManager:
     # ------------------------------------------------------------------------------ queries
 
     def select_topic_config(self, topic: str) -> TopicConfig | None:
-        """Return the configuration of ``topic``, if it is known."""
+        """Return the configuration of ``topic``, or None if the topic is unknown."""
         return self.topic_config_table.get(topic)
 
     def known_topic(self, topic: str) -> TopicConfig:
@@ -132,7 +132,7 @@ class TopicConfigManager:
         return TopicConfigSerializeWrapper(dict(self.topic_config_table), self.table.data_version)
 
     def registration(self) -> TopicConfigSerializeWrapper:
-        """Return all topics for the name servers; a broker without full permission sets its own in each."""
+        """Return all topics for the name servers; a restricted broker permission replaces that of each topic."""
         wrapper = self.to_wrapper()
         perm = self._config.broker_permission
         if perm & PERM_READ_WRITE != PERM_READ_WRITE:
@@ -147,7 +147,7 @@ class TopicConfigManager:
     ) -> TopicConfig | None:
         """Create ``topic``, to which a producer sends, from the template ``default_topic``.
 
-        None if there is no such template or it must not be inherited. A producer that requests no queue at all gets
+        Returns None if the template is missing or not inheritable. A producer that requests no queue at all gets
         one: RocketMQ would create a topic without queues for sending.
         """
         known = self.topic_config_table.get(topic)
@@ -243,7 +243,7 @@ class TopicConfigManager:
         self.table.load(self._parse)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Become a copy of another broker's table, as its file would be read."""
+        """Replace the table by a copy of another broker's, in the file's format."""
         self.table.take_over(content, self._parse)
 
     def _parse(self, fields: dict[str, Any]) -> tuple[str, TopicConfig]:
@@ -256,7 +256,7 @@ class TopicConfigManager:
 
         RocketMQ leaves their messages inaccessible until the topic is created.
 
-        :param queue_counts: topic -> how many queues its messages need.
+        :param queue_counts: topic -> the number of queues that its messages need.
         """
         missing: dict[str, TopicConfig] = {}
         for topic in queue_counts:

@@ -80,7 +80,7 @@ class EndTransactionProcessor:
 
     @answers(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessageRequestHeader, Channel)
     def resume_check_half_message(self, header: ResumeCheckHalfMessageRequestHeader, channel: Channel) -> None:
-        """Have a given-up message checked again (code 323)."""
+        """Resume the checks of a half message that was given up (code 323)."""
         _, offset = decode_offset_message_id(header.msg_id)
         discarded = self.store.message_at(offset)
         if discarded is None or discarded.topic != TRANSACTION_CHECK_MAX_TIME_TOPIC:

@@ -61,7 +61,7 @@ def turn_into_half_message(message: StoreMessage) -> None:
 
 
 def real_place(half: MessageExt) -> tuple[str, int]:
-    """Return the topic and queue for which ``half`` is meant. Raises :class:`MalformedMessage`."""
+    """Return the destination topic and queue of ``half``. Raises :class:`MalformedMessage`."""
     topic = half.properties.get(PROPERTY_REAL_TOPIC, "")
     queue_id = whole_number(half, PROPERTY_REAL_QUEUE_ID, max_digits=10)
     if not topic or queue_id is None:
@@ -130,12 +130,12 @@ def first_copy(half: MessageExt) -> int:
 
 
 def record_first_copy(half: MessageExt) -> None:
-    """Record in ``half`` to which transaction it belongs, for the copies stored from now on."""
+    """Record in ``half`` the transaction that it belongs to, for the copies stored from now on."""
     half.properties[PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET] = str(first_copy(half))
 
 
 def check_times(half: MessageExt) -> int:
-    """Return how often the sender was asked about ``half`` so far."""
+    """Return the number of checks of ``half`` so far."""
     return whole_number(half, PROPERTY_TRANSACTION_CHECK_TIMES, max_digits=9) or 0
 
 
@@ -155,18 +155,18 @@ def put_off(half: MessageExt, store_host: bytes) -> StoreMessage:
 
 
 def discarded_message(half: MessageExt, store_host: bytes) -> StoreMessage:
-    """Return ``half`` for the topic of undecided messages that were given up."""
+    """Return ``half`` as a message for TRANS_CHECK_MAX_TIME_TOPIC."""
     return message_again(half, TRANSACTION_CHECK_MAX_TIME_TOPIC, 0, store_host)
 
 
 def resumed_message(discarded: MessageExt, store_host: bytes) -> StoreMessage:
-    """Return a discarded message for the half topic again, with its counter at 0."""
+    """Return a discarded message as a new half message, with its check counter at 0."""
     discarded.properties[PROPERTY_TRANSACTION_CHECK_TIMES] = "0"
     return message_again(discarded, TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, store_host)
 
 
 def whole_number(half: MessageExt, name: str, max_digits: int = 19) -> int | None:
-    """Return the property ``name`` as a number from 0 on; None if missing or invalid, because senders may write
+    """Return the property ``name`` as a non-negative integer; None if missing or invalid, because senders may write
     anything.
     """
     text = half.properties.get(name, "")

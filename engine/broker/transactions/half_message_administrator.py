@@ -2,7 +2,7 @@
 commits).
 
 It uses the broker as a tool does: END_TRANSACTION (37) and RESUME_CHECK_HALF_MESSAGE (323) go to the processors that
-answer them on the wire. END_TRANSACTION must name the message's own group, so that check passes.
+answer them on the wire. END_TRANSACTION must name the message's own group, so the processor's check of it passes.
 """
 
 from __future__ import annotations

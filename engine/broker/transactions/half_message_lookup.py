@@ -1,6 +1,6 @@
 """The lookup of a half message by name, and of its outcome (RocketMQ has none; its tools use offsets).
 
-END_TRANSACTION names a half message by its offset, and each check-back gives it a new one. People name it by what does
+END_TRANSACTION names a half message by its offset, and each check-back gives it a new one. Users name it by what does
 not change: its unique id, or one of its keys. Both are in the index, for every copy. The newest copy is the one to act
 on; an op message that names any of them means that the message is decided. RocketMQ's broker does not check for op
 messages when END_TRANSACTION arrives, so a manual action has to.
@@ -59,7 +59,7 @@ NOT_FOUND = (HalfMessageRefusal.NO_SUCH, HalfMessageRefusal.NOT_GIVEN_UP)
 
 
 class HalfMessageRefused(ProtocolError):
-    """An action on a half message is refused. ``values`` fill the placeholders of ``refusal``."""
+    """The refusal of an action on a half message. ``values`` fill the placeholders of ``refusal``."""
 
     def __init__(self, refusal: HalfMessageRefusal, **values: object) -> None:
         self.refusal = refusal
@@ -89,7 +89,7 @@ class HalfMessageLookup:
         self._source = source
 
     def message_for(self, action: HalfMessageAction, name: str, *, anyway: bool = False) -> MessageExt:
-        """Return the message that ``action`` is to act on. ``anyway``: even a half message that is decided already."""
+        """Return the message that ``action`` applies to; with ``anyway``, even one that is decided already."""
         if action is HalfMessageAction.RESUME:
             return self._given_up(name)
         copies = self._half(name)

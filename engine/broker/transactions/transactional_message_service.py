@@ -107,8 +107,8 @@ class _Round:
 class TransactionalMessageService:
     """A service that checks the half queue of one broker.
 
-    :ivar checks_sent: how many times producers were asked.
-    :ivar discarded_messages: how many half messages were given up.
+    :ivar checks_sent: the number of checks sent to producers.
+    :ivar discarded_messages: the number of half messages that were given up.
     :ivar next_round_ms: when the next round is due, by the broker's clock; 0 before ``start``.
     """
 
@@ -141,7 +141,7 @@ class TransactionalMessageService:
             logger.warning("%d transactions were committed and not marked so; they are marked now", len(in_log.owed))
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Check at every interval from now on."""
+        """Start to run a round of checks at every interval."""
         if self._owed:
             tasks.spawn(self._mark_committed(), "mark committed transactions")
         tasks.every(self.config.transaction_check_interval_ms, self._check_and_wait, "transaction check")
@@ -163,7 +163,7 @@ class TransactionalMessageService:
 
     @property
     def refusal(self) -> str | None:
-        """Return why no further transaction may begin; None: it may."""
+        """Return the reason why no further transaction may begin; None if one may."""
         limit = self.config.max_undecided_transactions
         if self._undecided is None or len(self._undecided) < limit:
             return None
@@ -185,11 +185,11 @@ class TransactionalMessageService:
         return result
 
     def is_decidable(self, half: MessageExt) -> bool:
-        """Return whether the transaction of ``half``, any copy of it, may be decided."""
+        """Return True if the transaction of ``half`` (any copy) may still be decided."""
         return self._undecided is None or self._undecided.decidable(first_copy(half)) is not None
 
     def is_being_checked(self, discarded: MessageExt) -> bool:
-        """Return whether ``discarded``, which was given up, is in the half queue again."""
+        """Return True if ``discarded``, which was given up, is in the half queue again."""
         first = recorded_first_copy(discarded)
         return self._undecided is not None and first is not None and self._undecided.newest(first) is not None
 
@@ -248,7 +248,7 @@ class TransactionalMessageService:
     # ------------------------------------------------------------------------------ a round
 
     async def check(self) -> None:
-        """Run one round."""
+        """Run one round of checks."""
         walk = _Round(self.clock.now_ms(), self.half_offset, self.op_offset)
         first_op, end = walk.op_offset, self.store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
         looked_at = 0

@@ -58,7 +58,7 @@ class UndecidedTransactions:
         return copy in self._first_of
 
     def newest(self, first: int) -> int | None:
-        """Return the newest copy; None: the transaction is not undecided."""
+        """Return the newest copy of an undecided transaction; None for any other transaction."""
         copy = self._newest_of.get(first, first)
         return copy if copy in self._first_of else None
 

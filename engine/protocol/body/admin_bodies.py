@@ -1,4 +1,4 @@
-"""JSON bodies that only tools ask for (RocketMQ: package ``common.protocol.body``, ``common.admin``).
+"""JSON bodies that only tools request (RocketMQ: package ``common.protocol.body``, ``common.admin``).
 
 Some of RocketMQ's classes also print getters that are not fields (``QueueTimeSpan`` prints every time as text, too).
 They can be computed from the fields here and no reader needs them, so they are left out.
@@ -111,7 +111,7 @@ class ConsumeQueueData(JsonBody, wire_names={"commit_log_offset": "physicOffset"
 
 @dataclass(frozen=True, slots=True)
 class QueryConsumeQueueResponseBody(JsonBody):
-    """The reply of code 321. ``filter_data`` is text for people; None if no group was named."""
+    """The reply of code 321. ``filter_data`` is human-readable text; None if no group was named."""
 
     subscription_data: SubscriptionData | None
     filter_data: str | None

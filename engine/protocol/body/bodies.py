@@ -44,7 +44,7 @@ class GetConsumerListByGroupResponseBody(JsonBody, what="a consumer list", is_un
 
 @dataclass(frozen=True, slots=True)
 class CheckClientRequestBody(JsonBody, what="a client check"):
-    """The body of CHECK_CLIENT_CONFIG, which asks whether a client may use a subscription."""
+    """The body of CHECK_CLIENT_CONFIG, which checks whether a client may use a subscription."""
 
     client_id: str
     group: str

@@ -44,7 +44,7 @@ _REMEMBERED_BYTES_MAX: Final = 2_048
 class JsonBody:
     """The base of all bodies. A subclass passes these options in its class statement:
 
-    :param what: what a body is called in an error.
+    :param what: the name of the body in error messages.
     :param wire_names: wire names that are not simply the attribute in camelCase.
     :param items_max: limits of arrays that may have fewer items than others.
     :param is_unchangeable: the body and all that it contains are frozen.

@@ -1,4 +1,4 @@
-"""Requests to brokers and name servers, and how their replies are read (RocketMQ: ``MQClientAPIImpl``).
+"""Requests to brokers and name servers, and the decoding of their replies (RocketMQ: ``MQClientAPIImpl``).
 
 Clients, tools and Spark's tasks send the same requests over different kinds of connections. They share this module;
 each adds how it waits for a reply and how it reports a refusal.
@@ -55,9 +55,9 @@ class QueueOfTopic(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AdminQuestion(Generic[_T]):
-    """One request with the code, the header and how its reply is read.
+    """A request: its code, its header and the reader of its reply.
 
-    :ivar what: what the node is asked to do; it completes the sentence "cannot ...".
+    :ivar what: the requested action; it completes the sentence "cannot ...".
     :ivar read: reads a reply with the code SUCCESS. Raises :class:`~engine.protocol.errors.ProtocolError`.
     :ivar flags: additional fields next to those of the header.
     """
@@ -91,7 +91,7 @@ def _body(reply: RemotingCommand) -> bytes:
 
 
 def topic_route(topic: str) -> AdminQuestion[TopicRouteData]:
-    """Ask which brokers have the topic (code 105). TOPIC_NOT_EXIST: no broker with it is known."""
+    """Request the brokers that have the topic (code 105). TOPIC_NOT_EXIST: no broker with it is known."""
     header = GetRouteInfoRequestHeader(topic, accept_standard_json_only=True)
     what = f"report the route of topic {topic!r}"
     return AdminQuestion(
@@ -100,13 +100,13 @@ def topic_route(topic: str) -> AdminQuestion[TopicRouteData]:
 
 
 def cluster_info() -> AdminQuestion[ClusterInfo]:
-    """Ask for all brokers, and the brokers of each cluster (code 106)."""
+    """Request all brokers, and the brokers of each cluster (code 106)."""
     code = RequestCode.GET_BROKER_CLUSTER_INFO
     return AdminQuestion(code, None, "list the brokers", lambda reply: ClusterInfo.from_json(reply.body))
 
 
 def topic_names() -> AdminQuestion[tuple[str, ...]]:
-    """Ask for the names of all topics (code 206)."""
+    """Request the names of all topics (code 206)."""
     code = RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
     return AdminQuestion(code, None, "list the topics", lambda reply: TopicList.from_json(reply.body).topic_list)
 
@@ -115,12 +115,12 @@ def topic_names() -> AdminQuestion[tuple[str, ...]]:
 
 
 def max_offset(queue: QueueOfTopic) -> AdminQuestion[int]:
-    """Ask for the offset that the queue's next message will get (code 30)."""
+    """Request the offset that the queue's next message will get (code 30)."""
     return _queue_question(RequestCode.GET_MAX_OFFSET, queue)
 
 
 def min_offset(queue: QueueOfTopic) -> AdminQuestion[int]:
-    """Ask for the offset of the queue's oldest message (code 31)."""
+    """Request the offset of the queue's oldest message (code 31)."""
     return _queue_question(RequestCode.GET_MIN_OFFSET, queue)
 
 
@@ -131,14 +131,14 @@ def _queue_question(code: RequestCode, queue: QueueOfTopic) -> AdminQuestion[int
 
 
 def offset_at(queue: QueueOfTopic, timestamp_ms: int) -> AdminQuestion[int]:
-    """Ask for the offset of the message stored at a time, or of the nearest one, earlier or later (code 29)."""
+    """Request the offset of the message stored at a time, or of the nearest one, earlier or later (code 29)."""
     header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
     what = f"find the offset of {queue} at {timestamp_ms} ms"
     return AdminQuestion(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what, _offset)
 
 
 def earliest_store_time(queue: QueueOfTopic) -> AdminQuestion[int]:
-    """Ask when the queue's oldest message was stored, ms; -1 if the queue is empty (code 32)."""
+    """Request the store time (ms) of the queue's oldest message; -1 if the queue is empty (code 32)."""
     return AdminQuestion(
         RequestCode.GET_EARLIEST_MSG_STORETIME,
         QueueRequestHeader(queue.topic, queue.queue_id),
@@ -151,7 +151,7 @@ def earliest_store_time(queue: QueueOfTopic) -> AdminQuestion[int]:
 
 
 def group_members(group: str) -> AdminQuestion[tuple[str, ...]]:
-    """Ask for the client ids of the group's connected members (code 38)."""
+    """Request the client ids of the group's connected members (code 38)."""
     return AdminQuestion(
         RequestCode.GET_CONSUMER_LIST_BY_GROUP,
         GetConsumerListByGroupRequestHeader(group),
@@ -161,7 +161,7 @@ def group_members(group: str) -> AdminQuestion[tuple[str, ...]]:
 
 
 def group_offset(group: str, queue: QueueOfTopic) -> AdminQuestion[int]:
-    """Ask for the group's committed offset (code 14); QUERY_NOT_FOUND if it has none. The group need not exist."""
+    """Request the group's committed offset (code 14); QUERY_NOT_FOUND if it has none. The group need not exist."""
     header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
     return AdminQuestion(
         RequestCode.QUERY_CONSUMER_OFFSET, header, f"report the offset of group {group!r} in {queue}", _offset
@@ -187,7 +187,7 @@ def look(
     tags: tuple[str, ...] = (),
     max_bytes: int | None = None,
 ) -> AdminQuestion[bytes]:
-    """Ask for messages of a queue from ``offset`` on, as they are stored (code 11), without side effects on the broker.
+    """Request messages of a queue from ``offset`` on, as they are stored (code 11), without side effects on the broker.
 
     The pull commits no offset, does not wait, and carries its subscription: no member joins a group, and no group's
     progress changes.
@@ -211,7 +211,7 @@ def look(
 
 
 def place_of(queue: QueueOfTopic, offset: int) -> AdminQuestion[int | None]:
-    """Ask for the commit-log offset of a message, for :func:`message_at` (code 321); None if it has none.
+    """Request the commit-log offset of a message, for :func:`message_at` (code 321); None if it has none.
 
     Unlike a pull this is not a delivery: no statistics count it.
     """
@@ -227,7 +227,7 @@ def _first_place(reply: RemotingCommand) -> int | None:
 
 
 def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> AdminQuestion[bytes]:
-    """Ask for messages with this key, or with this unique id, as they are stored (code 12)."""
+    """Request messages with this key, or with this unique id, as they are stored (code 12)."""
     header = QueryMessageRequestHeader(
         topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
     )
@@ -236,6 +236,6 @@ def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = F
 
 
 def message_at(commit_log_offset: int) -> AdminQuestion[bytes]:
-    """Ask for the message at a commit-log offset, as it is stored (code 33)."""
+    """Request the message at a commit-log offset, as it is stored (code 33)."""
     header = ViewMessageRequestHeader(offset=commit_log_offset)
     return AdminQuestion(RequestCode.VIEW_MESSAGE_BY_ID, header, "view a message", _body)

@@ -43,7 +43,7 @@ class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
-    """The header of QUERY_DATA_VERSION (322), which asks whether the name server has the broker's newest topics."""
+    """The header of QUERY_DATA_VERSION (322), which checks whether the name server has the broker's newest topics."""
 
     broker_name: str
     broker_addr: str

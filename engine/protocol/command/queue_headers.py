@@ -1,4 +1,4 @@
-"""Headers that ask about one queue or query messages: codes 12, 29, 30, 31, 32, 33."""
+"""Headers of queries about one queue and of message queries: codes 12, 29, 30, 31, 32, 33."""
 
 from __future__ import annotations
 

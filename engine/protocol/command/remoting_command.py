@@ -124,7 +124,7 @@ class RemotingCommand:
         return self.flag & ONEWAY_FLAG != 0
 
     def without_content(self) -> RemotingCommand:
-        """Return the parts that the reply to a waiting request needs, without the fields and the body, which may be
+        """Return the parts that a later reply to this request needs, without the fields and the body, which may be
         large.
         """
         return RemotingCommand(

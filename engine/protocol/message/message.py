@@ -39,7 +39,7 @@ class _HasProperties:
 
     @property
     def delay_level(self) -> int:
-        """1 to 18, or 0 for no delay, also where the property cannot be read."""
+        """The delay level: 1 to 18, or 0 for no delay or an unreadable property."""
         return max(0, read_delay_level(self.properties) or 0)
 
     @property
@@ -66,7 +66,7 @@ class Message(_HasProperties):
     :param tags: one word that subscriptions can filter by.
     :param keys: words for the index, as a tuple, or one string with words separated by spaces.
     :param properties: further name-value pairs (RocketMQ: ``putUserProperty``).
-    :param flag: 32 bits which the broker stores and never looks at.
+    :param flag: 32 bits that the broker stores but does not interpret.
     :param delay_level: 1 to 18 (1 s to 2 h by default), or 0 for immediate delivery.
     :param wait_store_msg_ok: False: do not wait for flush and replication.
 

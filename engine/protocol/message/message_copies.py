@@ -103,7 +103,7 @@ def delay_level(message: StoredCopy) -> int:
 
 
 def checks_asked(message: StoredCopy) -> int:
-    """Return how many times the producers had been asked when this half message was stored."""
+    """Return the number of transaction checks sent before this half message was stored."""
     text = message.properties.get(PROPERTY_TRANSACTION_CHECK_TIMES, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 

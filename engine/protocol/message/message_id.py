@@ -46,7 +46,7 @@ def decode_offset_message_id(message_id: str) -> tuple[str, int]:
 
 
 class UniqueIdGenerator:
-    """Hands out unique ids for the messages of one client process.
+    """A generator of unique ids for the messages of one client process.
 
     :param host_ip: the client's IP address.
     :param process_id: its process id; the low 16 bits are used.

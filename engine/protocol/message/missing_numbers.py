@@ -16,7 +16,7 @@ from engine.protocol.number_ranges import NumberRange, count_of, without
 class MissingNumbers:
     """The judged numbers that are missing.
 
-    :ivar ranges: returns them.
+    :ivar ranges: returns the ranges of these numbers.
     """
 
     ranges: Callable[[], Iterable[NumberRange]]
@@ -26,7 +26,7 @@ class MissingNumbers:
         return self.ranges() if self.ledger is None else without(self.ranges(), self.ledger.refused)
 
     def lost(self) -> Iterable[NumberRange]:
-        """Yield the missing numbers that the broker accepted, as far as is known."""
+        """Yield the missing numbers that the producer's ledger, if any, lists neither as refused nor as unknown."""
         if self.ledger is None:
             return self._unrefused()
         return without(self._unrefused(), self.ledger.unknown) if self.ledger.is_complete else ()

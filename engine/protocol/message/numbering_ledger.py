@@ -107,7 +107,7 @@ def _is_number(value: object) -> bool:
 
 
 def sequence_number_of(properties: Mapping[str, str], producer_id: str) -> int | None:
-    """Return the number that ``producer_id`` gave; None for a message that it has not numbered."""
+    """Return the sequence number given by ``producer_id``; None if that producer did not number the message."""
     if properties.get(PRODUCER_ID_PROPERTY) != producer_id:
         return None
     text = properties.get(SEQUENCE_NUMBER_PROPERTY, "")

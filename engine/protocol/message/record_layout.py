@@ -57,7 +57,7 @@ FIXED_FIELDS: Final = {
 def fields_at(*names: str) -> dict[int, struct.Struct]:
     """Return the struct that reads the fields ``names``, in the order of the table, by ``sys_flag & HOST_FLAGS``.
 
-    It ends with the last of the fields.
+    The struct ends with the last of these fields.
     """
     structs = {}
     for flags, sizes in HOST_SIZES.items():
