@@ -1,7 +1,6 @@
 """The command line: help, refusals in one line, a real server from start to stop."""
 
 import contextlib
-import logging
 import os
 import re
 import signal
@@ -21,21 +20,6 @@ from app.foundation.terminal_text import body_text
 from tests.support.live.glass_process import GlassProcess
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(autouse=True)
-def process_as_before():
-    """``serve`` sets its process's logging and signals up; here it runs inside the test process."""
-    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    loggers = [logging.getLogger(name) for name in ("glassmq", "asyncio")]
-    before = [(logger, logger.handlers[:], logger.propagate, logger.level) for logger in loggers]
-    yield
-    for logger, handlers, propagate, level in before:
-        logger.handlers[:] = handlers
-        logger.propagate = propagate
-        logger.setLevel(level)
-    for number, handler in signals.items():
-        signal.signal(number, handler)
 
 
 def run(*arguments):
