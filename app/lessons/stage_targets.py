@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.raft import RaftPeerSpec
+from engine.lab.scenario.kinds.stores import DatabaseSpec, ServiceSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec, ResourceManagerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
@@ -76,19 +85,19 @@ TARGETS: Mapping[str, TargetKind] = {
     "control": TargetKind(("restart|back|play|step|actor|run-until|speed|scrub|fork",), "a control of time"),
 }
 
-_ROLES: Mapping[str, Role] = {
-    "NAME_SERVER": Role.NAME_SERVER,
-    "PRODUCER": Role.PRODUCER,
-    "BROKER": Role.BROKER,
-    "CONSUMER": Role.CONSUMER,
-    "COORDINATOR": Role.TRANSACTION_COORDINATOR,
-    "RESOURCE_MANAGER": Role.RESOURCE_MANAGER,
-    "DATABASE": Role.DATABASE,
-    "SERVICE": Role.SERVICE,
-    "PEER": Role.RAFT_PEER,
-    "KAFKA_BROKER": Role.KAFKA_BROKER,
+_KINDS: Mapping[str, type[NodeSpec]] = {
+    "NAME_SERVER": NameServerSpec,
+    "PRODUCER": ProducerSpec,
+    "BROKER": BrokerSpec,
+    "CONSUMER": ConsumerSpec,
+    "COORDINATOR": CoordinatorSpec,
+    "RESOURCE_MANAGER": ResourceManagerSpec,
+    "DATABASE": DatabaseSpec,
+    "SERVICE": ServiceSpec,
+    "PEER": RaftPeerSpec,
+    "KAFKA_BROKER": KafkaBrokerSpec,
 }
-_KAFKA_SERVERS = (Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER)
+_KAFKA_SERVERS: tuple[type[NodeSpec], ...] = (KafkaBrokerSpec, KafkaControllerSpec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +139,9 @@ def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
         # Members that join during the lesson are not in the scenario: they continue its names.
         return [node.name for node in scenario.nodes] + [f"C{number}" for number in range(1, 10)]
     if sort == "KAFKA_SERVER":
-        return [node.name for role in _KAFKA_SERVERS for node in scenario.of_role(role)]
-    if sort in _ROLES:
-        names = [node.name for node in scenario.of_role(_ROLES[sort])]
+        return [node.name for kind in _KAFKA_SERVERS for node in scenario.of_kind(kind)]
+    if sort in _KINDS:
+        names = [node.name for node in scenario.of_kind(_KINDS[sort])]
         return names + [f"C{number}" for number in range(1, 10)] if sort == "CONSUMER" else names
     match sort:
         case "TOPIC":
@@ -142,18 +151,18 @@ def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
             queues = [f"{topic.name}@{number}" for topic in scenario.topics for number in range(topic.queues)]
             return queues + [f"{retry_topic(group)}@0" for group in _retrying_groups(scenario)]
         case "GROUP":
-            return list(dict.fromkeys(node.group for node in scenario.of_role(Role.CONSUMER)))
+            return list(dict.fromkeys(node.group for node in scenario.of_kind(ConsumerSpec)))
     return sort.split("|") if "|" in sort else None
 
 
 def _retrying_groups(scenario: Scenario) -> list[str]:
     """Return the clustering groups: each has a retry topic, and a dead-letter topic once it gave up a message."""
-    consumers = scenario.of_role(Role.CONSUMER)
+    consumers = scenario.of_kind(ConsumerSpec)
     return list(dict.fromkeys(node.group for node in consumers if node.model == "clustering"))
 
 
 def _topics_of_transactions(scenario: Scenario) -> list[str]:
     """Return the topics that a broker creates when the first half message arrives."""
-    if all(node.transaction is None for node in scenario.nodes):
+    if all(node.transaction is None for node in scenario.of_kind(ProducerSpec)):
         return []
     return [TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC]

@@ -14,6 +14,9 @@ from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import FaultKind, FaultModel, Scenario
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep.fault_plan import draw_faults, lay_out
@@ -29,10 +32,13 @@ KINDS = tuple(kind for kind in FaultKind if kind is not FaultKind.LISTENER)
 def short(flush: str = "async", kinds: tuple[FaultKind, ...] = KINDS) -> Scenario:
     """Five transfers in five seconds, faults until 13.5 s, then half a minute to come back to order."""
     scenario = load_scenario("bank-transaction")
-    nodes = []
+    nodes: list[NodeSpec] = []
     for node in scenario.nodes:
-        traffic = tuple(dataclasses.replace(part, count=5, every_ms=1_000) for part in node.traffic)
-        nodes.append(dataclasses.replace(node, traffic=traffic, flush=flush))
+        if isinstance(node, ProducerSpec):
+            traffic = tuple(dataclasses.replace(part, count=5, every_ms=1_000) for part in node.traffic)
+            nodes.append(dataclasses.replace(node, traffic=traffic))
+        else:
+            nodes.append(dataclasses.replace(node, flush=flush) if isinstance(node, BrokerSpec) else node)
     return dataclasses.replace(
         scenario, nodes=tuple(nodes), script=(), duration_ms=45_000, fault_model=FaultModel(kinds, 5)
     )

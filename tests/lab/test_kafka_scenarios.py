@@ -13,7 +13,8 @@ from engine.kafka.wire.produce import ProduceRequest
 from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
 from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import Command, SettingValue
+from engine.lab.scenario.kinds.node_spec import SettingValue
+from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.runtime.lab.lab_link_fault import Parcel
 from tests.support.lab.sent_requests import SentRequests

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import Command, SettingValue
+from engine.lab.scenario.kinds.node_spec import SettingValue
+from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from app.lab.views.world_view import view_of
 from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.kinds.node_spec import DiskNodeSpec
 from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.runtime.lab.lab_page_cache import ArmMove, LabPageCache, PageCacheLimits
@@ -188,7 +189,9 @@ def test_kafkas_broker_has_the_same_page_cache_and_writes_more_files_than_rocket
     limits = PageCacheLimits(32, dirty_percent=100)
     scenario = load_scenario("two-logs")
     nodes = tuple(
-        dataclasses.replace(spec, disk=dataclasses.replace(spec.disk, page_cache=limits)) if spec.has_disk else spec
+        dataclasses.replace(spec, disk=dataclasses.replace(spec.disk, page_cache=limits))
+        if isinstance(spec, DiskNodeSpec)
+        else spec
         for spec in scenario.nodes
     )
     with begun(dataclasses.replace(scenario, nodes=nodes), 5_000) as run:

@@ -16,15 +16,22 @@ def settings_of(scenario: Scenario, text: str) -> list[NodeSetting]:
     Raises ``click.UsageError``.
     """
     from engine.lab.scenario.errors import LabError
-    from engine.lab.scenario.scenario import Role
+    from engine.lab.scenario.kinds.consumer import ConsumerSpec
+    from engine.lab.scenario.kinds.node_spec import NodeSpec
+    from engine.lab.scenario.kinds.producer import ProducerSpec
+    from engine.lab.scenario.kinds.raft import RaftPeerSpec
     from engine.lab.sweep.comparison import parse_values
 
     place, _, value = text.partition("=")
     node, _, name = place.partition(".")
     if not (node and name and value):
         raise click.UsageError(f"--set {text!r} is not NODE.NAME=VALUE, for example C1.pull_interval_ms=100")
-    roles = {"producers": Role.PRODUCER, "consumers": Role.CONSUMER, "raft_peers": Role.RAFT_PEER}
-    nodes = [spec.name for spec in scenario.of_role(roles[node])] if node in roles else [node]
+    kinds: dict[str, type[NodeSpec]] = {
+        "producers": ProducerSpec,
+        "consumers": ConsumerSpec,
+        "raft_peers": RaftPeerSpec,
+    }
+    nodes = [spec.name for spec in scenario.of_kind(kinds[node])] if node in kinds else [node]
     try:
         return [(one, name, each) for one in nodes for each in parse_values(scenario, one, name, value)]
     except LabError as error:

@@ -151,10 +151,11 @@ def _played(
 
 
 def _report(answered: Why, scenario: Scenario) -> None:
-    from engine.lab.scenario.scenario import Role
+    from engine.lab.scenario.kinds.consumer import ConsumerSpec
+    from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
 
     click.echo(f"{answered.key} of {scenario.name}, as of {answered.time_us / 1e6:.3f} s (event {answered.event:,})")
-    if not scenario.of_role(Role.CONSUMER) and not scenario.of_role(Role.KAFKA_CONSUMER):
+    if not scenario.of_kind(ConsumerSpec) and not scenario.of_kind(KafkaConsumerSpec):
         click.echo("no group consumes there: only deliveries to consumers can be explained")
     elif not answered.answers:
         click.echo("no message with that key was sent before that time")

@@ -32,6 +32,7 @@ from engine.lab.run.condition_watch import ConditionWatch
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
+from engine.lab.scenario.kinds.node_spec import SendingSpec
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.switches import BROKER_LOCK
@@ -139,7 +140,7 @@ def handled_twice(run: LabRun) -> list[str]:
 
 
 def _is_all_consumed(run: LabRun) -> bool:
-    planned = sum(traffic.count for node in run.scenario.nodes for traffic in node.traffic)
+    planned = sum(traffic.count for node in run.scenario.of_kind(SendingSpec) for traffic in node.traffic)
     return len(run.world.history.consumes_ended) >= planned
 
 
@@ -214,7 +215,10 @@ class DemonstrationMaker:
 
     def _make(self) -> Generator[JsonObject | None, None, None]:
         """Yield None after each slice of work, and the film in the end."""
-        begin_us = min(traffic.start_ms for node in self._scenario.nodes for traffic in node.traffic) * 1_000 - _LEAD_US
+        begin_us = (
+            min(traffic.start_ms for node in self._scenario.of_kind(SendingSpec) for traffic in node.traffic) * 1_000
+            - _LEAD_US
+        )
         begins: dict[str, int] = {"": begin_us}
         first: JsonObject = {}
         chapters: list[JsonValue] = []

@@ -24,7 +24,7 @@ from engine.lab.explorer.plan import (
     ExplorationRequest,
 )
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import SettingValue
+from engine.lab.scenario.kinds.node_spec import SettingValue
 from engine.lab.scenario.scenario_names import NODES_MAX
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS
 from engine.lab.scenario.settings import find_setting

@@ -86,7 +86,7 @@ def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
         "breaks": [word.value for word in scenario.tags.breaks],
         "length": _length(scenario.duration_ms),
         **_pictures(scenario, shelf, static_folder),
-        "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
+        "nodes": [{"name": node.name, "role": node.role} for node in scenario.nodes],
         "topics": [topic.name for topic in scenario.topics],
         "words": _words(scenario, shelf),
     }

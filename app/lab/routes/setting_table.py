@@ -9,13 +9,21 @@ from collections.abc import Mapping
 from app.foundation.json_types import JsonObject
 from engine.idempotence.idempotence_config import STRATEGIES
 from engine.idempotence.idempotent_listener import WhenUnreachable
-from engine.lab.scenario.scenario import Role
-from engine.lab.scenario.settings import SETTINGS, Setting, own_name
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaConsumerSpec, KafkaControllerSpec, KafkaProducerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.node_kinds import NODE_KINDS
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.raft import RaftClientSpec, RaftPeerSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
+from engine.lab.scenario.settings import Setting, own_name, settings_of
 
-#: Role -> the beginning of a timer's name -> the setting with its duration.
-TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
-    Role.NAME_SERVER: {"scan brokers": "scan_not_active_broker_interval_ms"},
-    Role.BROKER: {
+#: Kind -> the beginning of a timer's name -> the setting with its duration.
+TIMER_SETTINGS: Mapping[type[NodeSpec], Mapping[str, str]] = {
+    NameServerSpec: {"scan brokers": "scan_not_active_broker_interval_ms"},
+    BrokerSpec: {
         "clean-files": "clean_resource_interval_ms",
         "delay level": "message_delay_level",
         "flush-commit-log": "flush_interval_commit_log_ms",
@@ -29,12 +37,12 @@ TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "transaction check": "transaction_check_interval_ms",
         "write": "flush_config_interval_ms",
     },
-    Role.PRODUCER: {
+    ProducerSpec: {
         "heartbeat": "heartbeat_broker_interval_ms",
         "missing route poller": "poll_missing_route_interval_ms",
         "route poller": "poll_name_server_interval_ms",
     },
-    Role.CONSUMER: {
+    ConsumerSpec: {
         "expired message cleaner": "consume_timeout_ms",
         "heartbeat": "heartbeat_broker_interval_ms",
         "lock renewal": "rebalance_lock_interval_ms",
@@ -44,13 +52,13 @@ TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "rebalance service": "rebalance_interval_ms",
         "route poller": "poll_name_server_interval_ms",
     },
-    Role.TRANSACTION_COORDINATOR: {"timeout scan": "timeout_scan_interval_ms"},
-    Role.RESOURCE_MANAGER: {"asks about branches in doubt": "query_interval_ms"},
+    CoordinatorSpec: {"timeout scan": "timeout_scan_interval_ms"},
+    ResourceManagerSpec: {"asks about branches in doubt": "query_interval_ms"},
 }
 
-#: Role -> part of a node on the stage -> the setting that controls it.
-STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
-    Role.BROKER: {
+#: Kind -> part of a node on the stage -> the setting that controls it.
+STAGE_SETTINGS: Mapping[type[NodeSpec], Mapping[str, str]] = {
+    BrokerSpec: {
         "commit_log": "flush_commit_log_thorough_interval_ms",
         "delay_levels": "message_delay_level",
         "held_pulls": "hold_check_interval_ms",
@@ -59,30 +67,30 @@ STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "transaction_limit": "transaction_check_max",
         "transactions": "transaction_time_out_ms",
     },
-    Role.CONSUMER: {
+    ConsumerSpec: {
         "idempotence": "idempotence_expiry_ms",
         "process_queues": "pull_threshold_for_queue",
         "rebalance": "rebalance_interval_ms",
     },
-    Role.PRODUCER: {"in_flight": "send_msg_timeout_ms"},
-    Role.KAFKA_BROKER: {
+    ProducerSpec: {"in_flight": "send_msg_timeout_ms"},
+    KafkaBrokerSpec: {
         "index": "index_interval_bytes",
         "isr": "replica_lag_time_max_ms",
         "segments": "segment_bytes",
     },
-    Role.KAFKA_CONTROLLER: {"sessions": "broker_session_timeout_ms"},
-    Role.KAFKA_PRODUCER: {
+    KafkaControllerSpec: {"sessions": "broker_session_timeout_ms"},
+    KafkaProducerSpec: {
         "batch_size": "batch_size",
         "codec": "codec",
         "in_flight": "max_in_flight",
         "linger": "linger_ms",
     },
-    Role.KAFKA_CONSUMER: {"poll": "max_poll_records", "work": "record_duration_ms"},
-    Role.RAFT_PEER: {"election": "election_timeout_max_ms", "heartbeat": "heartbeat_ms"},
-    Role.RAFT_CLIENT: {"in_flight": "answer_timeout_ms"},
-    Role.TRANSACTION_COORDINATOR: {"coordinator": "transaction_timeout_ms"},
-    Role.TRANSACTION_MANAGER: {"manager": "order_again_ms"},
-    Role.RESOURCE_MANAGER: {"resource": "lock_wait_timeout_ms"},
+    KafkaConsumerSpec: {"poll": "max_poll_records", "work": "record_duration_ms"},
+    RaftPeerSpec: {"election": "election_timeout_max_ms", "heartbeat": "heartbeat_ms"},
+    RaftClientSpec: {"in_flight": "answer_timeout_ms"},
+    CoordinatorSpec: {"coordinator": "transaction_timeout_ms"},
+    ManagerSpec: {"manager": "order_again_ms"},
+    ResourceManagerSpec: {"resource": "lock_wait_timeout_ms"},
 }
 
 
@@ -97,15 +105,15 @@ def setting_table() -> JsonObject:
     """Return ``{settings: {role: {name: {...}}}, timers: {role: {begin: name}}, stage: {role: {part: name}}}``."""
     return {
         "settings": {
-            role.value: {name: _setting_view(role, setting) for name, setting in settings.items()}
-            for role, settings in SETTINGS.items()
+            role: {name: _setting_view(role, setting) for name, setting in settings_of(role).items()}
+            for role in NODE_KINDS
         },
-        "timers": {role.value: dict(names) for role, names in TIMER_SETTINGS.items()},
-        "stage": {role.value: dict(names) for role, names in STAGE_SETTINGS.items()},
+        "timers": {kind.role: dict(names) for kind, names in TIMER_SETTINGS.items()},
+        "stage": {kind.role: dict(names) for kind, names in STAGE_SETTINGS.items()},
     }
 
 
-def _setting_view(role: Role, setting: Setting) -> JsonObject:
+def _setting_view(role: str, setting: Setting) -> JsonObject:
     view: JsonObject = {"java": own_name(role, setting.name), "default": setting.default, "unit": setting.unit}
     if isinstance(setting.default, int | float) and not isinstance(setting.default, bool):
         view["low"], view["high"] = setting.bounds

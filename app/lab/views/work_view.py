@@ -37,6 +37,7 @@ from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_
 from engine.idempotence.strategies.state_table import StateTable
 from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
 from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
@@ -192,7 +193,7 @@ def _record_view(record: IdempotenceRecord, owners: Owners) -> JsonObject:
 
 
 def _is_idempotent(role: ServiceNode) -> bool:
-    works = [node.work for node in role.world.scenario.nodes if node.work is not None]
+    works = [node.work for node in role.world.scenario.of_kind(ConsumerSpec) if node.work is not None]
     config = ServiceConfig(**of_class(ServiceConfig, role.settings))
     if any(one.kind is StepKind.RESERVE and one.service == role.name for work in works for one in work.steps):
         return config.keeps_reservation_states
@@ -204,7 +205,7 @@ class DatabaseView:
 
     def __init__(self, role: DatabaseNode) -> None:
         self._role = role
-        works = [node.work for node in role.world.scenario.nodes if node.work is not None]
+        works = [node.work for node in role.world.scenario.of_kind(ConsumerSpec) if node.work is not None]
         self._has_stock = any(work.database == role.name and TAKE in work.steps for work in works)
         self._read_from: tuple[Any, ...] = ()
         self._tables: JsonObject = {}

@@ -52,7 +52,7 @@ from engine.lab.raft.raft_client_node import RaftClientNode
 from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.scenario import TryButton
-from engine.lab.scenario.settings import SETTINGS
+from engine.lab.scenario.settings import settings_of
 from engine.lab.world.next_step import next_step
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class WorldView:
 
     def _node(self, role: ScenarioNode, held: tuple[str, ...], owners: Owners) -> JsonObject:
         view: JsonObject = {
-            "role": role.role.value,
+            "role": role.role,
             "status": role.status,
             "has_run": role.has_run,
             "is_starting": role.is_starting,
@@ -261,7 +261,7 @@ class WorldView:
             shown: list[JsonValue] = []
             for role in self.run.world.nodes.values():
                 for name, value in role.settings.items():
-                    unit = SETTINGS[role.role][name].unit if name in SETTINGS[role.role] else ""
+                    unit = settings_of(role.role)[name].unit if name in settings_of(role.role) else ""
                     shown.append({"node": role.name, "name": name, "value": value, "unit": unit})
             self._settings = (made_from, shown)
         return self._settings[1]

@@ -5,7 +5,7 @@ the story.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.faults.frame_subject import REPLY
@@ -18,7 +18,10 @@ from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS
 from engine.lab.explorer.stall import FOR_EVER_MS
 from engine.lab.scenario.command import FRAME_NAMES, parse_command
 from engine.lab.scenario.errors import LabError
-from engine.lab.scenario.scenario import Command, Role, Scenario, SettingValue
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.texts import Text
 
@@ -43,8 +46,8 @@ _TAIL_MS = 5_000
 _MONEY_TAIL_MS = 1_000
 #: If frames are lost, the window is this much longer: a consumer commits its progress every 5 s.
 _LOSS_TAIL_MS = 6_000
-#: Roles by the words that select several nodes.
-_SEVERAL = {"producers": Role.PRODUCER, "consumers": Role.CONSUMER}
+#: Kinds of nodes by the words that select several nodes.
+_SEVERAL: Mapping[str, type[NodeSpec]] = {"producers": ProducerSpec, "consumers": ConsumerSpec}
 
 
 class ExplorationRefused(LabError):
@@ -102,14 +105,14 @@ def searched_checkers(scenario: Scenario) -> tuple[str, ...]:
     found = tuple(name for name in (*TRANSFER_CHECKERS, *WORK_CHECKERS) if CHECKERS[name].applies(scenario))
     if found:
         return found
-    return ORDER_CHECKERS if any(spec.orderly for spec in scenario.of_role(Role.CONSUMER)) else ()
+    return ORDER_CHECKERS if any(spec.orderly for spec in scenario.of_kind(ConsumerSpec)) else ()
 
 
 def useful_switches(scenario: Scenario) -> tuple[str, ...]:
     """Return names of the switches that affect what a search of ``scenario`` looks for."""
     if searched_checkers(scenario) == ORDER_CHECKERS:
         return tuple(name for name in SWITCHES if name != IDEMPOTENT_CONSUMER)
-    return (IDEMPOTENT_CONSUMER,) if any(spec.bank for spec in scenario.of_role(Role.CONSUMER)) else ()
+    return (IDEMPOTENT_CONSUMER,) if any(spec.bank for spec in scenario.of_kind(ConsumerSpec)) else ()
 
 
 def make_plan(request: ExplorationRequest) -> ExplorationPlan:
@@ -143,7 +146,7 @@ def _check_names(request: ExplorationRequest) -> None:
     for name in request.without:
         if name not in SWITCHES:
             raise ExplorationRefused("refusal.no_switch", name=name, known=", ".join(SWITCHES))
-    consumers = request.scenario.of_role(Role.CONSUMER)
+    consumers = request.scenario.of_kind(ConsumerSpec)
     for _, name, _ in request.forced_unlocks:
         if all(spec.name != name for spec in consumers):
             raise ExplorationRefused("refusal.no_node", name=name, known=", ".join(spec.name for spec in consumers))
@@ -186,7 +189,7 @@ def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBound
 
 def crashable_nodes(scenario: Scenario) -> tuple[str, ...]:
     """Return the nodes whose processes a search may kill: only clients have steps."""
-    return tuple(spec.name for spec in scenario.nodes if spec.role not in SERVERS)
+    return tuple(spec.name for spec in scenario.nodes if not isinstance(spec, SERVERS))
 
 
 def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:
@@ -194,7 +197,7 @@ def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for name in request.crash or known:
         if name in _SEVERAL:
-            names |= dict.fromkeys(spec.name for spec in request.scenario.of_role(_SEVERAL[name]))
+            names |= dict.fromkeys(spec.name for spec in request.scenario.of_kind(_SEVERAL[name]))
         elif name in known:
             names[name] = None
         else:
@@ -219,7 +222,7 @@ def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str
     stalled_ms += bounds.max_crashes * max(bounds.restart_ms, default=0)
     stalled_ms += _LOSS_TAIL_MS if bounds.max_losses else 0
     if wanted == ORDER_CHECKERS:
-        begin_ms = max(spec.start_ms for spec in scenario.of_role(Role.CONSUMER))
+        begin_ms = max(spec.start_ms for spec in scenario.of_kind(ConsumerSpec))
         end_ms = (begin_ms if request.from_ms is None else request.from_ms) + stalled_ms + _TAIL_MS
     else:
         begin_ms, end_ms = _traffic_window(scenario)
@@ -237,7 +240,7 @@ def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str
 def _traffic_window(scenario: Scenario) -> tuple[int, int]:
     """Return the time from the first message until a while after the last, in milliseconds."""
     begin_ms, end_ms = scenario.duration_ms, 0
-    for spec in scenario.of_role(Role.PRODUCER):
+    for spec in scenario.of_kind(ProducerSpec):
         for traffic in spec.traffic:
             if traffic.count:
                 first_ms = max(spec.start_ms, traffic.start_ms)

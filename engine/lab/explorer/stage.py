@@ -16,7 +16,14 @@ from engine.lab.explorer.stall import Stalls
 from engine.lab.run.gc_pause import with_gc_paused
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import Command, Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
+from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.world.faults import apply_command, follow_script
 from engine.lab.world.world import ScenarioWorld
 
@@ -35,14 +42,14 @@ WORK_CHECKERS = ("work-done-once", "acknowledged-work-is-done")
 #: Results of a listener call that finish a message.
 _DONE = ("success", "commit")
 #: Nodes without steps.
-SERVERS = (
-    Role.NAME_SERVER,
-    Role.BROKER,
-    Role.DATABASE,
-    Role.REDIS,
-    Role.SERVICE,
-    Role.KAFKA_BROKER,
-    Role.KAFKA_CONTROLLER,
+SERVERS: tuple[type[NodeSpec], ...] = (
+    NameServerSpec,
+    BrokerSpec,
+    DatabaseSpec,
+    RedisSpec,
+    ServiceSpec,
+    KafkaBrokerSpec,
+    KafkaControllerSpec,
 )
 
 
@@ -76,8 +83,8 @@ class StageSetting:
     def nodes(self) -> tuple[str, ...]:
         """Return the nodes whose steps are watched: if order is searched for, the consumers; otherwise all clients."""
         if self.wanted == ORDER_CHECKERS:
-            return tuple(spec.name for spec in self.scenario.of_role(Role.CONSUMER))
-        return tuple(spec.name for spec in self.scenario.nodes if spec.role not in SERVERS)
+            return tuple(spec.name for spec in self.scenario.of_kind(ConsumerSpec))
+        return tuple(spec.name for spec in self.scenario.nodes if not isinstance(spec, SERVERS))
 
     @property
     def last_us(self) -> int:
@@ -87,8 +94,8 @@ class StageSetting:
     @property
     def consumptions(self) -> int:
         """Return how many messages the groups consume together, if each of them wants all."""
-        groups = {spec.group: None for spec in self.scenario.of_role(Role.CONSUMER)}
-        traffics = [traffic for spec in self.scenario.of_role(Role.PRODUCER) for traffic in spec.traffic]
+        groups = {spec.group: None for spec in self.scenario.of_kind(ConsumerSpec)}
+        traffics = [traffic for spec in self.scenario.of_kind(ProducerSpec) for traffic in spec.traffic]
         return len(groups) * sum(traffic.count for traffic in traffics)
 
 
@@ -142,7 +149,7 @@ def ends_when_consumed(setting: StageSetting) -> bool:
         and all(kind in _HARMLESS for kind in kinds)
         and all(
             spec.orderly and spec.model == "clustering" and spec.stop_ms is None
-            for spec in scenario.of_role(Role.CONSUMER)
+            for spec in scenario.of_kind(ConsumerSpec)
         )
     )
 

@@ -17,7 +17,7 @@ from engine.kafka.replication.replication_config import ReplicationConfig
 from engine.lab.kafka.kafka_controller_node import KafkaControllerNode, node_ids
 from engine.lab.kafka.stored_log import StoredLogs
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaClientSpec
 from engine.lab.scenario.settings import of_class
 
 #: Port on which it listens, as Kafka's brokers do.
@@ -31,9 +31,11 @@ class KafkaBrokerNode(ScenarioDiskNode):
     :ivar stored: what is on its disk.
     """
 
+    spec: KafkaBrokerSpec
+
     broker: KafkaBroker | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: KafkaBrokerSpec) -> None:
         super().__init__(world, spec)
         self.stored = StoredLogs(self.storage)
 
@@ -99,7 +101,7 @@ class KnownBrokers:
     :ivar bootstrap: their addresses, separated by commas.
     """
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: KafkaClientSpec) -> None:
         roles = [role for role in world.roles(KafkaBrokerNode) if spec.broker in ("", role.name)]
         self.bootstrap = ",".join(role.address for role in roles)
         self._names = {role.address: role.name for role in roles}

@@ -15,7 +15,7 @@ from engine.lab.kafka.kafka_broker_node import KnownBrokers
 from engine.lab.kafka.stored_log import key_of
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.work_spec import PollLoopConfig
 from engine.runtime.future_waits import all_ended
@@ -31,9 +31,11 @@ class KafkaConsumerNode(ScenarioNode):
     :ivar consumed: how many it has worked on, over all its processes.
     """
 
+    spec: KafkaConsumerSpec
+
     consumer: KafkaConsumer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: KafkaConsumerSpec) -> None:
         super().__init__(world, spec)
         self.polled: list[str] = []
         self.at = -1

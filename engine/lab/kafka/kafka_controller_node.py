@@ -6,7 +6,7 @@ from engine.kafka.broker.group_offsets import OFFSETS
 from engine.kafka.replication.controller import Controller
 from engine.kafka.replication.replication_config import ControllerConfig
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
 from engine.lab.scenario.settings import of_class
 
 #: Port on which it listens, as Kafka's controllers do.
@@ -18,6 +18,8 @@ class KafkaControllerNode(ScenarioDiskNode):
 
     :ivar controller: None while the process does not run.
     """
+
+    spec: KafkaControllerSpec
 
     controller: Controller | None = None
 
@@ -46,5 +48,5 @@ class KafkaControllerNode(ScenarioDiskNode):
 
 def node_ids(world: WorldContext) -> dict[str, int]:
     """Return the Kafka brokers by name, numbered in order."""
-    names = [role.name for role in world.nodes.values() if role.role is Role.KAFKA_BROKER]
+    names = [role.name for role in world.nodes.values() if isinstance(role.spec, KafkaBrokerSpec)]
     return {name: number for number, name in enumerate(names, start=1)}

@@ -18,7 +18,7 @@ from engine.lab.kafka.kafka_broker_node import KnownBrokers
 from engine.lab.kafka.stored_log import KEY_HEADER
 from engine.lab.nodes.history import SendInvoked, SendReturned
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.kafka import KafkaProducerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
 from engine.runtime.future_waits import all_ended
@@ -33,9 +33,11 @@ class KafkaProducerNode(ScenarioNode):
     :ivar in_flight: key -> virtual time in us at which the send began.
     """
 
+    spec: KafkaProducerSpec
+
     producer: KafkaProducer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: KafkaProducerSpec) -> None:
         super().__init__(world, spec)
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.in_flight: dict[str, int] = {}

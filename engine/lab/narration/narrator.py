@@ -27,7 +27,8 @@ from engine.lab.nodes.history import (
     WorkDone,
 )
 from engine.lab.scenario.command import COMMANDS
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.work.work_spec import StepKind
 from engine.texts import Text, plain
@@ -191,7 +192,7 @@ class Narrator:
         twice = self._said_of_two(began)
         if twice is not None:
             return Caption(last.event, twice, "listener", HEAVY, keys)
-        if self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER:
+        if isinstance(self._run.world.nodes[last.node].spec, KafkaConsumerSpec):
             text = Text("moment.kafka.works", node=last.node, keys=keys_text(keys))
         elif last.reconsume_times > 0:
             text = Text("moment.calls_again", node=last.node, keys=keys_text(keys), times=last.reconsume_times)
@@ -259,7 +260,7 @@ class Narrator:
             return None
         ended = [entry for entry in _at(self._run.world.history.consumes_ended, last.event) if entry.node == last.node]
         keys = tuple(entry.key for entry in ended)
-        is_of_kafka = self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER
+        is_of_kafka = isinstance(self._run.world.nodes[last.node].spec, KafkaConsumerSpec)
         well = "kafka.done" if is_of_kafka else "done"
         key = well if last.result in _WELL else "throws" if last.result == "throws" else "later"
         text = Text(f"moment.{key}", node=last.node, keys=keys_text(keys))
@@ -288,12 +289,12 @@ class Narrator:
 
     def _said_of_two(self, began: Sequence[ConsumeBegan]) -> Text | None:
         """Return the text if another member of the group has, or has consumed, the message that a listener gets now."""
-        nodes = self._run.world.nodes
+        world = self._run.world
         for entry in began:
-            if nodes[entry.node].spec.model == "broadcasting":
+            if world.spec_of(ConsumerSpec, entry.node).model == "broadcasting":
                 continue
             place = _place(entry)
-            before = self._run.world.history.consumes_began[-_CALLS_BACK:]
+            before = world.history.consumes_began[-_CALLS_BACK:]
             first = next(
                 (
                     call

@@ -9,7 +9,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.faults.fault_injector import FaultInjector
 from engine.faults.faulty_network import FaultyNetwork
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec, Role
+from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
 from engine.lab.scenario.switches import apply_to_broker
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
@@ -28,9 +28,11 @@ class BrokerNode(ScenarioDiskNode):
     :ivar injector: applies rules to single frames. They belong to the machine, like its settings.
     """
 
+    spec: BrokerSpec
+
     broker: Broker | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: BrokerSpec) -> None:
         super().__init__(world, spec)
         self.injector = FaultInjector(self.runtime.clock, self._client_at)
 
@@ -56,11 +58,15 @@ class BrokerNode(ScenarioDiskNode):
         self.broker = broker
         await broker.start()
 
+    def apply_switches(self) -> None:
+        if self.broker is not None:
+            apply_to_broker(self.broker, self.switched_off)
+
     def _part_in_replication(self) -> dict[str, Any]:
         """Return the settings of replication. A slave is the first, second, ... of its master; a master without slaves
         does not listen for any.
         """
-        brokers = self.world.scenario.of_role(Role.BROKER)
+        brokers = self.world.scenario.of_kind(BrokerSpec)
         if self.spec.slave_of:
             siblings = [node.name for node in brokers if node.slave_of == self.spec.slave_of]
             return {"broker_role": ReplicationRole.SLAVE, "broker_id": 1 + siblings.index(self.name)}

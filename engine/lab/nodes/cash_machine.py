@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from engine.lab.nodes.history import BalanceLookup
 from engine.lab.nodes.scenario_node import ScenarioNode
-from engine.lab.scenario.scenario import CashMachineSpec
+from engine.lab.scenario.kinds.bank_spec import CashMachineSpec
 
 #: Owner of the lock during a look-up.
 CUSTOMER = "cash machine"

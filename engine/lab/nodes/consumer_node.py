@@ -25,9 +25,9 @@ from engine.lab.nodes.loss_watch import LossWatch
 from engine.lab.nodes.node_banks import NodeReceivingBank
 from engine.lab.nodes.node_guard import NodeGuard
 from engine.lab.nodes.relay import Relay
-from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
+from engine.lab.nodes.scenario_node import MemberNode, WorldContext
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.listener_spec import BatchAck, ListenerResult, ListenerSpec
-from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, apply_to_consumer
 from engine.protocol.body.message_queue import MessageQueue
@@ -64,7 +64,7 @@ class ListenerCall(NamedTuple):
     since_us: int
 
 
-class ConsumerNode(ScenarioNode):
+class ConsumerNode(MemberNode):
     """A push consumer's node.
 
     :ivar consumer: None while the process does not run.
@@ -84,11 +84,13 @@ class ConsumerNode(ScenarioNode):
     :ivar given_up_keys: the last ones.
     """
 
+    spec: ConsumerSpec
+
     consumer: DefaultMQPushConsumer | None = None
     guard: NodeGuard | None = None
     alarm: AlarmRaised | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: ConsumerSpec) -> None:
         super().__init__(world, spec)
         self.listener: ListenerSpec = spec.listener
         self.listener_calls: dict[int, ListenerCall] = {}
@@ -177,6 +179,10 @@ class ConsumerNode(ScenarioNode):
             fails_first=None,
             only_keys=(),
         )
+
+    def apply_switches(self) -> None:
+        if self.consumer is not None:
+            apply_to_consumer(self.consumer, self.switched_off)
 
     def resume_consumer(self) -> None:
         """Resume the suspended consumer, as an operator does."""

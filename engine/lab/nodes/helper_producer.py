@@ -22,7 +22,7 @@ from engine.client.foundation.errors import MQClientError
 from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.client.producer.reply_message import create_reply_message, is_expired, is_request
 from engine.lab.nodes.history import ReplySent, SendInvoked, SendReturned
-from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.nodes.scenario_node import MemberNode
 from engine.lab.scenario.listener_spec import MoveAsideSpec
 from engine.protocol.message.message import Message, MessageExt
 from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET
@@ -34,7 +34,7 @@ class HelperProducer:
     :param purpose: makes the producer's group: the consumer's, ``-`` and this.
     """
 
-    def __init__(self, role: ScenarioNode, purpose: str) -> None:
+    def __init__(self, role: MemberNode, purpose: str) -> None:
         self._role = role
         self._group = f"{role.spec.group}-{purpose}"
         self._started: DefaultMQProducer | None = None
@@ -73,7 +73,7 @@ class MoveAside(HelperProducer):
     :ivar moved: how many messages were sent to the other topic.
     """
 
-    def __init__(self, role: ScenarioNode, spec: MoveAsideSpec) -> None:
+    def __init__(self, role: MemberNode, spec: MoveAsideSpec) -> None:
         super().__init__(role, "aside")
         self.spec = spec
         self.moved = 0
@@ -124,7 +124,7 @@ class Replier(HelperProducer):
     :ivar expired: how many requests were dropped without work, as their timeout was over.
     """
 
-    def __init__(self, role: ScenarioNode, pattern: str) -> None:
+    def __init__(self, role: MemberNode, pattern: str) -> None:
         super().__init__(role, "replies")
         self._pattern = pattern
         self.replied = self.failed = self.expired = 0

@@ -16,8 +16,9 @@ from engine.bank.paying_bank import PayingBank
 from engine.client.callbacks.transaction_listener import LocalTransactionState
 from engine.lab.nodes.history import LocalTransactionEnded
 from engine.lab.nodes.node_banks import NodePayingBank
-from engine.lab.nodes.scenario_node import ScenarioNode
-from engine.lab.scenario.scenario import BankAnswer, TransactionSpec, TransactionWord
+from engine.lab.nodes.scenario_node import MemberNode
+from engine.lab.scenario.kinds.bank_spec import BankAnswer
+from engine.lab.scenario.kinds.producer import TransactionSpec, TransactionWord
 from engine.protocol.message.message import Message, MessageExt
 
 #: Ended calls of the listener that a role remembers for the picture.
@@ -58,7 +59,7 @@ class LocalTransactions:
 
     def __init__(
         self,
-        role: ScenarioNode,
+        role: MemberNode,
         spec: TransactionSpec,
         members: Callable[[], Sequence[LocalTransactions]],
         half_message_stored: Callable[[str], None],

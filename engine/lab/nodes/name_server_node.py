@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.scenario.kinds.name_server import NameServerSpec
 from engine.lab.scenario.settings import of_class
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
@@ -15,6 +16,8 @@ class NameServerNode(ScenarioNode):
 
     :ivar name_server: None while the process does not run.
     """
+
+    spec: NameServerSpec
 
     name_server: NameServer | None = None
 

@@ -17,11 +17,12 @@ from engine.bank.receiving_bank import ReceivingBank
 from engine.bank.transfer import Transfer
 from engine.lab.nodes.history import BankEntry
 from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.scenario.kinds.bank_spec import BankSpec, PayingBankSpec, ReceivingBankSpec
 from engine.lab.scenario.listener_spec import ListenerSpec
-from engine.lab.scenario.scenario import BankSpec
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 
 _Bank = TypeVar("_Bank", bound=Bank)
+_Spec = TypeVar("_Spec", bound=BankSpec)
 
 #: Path of the database on the node's disk.
 DATABASE_PATH = "bank/bank.db"
@@ -29,7 +30,7 @@ DATABASE_PATH = "bank/bank.db"
 REFUSED_KEPT = 12
 
 
-class NodeBank(Generic[_Bank]):
+class NodeBank(Generic[_Bank, _Spec]):
     """A node's bank.
 
     :ivar bank: None while the process does not run.
@@ -37,7 +38,7 @@ class NodeBank(Generic[_Bank]):
     :ivar duplicates_ignored: by all processes of the node.
     """
 
-    def __init__(self, role: ScenarioNode, spec: BankSpec) -> None:
+    def __init__(self, role: ScenarioNode, spec: _Spec) -> None:
         self._role = role
         self.spec = spec
         self.bank: _Bank | None = None
@@ -75,7 +76,7 @@ class NodeBank(Generic[_Bank]):
             self.refused.append(entry)
 
 
-class NodePayingBank(NodeBank[PayingBank]):
+class NodePayingBank(NodeBank[PayingBank, PayingBankSpec]):
     """The paying bank of a producer."""
 
     def _make(self, accounts: Accounts) -> PayingBank:
@@ -88,7 +89,7 @@ class NodePayingBank(NodeBank[PayingBank]):
         return Transfer(key, self.spec.account, self.spec.to, self.spec.amount)
 
 
-class NodeReceivingBank(NodeBank[ReceivingBank]):
+class NodeReceivingBank(NodeBank[ReceivingBank, ReceivingBankSpec]):
     """The receiving bank of a consumer."""
 
     def _make(self, accounts: Accounts) -> ReceivingBank:

@@ -21,9 +21,9 @@ from engine.idempotence.stores.sql_record_store import SqlRecordStore
 from engine.idempotence.strategies.strategy import DeliveryVerdict
 from engine.lab.nodes.history import DeliveryJudged
 from engine.lab.nodes.relay import Relay, RelayingListener, order_of
-from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.nodes.scenario_node import MemberNode
+from engine.lab.scenario.kinds.stores import RedisSpec
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
-from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.message_work import ScenarioWork, WorkFailed
 from engine.lab.work.store_clients import LabRedis, LabService, LabSqlDatabase, StoreClient
@@ -51,7 +51,7 @@ class NodeGuard:
 
     def __init__(
         self,
-        role: ScenarioNode,
+        role: MemberNode,
         spec: WorkSpec,
         behaviour: Callable[[], ListenerSpec],
         relay: Relay | None = None,
@@ -110,7 +110,7 @@ class NodeGuard:
 
     def _records(self) -> RecordStore:
         name = self._spec.records
-        if self._role.world.scenario.node(name).role is Role.REDIS:
+        if isinstance(self._role.world.scenario.node(name), RedisSpec):
             return RedisRecordStore(LabRedis(self._client, _address(self._role, name)))
         return SqlRecordStore(LabSqlDatabase(self._client, _address(self._role, name)))
 
@@ -192,5 +192,5 @@ def _key_of(message: MessageExt) -> str:
     return message.keys[0] if message.keys else ""
 
 
-def _address(role: ScenarioNode, node: str) -> str:
+def _address(role: MemberNode, node: str) -> str:
     return f"{role.world.nodes[node].runtime.identity.host_ip}:{STORE_PORT}"

@@ -13,15 +13,15 @@ from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.lab.nodes.cash_machine import CUSTOMER, CashMachine
 from engine.lab.nodes.local_transactions import BankTransactions, LocalTransactions
 from engine.lab.nodes.node_banks import NodePayingBank
-from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
+from engine.lab.nodes.scenario_node import MemberNode, WorldContext
 from engine.lab.nodes.traffic_sender import TrafficSender
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.identifiers import IdentifierConfig, IdentifierMaker
 from engine.runtime.future_waits import all_ended
 
 
-class ProducerNode(ScenarioNode):
+class ProducerNode(MemberNode):
     """A producer's node.
 
     :ivar producer: None while the process does not run.
@@ -31,12 +31,14 @@ class ProducerNode(ScenarioNode):
     :ivar cash_machine: None if its bank has no cash machine.
     """
 
+    spec: ProducerSpec
+
     producer: DefaultMQProducer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: ProducerSpec) -> None:
         super().__init__(world, spec)
         self.node_bank = NodePayingBank(self, spec.bank) if spec.bank is not None else None
-        self.sender = TrafficSender(self, self.node_bank)
+        self.sender = TrafficSender(self, spec.traffic, self.node_bank)
         self.local_transactions = self._make_local_transactions()
         machine = spec.cash_machine
         self.cash_machine = (

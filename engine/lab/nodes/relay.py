@@ -30,8 +30,8 @@ from engine.idempotence.foundation.sql_port import SqlDatabase, SqlSession
 from engine.idempotence.idempotent_listener import IdempotentListener
 from engine.lab.nodes.helper_producer import HelperProducer
 from engine.lab.nodes.history import LocalTransactionEnded, SendInvoked, SendReturned
-from engine.lab.nodes.scenario_node import ScenarioNode
-from engine.lab.scenario.scenario import TransactionWord
+from engine.lab.nodes.scenario_node import MemberNode
+from engine.lab.scenario.kinds.producer import TransactionWord
 from engine.protocol.message.message import Message, MessageExt
 from engine.protocol.message.message_properties import PROPERTY_TRANSACTION_CHECK_TIMES, PROPERTY_UNIQUE_KEY
 from engine.runtime.step import step
@@ -62,7 +62,7 @@ class Relay(HelperProducer):
     #: Database of the running process.
     database: SqlDatabase
 
-    def __init__(self, role: ScenarioNode, topic: str) -> None:
+    def __init__(self, role: MemberNode, topic: str) -> None:
         super().__init__(role, "hops")
         self.topic = topic
         self.sent: dict[str, int] = {}

@@ -11,13 +11,15 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from engine.lab.nodes.history import LabHistory, NodeChanged, PagesFetched
-from engine.lab.scenario.scenario import KAFKA_ROLES, NodeSpec, Role, Scenario, SettingValue, TopicSpec
+from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, MemberSpec, NodeSpec, SettingValue, System
+from engine.lab.scenario.scenario import Scenario, TopicSpec
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_page_cache import LabPageCache
 from engine.runtime.lab.lab_runtime import LabMachines, LabRuntime
 from engine.runtime.lab.lab_storage import LabStorage
 
 _Role = TypeVar("_Role", bound="ScenarioNode")
+_Spec = TypeVar("_Spec", bound=NodeSpec)
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -47,14 +49,19 @@ class WorldContext:
         """Return all nodes of one kind, in the order of ``nodes``."""
         return [role for role in self.nodes.values() if isinstance(role, kind)]
 
+    def node(self, kind: type[_Role], name: str) -> _Role | None:
+        """Return the node with this name if it is of this kind, else None. Raises ``KeyError`` for no node's name."""
+        role = self.nodes[name]
+        return role if isinstance(role, kind) else None
+
     def topics(self, *, of_kafka: bool) -> list[TopicSpec]:
         """Return the topics on Kafka brokers, which Kafka clients name, or those on RocketMQ brokers, which others
         do.
         """
 
         def is_named(topic: TopicSpec, *, by_kafka: bool) -> bool:
-            nodes = [spec for spec in self.scenario.nodes if (spec.role in KAFKA_ROLES) == by_kafka]
-            return any(topic.name in (spec.topic, *(one.topic for one in spec.traffic)) for spec in nodes)
+            nodes = [spec for spec in self.scenario.nodes if (spec.system is System.KAFKA) == by_kafka]
+            return any(topic.name in spec.topics for spec in nodes)
 
         of_both = self.scenario.topics
         if of_kafka:
@@ -74,6 +81,12 @@ class WorldContext:
     def disk_of(self, node: str) -> LabStorage:
         """Return the machine's disk, which outlives the process."""
         return self.lab.storages[node]
+
+    def spec_of(self, kind: type[_Spec], name: str) -> _Spec:
+        """Return the specification of a node that is known to be of this kind."""
+        spec = self.nodes[name].spec
+        assert isinstance(spec, kind), f"{name} is a {spec.role}"
+        return spec
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str, node: LabNode) -> None:
         """Run ``work`` on ``node``, as an event like any other."""
@@ -110,8 +123,8 @@ class ScenarioNode:
         return self.spec.name
 
     @property
-    def role(self) -> Role:
-        """Return the node's role."""
+    def role(self) -> str:
+        """Return the name of the node's kind."""
         return self.spec.role
 
     @property
@@ -136,11 +149,14 @@ class ScenarioNode:
         """Return whether this node sends half messages to ``topic``."""
         return False
 
+    def apply_switches(self) -> None:
+        """Let :attr:`switched_off` take effect in the running process, if its kind has switches."""
+
     # --- life cycle --------------------------------------------------------------------------------------------------
 
     def boot(self) -> None:
         """Schedule the start of the process at the time that the scenario sets."""
-        self.spawn(self._live(self.spec.start_ms), "boot")
+        self.spawn(self._live(self.spec.life_ms[0]), "boot")
 
     def restart(self) -> None:
         """Start the process again, on the files of its predecessor."""
@@ -190,8 +206,9 @@ class ScenarioNode:
             self._note("crashed")
             self._forget()
             return
-        if self.spec.stop_ms is not None and self.world.now_us < self.spec.stop_ms * 1_000:
-            self.spawn(self._stop_at(self.spec.stop_ms), "waits for its end")
+        _, stop_ms = self.spec.life_ms
+        if stop_ms is not None and self.world.now_us < stop_ms * 1_000:
+            self.spawn(self._stop_at(stop_ms), "waits for its end")
 
     async def _stop_at(self, time_ms: int) -> None:
         await self.until(time_ms)
@@ -222,6 +239,8 @@ class ScenarioNode:
 class ScenarioDiskNode(ScenarioNode):
     """A node whose disk takes as long as the scenario says."""
 
+    spec: DiskNodeSpec
+
     @property
     def storage(self) -> LabStorage:
         """Return the disk, as :meth:`WorldContext.disk_of` does."""
@@ -237,3 +256,9 @@ class ScenarioDiskNode(ScenarioNode):
 
     def _note_fetch(self, path: str, pages: int) -> None:
         self.world.history.pages_fetched.append(PagesFetched(*self.here_and_now, path, pages))
+
+
+class MemberNode(ScenarioNode):
+    """A node whose client is a member of a group."""
+
+    spec: MemberSpec

@@ -11,7 +11,7 @@ from engine.idempotence.stores.sql_record_store import SCHEMA_VERSION, create_st
 from engine.idempotence.strategies.tempting import MARKS_TABLE
 from engine.lab.nodes.history import WorkDone
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, ScenarioNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.message_work import ITEM, SCHEMA
@@ -31,9 +31,11 @@ class DatabaseNode(ScenarioDiskNode):
     :ivar server: None while the process does not run.
     """
 
+    spec: DatabaseSpec
+
     server: SqlServer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: DatabaseSpec) -> None:
         super().__init__(world, spec)
         #: Table -> the last of its rows that was reported.
         self._reported = {"stock_move": 0, "order_event": 0}
@@ -117,9 +119,11 @@ class RedisNode(ScenarioNode):
     :ivar forgotten: what the last failover has lost.
     """
 
+    spec: RedisSpec
+
     server: RedisServer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: RedisSpec) -> None:
         super().__init__(world, spec)
         self._values: dict[str, RedisValue] = {}
         self.forgotten: list[ForgottenKey] = []
@@ -171,9 +175,11 @@ class ServiceNode(ScenarioNode):
     :ivar calls: (operation, key) -> how often it was done.
     """
 
+    spec: ServiceSpec
+
     server: ServiceServer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: ServiceSpec) -> None:
         super().__init__(world, spec)
         self.calls: dict[tuple[str, str], int] = {}
 

@@ -46,10 +46,10 @@ class TrafficSender:
     #: Maker of the running process.
     identifiers: IdentifierMaker
 
-    def __init__(self, role: ScenarioNode, node_bank: NodePayingBank | None) -> None:
+    def __init__(self, role: ScenarioNode, traffic: Sequence[TrafficSpec], node_bank: NodePayingBank | None) -> None:
         self._role = role
         self._node_bank = node_bank
-        self._traffic = role.spec.traffic
+        self._traffic = traffic
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.replied = self.not_replied = 0
         self.in_flight: dict[str, int] = {}

@@ -12,7 +12,8 @@ from engine.lab.nodes.cash_machine import CUSTOMER, CashMachine
 from engine.lab.nodes.history import BranchChanged, GlobalChanged, TransferEnded
 from engine.lab.nodes.node_banks import NodeBank
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, ScenarioNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec, Role
+from engine.lab.scenario.kinds.bank_spec import ResourceBankSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
 from engine.lab.scenario.settings import of_class
 from engine.runtime.future_waits import all_ended
 from engine.xa.account_locks import WAITS_KEPT, LockWait
@@ -38,6 +39,8 @@ class CoordinatorNode(ScenarioDiskNode):
 
     :ivar coordinator: None while the process does not run.
     """
+
+    spec: CoordinatorSpec
 
     coordinator: XaTransactionCoordinator | None = None
 
@@ -77,9 +80,11 @@ class ManagerNode(ScenarioNode):
     :ivar counts: outcome -> number of transfers.
     """
 
+    spec: ManagerSpec
+
     manager: XaTransactionManager | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: ManagerSpec) -> None:
         super().__init__(world, spec)
         self.under_way: TransferUnderWay | None = None
         self.ended: deque[TransferEnded] = deque(maxlen=ENDED_KEPT)
@@ -104,9 +109,9 @@ class ManagerNode(ScenarioNode):
         transfers, world = self.spec.transfers, self.world
         if transfers is None:
             return
-        accounts = [world.scenario.node(name).bank for name in (transfers.source, transfers.target)]
+        accounts = {spec.name: spec.bank.account for spec in world.scenario.of_kind(ResourceManagerSpec)}
         addresses = [_address(world, name, RESOURCE_MANAGER_PORT) for name in (transfers.source, transfers.target)]
-        source, target = (bank.account if bank is not None else "" for bank in accounts)
+        source, target = accounts[transfers.source], accounts[transfers.target]
         await self.until(transfers.start_ms)
         while self.next_number < transfers.count:
             begun_us = world.now_us
@@ -139,7 +144,7 @@ class ManagerNode(ScenarioNode):
         self._task = None
 
 
-class NodeBranchBank(NodeBank[BranchBank]):
+class NodeBranchBank(NodeBank[BranchBank, ResourceBankSpec]):
     """The bank of a resource manager."""
 
     def _make(self, accounts: Accounts) -> BranchBank:
@@ -155,11 +160,12 @@ class ResourceManagerNode(ScenarioNode):
     :ivar past_waits: waits for locks in earlier processes.
     """
 
+    spec: ResourceManagerSpec
+
     resource_manager: ResourceManager | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: ResourceManagerSpec) -> None:
         super().__init__(world, spec)
-        assert spec.bank is not None, "the parser sees to it"
         self.node_bank = NodeBranchBank(self, spec.bank)
         machine = spec.cash_machine
         self.cash_machine = (
@@ -230,7 +236,7 @@ class ResourceManagerNode(ScenarioNode):
 
 def coordinator_address(world: WorldContext) -> str:
     """Return the address of the scenario's only coordinator."""
-    (spec,) = world.scenario.of_role(Role.TRANSACTION_COORDINATOR)
+    (spec,) = world.scenario.of_kind(CoordinatorSpec)
     return _address(world, spec.name, COORDINATOR_PORT)
 
 

@@ -7,7 +7,7 @@ import asyncio
 from engine.lab.nodes.history import SendInvoked, SendReturned
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
 from engine.lab.raft.raft_peer_node import RaftPeerNode
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.raft import RaftClientSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.replication.raft.errors import RaftFrameRefused
@@ -29,7 +29,9 @@ class RaftClientNode(ScenarioNode):
     :ivar pending: the command that it waits for, or empty.
     """
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    spec: RaftClientSpec
+
+    def __init__(self, world: WorldContext, spec: RaftClientSpec) -> None:
         super().__init__(world, spec)
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.asked = ""

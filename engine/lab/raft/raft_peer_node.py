@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.raft import RaftPeerSpec
 from engine.lab.scenario.settings import of_class
 from engine.replication.raft.errors import NotLeader, OutcomeUnknown, ProposalRefused, RaftError, RaftFrameRefused
 from engine.replication.raft.raft_commands import (
@@ -39,9 +39,11 @@ class RaftPeerNode(ScenarioDiskNode):
     :ivar applied: what it has applied since it was started, in order.
     """
 
+    spec: RaftPeerSpec
+
     peer: RaftPeer | None = None
 
-    def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
+    def __init__(self, world: WorldContext, spec: RaftPeerSpec) -> None:
         super().__init__(world, spec)
         self.applied: list[RaftEntry] = []
         self._tasks: BackgroundTasks | None = None

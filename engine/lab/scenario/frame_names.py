@@ -16,7 +16,9 @@ from typing import NamedTuple
 from engine.faults import frame_subject
 from engine.faults.frame_subject import REPLY
 from engine.kafka.wire.api_key import ApiKey
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
@@ -71,8 +73,8 @@ class FrameReader:
     """Decode the frames of one world."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._brokers = {spec.name: None for spec in scenario.of_role(Role.BROKER)}
-        servers = (*scenario.of_role(Role.KAFKA_BROKER), *scenario.of_role(Role.KAFKA_CONTROLLER))
+        self._brokers = {spec.name: None for spec in scenario.of_kind(BrokerSpec)}
+        servers = (*scenario.of_kind(KafkaBrokerSpec), *scenario.of_kind(KafkaControllerSpec))
         self._kafka_servers = {spec.name: None for spec in servers}
 
     def is_kafka(self, source: str, target: str) -> bool:

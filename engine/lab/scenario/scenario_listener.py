@@ -11,7 +11,6 @@ from engine.lab.scenario.listener_spec import (
     ListenerSpec,
     MoveAsideSpec,
 )
-from engine.lab.scenario.scenario import Role, Scenario
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, MESSAGES_MAX, TIME_MAX_MS, parse_topic
 from engine.lab.scenario.scenario_yaml import Section
 from engine.lab.work.reservations import ReservationEvent
@@ -111,25 +110,3 @@ def _with_undo(undo: Section, steps: tuple[WorkStep, ...]) -> tuple[WorkStep, ..
         dataclasses.replace(one, undo=operations.get(one.operation, "")) if one.kind is StepKind.CALL else one
         for one in steps
     )
-
-
-def check_work(nodes: Section, scenario: Scenario) -> None:
-    """Check the work as a whole: the nodes that a listener uses."""
-    for node in scenario.nodes:
-        work = node.work
-        if work is None:
-            continue
-        if node.bank is not None:
-            raise nodes.fail(node.name, "work is not allowed with bank: the listener does one of the two")
-        _check_role(nodes, scenario, node.name, "work.database", work.database, Role.DATABASE)
-        _check_role(nodes, scenario, node.name, "work.records", work.records, Role.DATABASE, Role.REDIS)
-        for step in work.steps:
-            if step.kind in WITH_SERVICE:
-                _check_role(nodes, scenario, node.name, "work.steps", step.service, Role.SERVICE)
-
-
-def _check_role(nodes: Section, scenario: Scenario, node: str, field: str, name: str, *roles: Role) -> None:
-    known = [spec.name for role in roles for spec in scenario.of_role(role)]
-    if name not in known:
-        allowed = ", ".join(known) or "there is none"
-        raise nodes.fail(node, f"{field} {name!r} is not a node with role {' or '.join(roles)}; allowed: {allowed}")

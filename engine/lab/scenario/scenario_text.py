@@ -13,28 +13,25 @@ from typing import TypeVar
 from engine.lab.scenario.command import COMMANDS, Target, parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec, SendingSpec, System
 from engine.lab.scenario.scenario import (
-    KAFKA_ROLES,
     LANGUAGES,
-    RAFT_ROLES,
     Command,
     FaultKind,
     FaultModel,
     GroupSpec,
     KeyMoment,
-    NodeSpec,
-    Role,
     Scenario,
     ScriptLine,
     Tags,
     TopicSpec,
     TryButton,
 )
-from engine.lab.scenario.scenario_banks import check_banks, check_xa
 from engine.lab.scenario.scenario_card import parse_key_moment, parse_summary, parse_tags
-from engine.lab.scenario.scenario_listener import check_work
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
-from engine.lab.scenario.scenario_nodes import check_kafka, check_raft, check_slaves, parse_node
+from engine.lab.scenario.scenario_nodes import check_nodes, parse_node
 from engine.lab.scenario.scenario_stage import parse_buttons, parse_focus
 from engine.lab.scenario.scenario_yaml import Section, read_yaml
 from engine.lab.scenario.switches import SWITCHES
@@ -262,15 +259,14 @@ def _check_whole(root: Section, scenario: Scenario) -> None:
     """Check the scenario as a whole: one name server, a broker, keys that name one message each."""
     nodes = root.section("nodes")
     assert nodes is not None
-    of_others = (*KAFKA_ROLES, *RAFT_ROLES)
-    if any(node.role not in of_others for node in scenario.nodes) or not scenario.nodes:
-        name_servers = scenario.of_role(Role.NAME_SERVER)
+    if any(node.system is System.ROCKETMQ for node in scenario.nodes) or not scenario.nodes:
+        name_servers = scenario.of_kind(NameServerSpec)
         if len(name_servers) != 1:
             raise root.fail("nodes", f"has {len(name_servers)} nodes with role name_server; allowed: exactly 1")
-        if not scenario.of_role(Role.BROKER):
+        if not scenario.of_kind(BrokerSpec):
             raise root.fail("nodes", "has no node with role broker; at least 1 is needed")
     keys: dict[str, str] = {}
-    for node in scenario.nodes:
+    for node in scenario.of_kind(SendingSpec):
         for traffic in node.traffic:
             first = traffic.key.replace("{node}", node.name)
             if first in keys:
@@ -280,9 +276,4 @@ def _check_whole(root: Section, scenario: Scenario) -> None:
                     "because the checkers know messages by them: put {node} into it",
                 )
             keys[first] = node.name
-    check_slaves(nodes, scenario)
-    check_kafka(nodes, scenario)
-    check_raft(nodes, scenario)
-    check_banks(nodes, scenario)
-    check_xa(nodes, scenario)
-    check_work(nodes, scenario)
+    check_nodes(nodes, scenario)

@@ -118,12 +118,18 @@ class Section:
             self._asked[name] = None
             yield name
 
-    def finish(self, not_yet: Sequence[str] = ()) -> None:
-        """Raise for the first field that was not read. ``not_yet``: names of features that do not exist yet."""
+    def finish(
+        self, not_yet: Sequence[str] = (), roles_with: Callable[[str], Sequence[str]] = lambda field: ()
+    ) -> None:
+        """Raise for the first field that was not read. ``not_yet``: names of features that do not exist yet;
+        ``roles_with``: returns the kinds of nodes that have a field.
+        """
         for name, (key, _) in self._fields.items():
             if name in self._asked:
                 continue
             what = "is not supported by this version" if name in not_yet else "is not allowed here"
+            if roles := roles_with(name):
+                what += f", only with role {' or '.join(roles)}"
             raise ScenarioError(line_of(key), self.name_of(name), f"{what}; allowed: {', '.join(self._asked)}")
 
     # --- values ------------------------------------------------------------------------------------------------------

@@ -13,56 +13,27 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from engine.broker.foundation.broker_config import BrokerConfig, java_name
+from engine.broker.foundation.broker_config import java_name
 from engine.client.foundation.client_config import ClientConfig
-from engine.client.producer.producer_config import ProducerConfig
-from engine.client.queues.consumer_config import PushConsumerConfig
-from engine.idempotence.idempotence_config import IdempotenceConfig
-from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
 from engine.kafka.client.consumer_config import ConsumerConfig as KafkaConsumerConfig
 from engine.kafka.client.consumer_config import IsolationLevel, OffsetReset
 from engine.kafka.client.producer_config import KafkaProducerConfig
-from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.records.compression import SPOKEN_CODECS
-from engine.kafka.replication.replication_config import ControllerConfig, ReplicationConfig
 from engine.lab.scenario.errors import SettingRefused
-from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role, SettingValue
-from engine.lab.work.identifiers import IdentifierConfig
-from engine.lab.work.work_spec import DatabaseConfig, PollLoopConfig, ServiceConfig, WorkConfig
-from engine.name_server.name_server_config import NameServerConfig
+from engine.lab.scenario.kinds.node_kinds import NODE_KINDS
+from engine.lab.scenario.kinds.node_spec import SettingValue, System
 from engine.replication.ha.ha_config import HaRole, ReplicaAcks
-from engine.replication.raft.raft_commands import RaftClientConfig
-from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 from engine.store.files.store_config import MessageStoreConfig
 from engine.texts import Text
-from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
 
 #: Small files: a lab world has many, and reads them whole.
 LAB_COMMIT_LOG_FILE_BYTES = 1 << 20
+_LAB_DEFAULTS: Mapping[str, SettingValue] = {"mapped_file_size_commit_log": LAB_COMMIT_LOG_FILE_BYTES}
 
 #: No timer needs to be longer than a month, no size larger than a 32-bit number.
 _LONGEST_MS = 31 * 86_400_000
 _GREATEST = (1 << 31) - 1
 TEXT_MAX_LENGTH = 200
-
-_CONFIGS: Mapping[Role, tuple[type, ...]] = {
-    Role.NAME_SERVER: (NameServerConfig,),
-    Role.BROKER: (BrokerConfig, MessageStoreConfig),
-    Role.PRODUCER: (ProducerConfig, ClientConfig, IdentifierConfig),
-    Role.CONSUMER: (PushConsumerConfig, ClientConfig, IdempotenceConfig, WorkConfig),
-    Role.TRANSACTION_COORDINATOR: (CoordinatorConfig,),
-    Role.TRANSACTION_MANAGER: (ManagerConfig,),
-    Role.RESOURCE_MANAGER: (ResourceManagerConfig,),
-    Role.DATABASE: (DatabaseConfig,),
-    Role.REDIS: (),
-    Role.SERVICE: (ServiceConfig,),
-    Role.KAFKA_BROKER: (KafkaBrokerConfig, PartitionLogConfig, ReplicationConfig),
-    Role.KAFKA_CONTROLLER: (ControllerConfig,),
-    Role.KAFKA_PRODUCER: (KafkaProducerConfig,),
-    Role.KAFKA_CONSUMER: (KafkaConsumerConfig, PollLoopConfig),
-    Role.RAFT_PEER: (RaftConfig, RaftRules),
-    Role.RAFT_CLIENT: (RaftClientConfig,),
-}
 
 #: Types of fields whose values are chosen by a word -> meaning of each word.
 _CHOICES: Mapping[str, Mapping[str, Any]] = {
@@ -123,7 +94,7 @@ _UNITS: Mapping[str, str] = {"_bytes": "B", "_mib": "MiB", "_hours": "h", "_minu
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of one role.
+    """One setting of one kind of node.
 
     :ivar unit: ``ms``, ``B``, ``MiB``, ``h``, ``min``, ``ratio``, or empty for a plain number, switch or text.
     :ivar choices: all that a text may be; empty: any text.
@@ -186,40 +157,38 @@ def _settings_of_class(config: type) -> dict[str, Setting]:
             continue
         words = _CHOICES.get(str(field.type), {})
         if words:
-            default = next(word for word, meant in words.items() if meant == field.default)
-            found[field.name] = Setting(field.name, str, default, "", tuple(words))
+            word_default = next(word for word, meant in words.items() if meant == field.default)
+            found[field.name] = Setting(field.name, str, word_default, "", tuple(words))
         elif (kind := _TYPES.get(str(field.type))) is not None:
-            found[field.name] = Setting(field.name, kind, field.default, _unit_of(field.name))
+            default = _LAB_DEFAULTS.get(field.name, field.default)
+            found[field.name] = Setting(field.name, kind, default, _unit_of(field.name))
     return found
 
 
-def _all_settings() -> dict[Role, dict[str, Setting]]:
-    table: dict[Role, dict[str, Setting]] = {}
-    for role, configs in _CONFIGS.items():
-        table[role] = {}
-        for config in configs:
-            table[role] |= _settings_of_class(config)
-    log_file = table[Role.BROKER]["mapped_file_size_commit_log"]
-    table[Role.BROKER][log_file.name] = dataclasses.replace(log_file, default=LAB_COMMIT_LOG_FILE_BYTES)
-    return table
+@cache
+def _settings_of_classes(configs: tuple[type, ...]) -> Mapping[str, Setting]:
+    return {name: setting for config in configs for name, setting in _settings_of_class(config).items()}
 
 
-#: Role -> name -> setting.
-SETTINGS: Mapping[Role, Mapping[str, Setting]] = _all_settings()
+def settings_of(role: str) -> Mapping[str, Setting]:
+    """Return the settings of one kind of node, by name."""
+    return _settings_of_classes(NODE_KINDS[role].configs)
 
 
-def own_name(role: Role, name: str) -> str:
+def own_name(role: str, name: str) -> str:
     """Return the setting's name in the system that it comes from: ``pullInterval``, ``linger.ms``."""
-    if role in RAFT_ROLES:
-        return name
-    if role not in KAFKA_ROLES:
-        return java_name(name)
-    return _OF_KAFKA.get(name) or name.replace("_", ".")
+    match NODE_KINDS[role].spec.system:
+        case System.RAFT:
+            return name
+        case System.KAFKA:
+            return _OF_KAFKA.get(name) or name.replace("_", ".")
+        case System.ROCKETMQ:
+            return java_name(name)
 
 
-def find_setting(role: Role, name: str) -> Setting:
+def find_setting(role: str, name: str) -> Setting:
     """Return the setting with this name, ours or RocketMQ's. Raises :class:`SettingRefused` with the likely one."""
-    known = SETTINGS[role]
+    known = settings_of(role)
     if name in known:
         return known[name]
     for setting in known.values():
@@ -231,12 +200,12 @@ def find_setting(role: Role, name: str) -> Setting:
         if likely
         else Text("refusal.allowed", known=", ".join(known))
     )
-    raise SettingRefused("refusal.no_setting", role=role.value, name=name, hint=hint)
+    raise SettingRefused("refusal.no_setting", role=role, name=name, hint=hint)
 
 
-def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
+def check_settings(role: str, values: Mapping[str, SettingValue]) -> None:
     """Check ``values`` together with the engine's own classes. Raises :class:`SettingRefused`."""
-    for config in _CONFIGS[role]:
+    for config in NODE_KINDS[role].configs:
         own = of_class(config, values) | _NEEDED.get(config, {})
         try:
             made = config(**own)

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -25,22 +27,22 @@ IDEMPOTENT_CONSUMER = "idempotent-consumer"
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch, for the nodes of ``role``. ``name`` and ``what`` are for users."""
+    """One switch, for the nodes of ``kind``. ``name`` and ``what`` are for users."""
 
-    role: Role
+    kind: type[NodeSpec]
     name: Text
     what: Text
 
 
 SWITCHES: Mapping[str, Switch] = {
-    name: Switch(role, Text(f"switch.{name}.name"), Text(f"switch.{name}.what"))
-    for name, role in (
-        (BROKER_LOCK, Role.BROKER),
-        (MESSAGE_QUEUE_LOCK, Role.CONSUMER),
-        (PROCESS_QUEUE_LOCK, Role.CONSUMER),
-        (CONSUMING_FLAG, Role.CONSUMER),
+    name: Switch(kind, Text(f"switch.{name}.name"), Text(f"switch.{name}.what"))
+    for name, kind in (
+        (BROKER_LOCK, BrokerSpec),
+        (MESSAGE_QUEUE_LOCK, ConsumerSpec),
+        (PROCESS_QUEUE_LOCK, ConsumerSpec),
+        (CONSUMING_FLAG, ConsumerSpec),
         # Read at each call, see engine.lab.nodes.node_banks: nothing needs to be set.
-        (IDEMPOTENT_CONSUMER, Role.CONSUMER),
+        (IDEMPOTENT_CONSUMER, ConsumerSpec),
     )
 }
 

@@ -17,7 +17,9 @@ from typing import NamedTuple
 from engine.lab.nodes.history import SendReturned
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
-from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.node_spec import SettingValue
+from engine.lab.scenario.scenario import Scenario
 from engine.replication.ha.ha_config import HaRole, ReplicaAcks
 
 #: Downtime of the broker, after which it is examined.
@@ -98,7 +100,7 @@ def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1
 
     The scenario's script is left out.
     """
-    broker, policy = scenario.of_role(Role.BROKER)[0], POLICIES[acknowledged]
+    broker, policy = scenario.of_kind(BrokerSpec)[0], POLICIES[acknowledged]
     replicas: dict[str, SettingValue] = (
         {
             "broker_role": HaRole.SYNC_MASTER.value,
@@ -110,7 +112,7 @@ def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1
     )
     reported = dataclasses.replace(broker, flush=policy.flush, settings={**broker.settings, **replicas})
     slaves = [
-        NodeSpec(f"{broker.name}-slave-{number + 1}", Role.BROKER, slave_of=broker.name, settings=broker.settings)
+        BrokerSpec(f"{broker.name}-slave-{number + 1}", slave_of=broker.name, settings=broker.settings)
         for number in range(policy.slaves)
     ]
     nodes = (*(reported if spec is broker else spec for spec in scenario.nodes), *slaves)

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.lab.nodes.consumer_node import ConsumerNode
+from engine.lab.scenario.kinds.node_spec import MemberSpec
 from engine.lab.scenario.listener_spec import ListenerResult
-from engine.lab.scenario.scenario import NodeSpec
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_codec import decode_messages
@@ -83,7 +83,7 @@ class ProducerFigures(NamedTuple):
 class ConsumerMeter:
     """Measure a consumer from the first event on."""
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: ScenarioWorld, spec: MemberSpec) -> None:
         self._world = world
         self._spec = spec
         #: (broker, opaque) of its unanswered pulls.
@@ -174,7 +174,7 @@ class ConsumerMeter:
 class ProducerMeter:
     """Measure a producer from the first event on."""
 
-    def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
+    def __init__(self, world: ScenarioWorld, spec: MemberSpec) -> None:
         self._world = world
         self._name = spec.name
         self._requests = 0

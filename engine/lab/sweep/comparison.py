@@ -17,8 +17,10 @@ from dataclasses import dataclass
 
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
-from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario, SettingValue
-from engine.lab.scenario.scenario_nodes import THREADS_MAX
+from engine.lab.scenario.kinds.consumer import THREADS_MAX, ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.scenario.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.sweep.client_figures import ConsumerFigures, ConsumerMeter, ProducerFigures, ProducerMeter
@@ -28,10 +30,10 @@ from engine.texts import Text
 #: Most runs of one comparison.
 VALUES_MAX = 20
 
-#: Fields of the scenario itself: role -> name -> smallest and largest value.
-_OWN_FIELDS: Mapping[Role, Mapping[str, tuple[int, int]]] = {
-    Role.CONSUMER: {"threads": (1, THREADS_MAX)},
-    Role.PRODUCER: {"batch": (1, BATCH_MAX), "body_bytes": (0, BODY_BYTES_MAX)},
+#: Fields of the scenario itself: kind of node -> name -> smallest and largest value.
+_OWN_FIELDS: Mapping[type[NodeSpec], Mapping[str, tuple[int, int]]] = {
+    ConsumerSpec: {"threads": (1, THREADS_MAX)},
+    ProducerSpec: {"batch": (1, BATCH_MAX), "body_bytes": (0, BODY_BYTES_MAX)},
 }
 
 
@@ -84,7 +86,7 @@ def parse_values(scenario: Scenario, node: str, name: str, text: str) -> list[Se
 
 
 def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
-    own = _OWN_FIELDS.get(spec.role, {})
+    own = _OWN_FIELDS.get(type(spec), {})
     kind: type = int if name in own else find_setting(spec.role, name).kind
     value: SettingValue = word
     if kind is bool and word in ("true", "false"):
@@ -118,7 +120,7 @@ def with_change(scenario: Scenario, change: Change) -> Scenario:
 
 
 def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
-    own = _OWN_FIELDS.get(spec.role, {})
+    own = _OWN_FIELDS.get(type(spec), {})
     if name not in own:
         setting = find_setting(spec.role, name)
         settings = {**spec.settings, setting.name: setting.check(value)}
@@ -127,8 +129,9 @@ def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
     low, high = own[name]
     if not isinstance(value, int) or not low <= value <= high:
         raise SettingRefused("refusal.out_of_bounds", name=name, low=low, high=high, value=value)
-    if name == "threads":
+    if isinstance(spec, ConsumerSpec):
         return dataclasses.replace(spec, threads=value)
+    assert isinstance(spec, ProducerSpec), "others have no fields here"
     if name == "batch" and value > 1 and spec.transaction is not None:
         problem = "batch is not allowed: transactional messages cannot be batched"
         raise SettingRefused("refusal.settings_clash", problem=problem)
@@ -143,15 +146,15 @@ def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
     return dataclasses.replace(spec, traffic=tuple(traffic))
 
 
-def node_to_watch(scenario: Scenario, node: str) -> NodeSpec:
+def node_to_watch(scenario: Scenario, node: str) -> ConsumerSpec | ProducerSpec:
     """Return the node whose figures best show a setting of ``node``: itself if it is a client, else a consumer.
 
     Raises :class:`CommandRefused` if no node has figures.
     """
     spec = find_node(scenario, node)
-    if spec.role in (Role.CONSUMER, Role.PRODUCER):
+    if isinstance(spec, ConsumerSpec | ProducerSpec):
         return spec
-    clients = [*scenario.of_role(Role.CONSUMER), *scenario.of_role(Role.PRODUCER)]
+    clients: list[ConsumerSpec | ProducerSpec] = [*scenario.of_kind(ConsumerSpec), *scenario.of_kind(ProducerSpec)]
     if not clients:
         raise CommandRefused("refusal.nobody_to_watch", name=node)
     return clients[0]
@@ -161,14 +164,14 @@ def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed:
     """Run the story to its end. ``watch``: as :func:`node_to_watch` returns it. Raises as :func:`parse_values`."""
     spec = node_to_watch(scenario, change.node if watch is None else watch)
     own = find_node(scenario, change.node)
-    is_setting = change.name not in _OWN_FIELDS.get(own.role, {})
+    is_setting = change.name not in _OWN_FIELDS.get(type(own), {})
     with LabRun(scenario if is_setting else with_change(scenario, change), seed) as run:
-        meter = ConsumerMeter(run.world, spec) if spec.role is Role.CONSUMER else ProducerMeter(run.world, spec)
+        meter = ConsumerMeter(run.world, spec) if isinstance(spec, ConsumerSpec) else ProducerMeter(run.world, spec)
         link = ""
         if is_setting:
             # Before the first event, so it applies from the node's first start.
             run.apply(Command("setting", change.node, {"name": change.name, "value": change.value}))
-            run.run_to_time(own.start_ms * 1_000)
+            run.run_to_time(own.life_ms[0] * 1_000)
             link = run.link()
         run.run_to_time(run.world.end_us)
         return ComparedRun(change, meter.figures(), len(run.violations), run.event_number, link)

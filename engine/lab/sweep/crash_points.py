@@ -26,7 +26,11 @@ from engine.lab.nodes.xa_nodes import ResourceManagerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.lab.work.work_spec import StepKind
 from engine.lab.world.world import ScenarioWorld
@@ -140,16 +144,17 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
 def _last_keys(scenario: Scenario) -> dict[str, str]:
     """Return key of the last transfer -> way."""
     keys: dict[str, str] = {}
-    for spec in scenario.nodes:
-        if spec.transfers is not None and spec.transfers.count:
-            keys[spec.transfers.key_of(spec.transfers.count - 1)] = TWO_PHASE
+    for manager in scenario.of_kind(ManagerSpec):
+        if manager.transfers is not None and manager.transfers.count:
+            keys[manager.transfers.key_of(manager.transfers.count - 1)] = TWO_PHASE
+    for spec in scenario.of_kind(ProducerSpec):
         if spec.bank is not None and spec.transaction is not None and spec.traffic and spec.traffic[0].count:
             traffic = spec.traffic[0]
             keys[traffic.fill_in(traffic.key, spec.name, traffic.count - 1)] = MESSAGE
     if scenario.has_work:
         orders = [
             (traffic.start_ms + (traffic.sends - 1) * traffic.every_ms, _last_order(spec.name, traffic))
-            for spec in scenario.of_role(Role.PRODUCER)
+            for spec in scenario.of_kind(ProducerSpec)
             for traffic in spec.traffic
             if traffic.count
         ]
@@ -220,18 +225,18 @@ def _stretches(points: list[CrashPoint]) -> Iterator[tuple[str, int, int]]:
 _BEFORE_US = 100_000
 _AFTER_US = 1_000_000
 
-#: Way and role -> labels of its steps that are points, see :mod:`engine.runtime.step`.
-_LABELS: Mapping[tuple[str, Role], tuple[str, ...]] = {
-    (TWO_PHASE, Role.TRANSACTION_MANAGER): (
+#: Way and kind of node -> labels of its steps that are points, see :mod:`engine.runtime.step`.
+_LABELS: Mapping[tuple[str, type[NodeSpec]], tuple[str, ...]] = {
+    (TWO_PHASE, ManagerSpec): (
         "begins the global transaction",
         "enlists a resource manager",
         "asks for the votes",
         "orders the commit",
     ),
-    (TWO_PHASE, Role.TRANSACTION_COORDINATOR): ("asks for a vote", "orders the commit of a branch"),
-    (MESSAGE, Role.PRODUCER): ("debits the account", "commits the local transaction", "ends the transaction"),
-    (MESSAGE, Role.CONSUMER): ("credits the account", "commits the credit", "updates the offset"),
-    (WORK, Role.CONSUMER): (
+    (TWO_PHASE, CoordinatorSpec): ("asks for a vote", "orders the commit of a branch"),
+    (MESSAGE, ProducerSpec): ("debits the account", "commits the local transaction", "ends the transaction"),
+    (MESSAGE, ConsumerSpec): ("credits the account", "commits the credit", "updates the offset"),
+    (WORK, ConsumerSpec): (
         "inserts the key",
         "writes the order",
         "takes it from the stock",
@@ -249,7 +254,7 @@ _LABELS: Mapping[tuple[str, Role], tuple[str, ...]] = {
 
 
 def _points_of_labels(run: LabRun, way: str, begin_us: int, end_us: int) -> list[CrashPoint]:
-    nodes = {spec.name: _LABELS[way, spec.role] for spec in run.scenario.nodes if (way, spec.role) in _LABELS}
+    nodes = {spec.name: _LABELS[way, type(spec)] for spec in run.scenario.nodes if (way, type(spec)) in _LABELS}
     found: list[CrashPoint] = []
     for entry in run.world.journal.entries:
         node = entry.actor.partition("/")[0]
@@ -348,7 +353,7 @@ def _end_of_work(world: ScenarioWorld, order: str) -> tuple[str, int]:
     """Return the outcome, and the count of the step that was done most often."""
     times = {
         (one.service or spec.work.database, one.operation or one.kind.value): 0
-        for spec in world.scenario.of_role(Role.CONSUMER)
+        for spec in world.scenario.of_kind(ConsumerSpec)
         if spec.work is not None
         for one in spec.work.steps
         if one.kind not in (StepKind.ASK, StepKind.ORDER)

@@ -31,8 +31,11 @@ from engine.lab.nodes.store_nodes import DatabaseNode
 from engine.lab.run.run import LabRun
 from engine.lab.run.spread import silence_logging
 from engine.lab.scenario.errors import LabError
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.listener_spec import ListenerResult
-from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.lab.sweep.fault_plan import draw_faults
 from engine.lab.sweep.seed_chunk import SeedRange
@@ -162,12 +165,12 @@ def with_way(scenario: Scenario, way: ConsumptionVariant) -> Scenario:
     if not scenario.has_work:
         raise NoWork("refusal.no_work", scenario=scenario.name)
     failing = _failing(scenario) if way.fails_half_way else ()
-    nodes = tuple(spec if spec.work is None else _changed(spec, way, failing) for spec in scenario.nodes)
+    nodes = tuple(_changed(spec, way, failing) if spec.has_work else spec for spec in scenario.nodes)
     return dataclasses.replace(scenario, nodes=nodes)
 
 
 def _changed(spec: NodeSpec, way: ConsumptionVariant, failing: tuple[str, ...]) -> NodeSpec:
-    assert spec.work is not None, "it works"
+    assert isinstance(spec, ConsumerSpec) and spec.work is not None, "it works"
     work, listener = spec.work, spec.listener
     if way.in_database:
         work = dataclasses.replace(work, records=work.database)
@@ -180,7 +183,7 @@ def _changed(spec: NodeSpec, way: ConsumptionVariant, failing: tuple[str, ...]) 
 
 def _failing(scenario: Scenario) -> tuple[str, ...]:
     """Return the keys of messages that fail."""
-    spec = scenario.of_role(Role.PRODUCER)[0]
+    spec = scenario.of_kind(ProducerSpec)[0]
     traffic = spec.traffic[0]
     return tuple(traffic.fill_in(traffic.key, spec.name, number) for number in range(0, traffic.count, _FAILS_EVERY))
 
@@ -268,7 +271,7 @@ def _work_of(run: LabRun, orders: Mapping[str, str]) -> dict[tuple[_Order, str, 
     deliveries = _deliveries(run.world.history, orders)
     work_of: dict[tuple[_Order, str, str], list[_Delivery]] = {}
     for work in run.world.history.work_done:
-        order = run.world.nodes[work.by].spec.group, work.key
+        order = run.world.spec_of(ConsumerSpec, work.by).group, work.key
         by = work_of.setdefault((order, work.node, work.undoes or work.effect), [])
         begun = [one for one in deliveries.get((work.by, work.key), ()) if one.began_us <= work.time_us]
         if work.undoes:
@@ -311,7 +314,7 @@ def _not_done(run: LabRun, acknowledged: Iterable[_Order]) -> list[_Order]:
         paid = role.paid_orders()
         for order in acknowledged:
             times[order, role.name, StepKind.ORDER] += order[1] in paid
-    steps = {spec.group: _effects(spec.work) for spec in run.scenario.nodes if spec.work is not None}
+    steps = {spec.group: _effects(spec.work) for spec in run.scenario.of_kind(ConsumerSpec) if spec.work is not None}
     return [one for one in acknowledged if any(times[one, *effect] < 1 for effect in steps.get(one[0], ()))]
 
 

@@ -13,7 +13,16 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from engine.lab.scenario.scenario import FaultKind, Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, NodeSpec, SendingSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.raft import RaftClientSpec, RaftPeerSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
+from engine.lab.scenario.listener_spec import ListenerSpec
+from engine.lab.scenario.scenario import FaultKind, Scenario
 from engine.lab.sweep.message_links import message_links
 from engine.replication.raft.raft_commands import COMMAND_NAME
 from engine.replication.raft.raft_messages import FRAME_NAMES as RAFT_FRAMES
@@ -57,21 +66,21 @@ _RAFT_FRAMES = (*RAFT_FRAMES, COMMAND_NAME, f"reply to {COMMAND_NAME}")
 
 
 #: Nodes that others call, in the order in which random numbers select them.
-_SERVERS = (
-    Role.BROKER,
-    Role.NAME_SERVER,
-    Role.TRANSACTION_COORDINATOR,
-    Role.RESOURCE_MANAGER,
-    Role.KAFKA_BROKER,
-    Role.RAFT_PEER,
-    Role.KAFKA_CONTROLLER,
+_SERVERS: tuple[type[NodeSpec], ...] = (
+    BrokerSpec,
+    NameServerSpec,
+    CoordinatorSpec,
+    ResourceManagerSpec,
+    KafkaBrokerSpec,
+    RaftPeerSpec,
+    KafkaControllerSpec,
 )
 
 
 #: Faults that only members of a Raft group must survive: they keep copies for each other.
 _OF_RAFT_PEERS = (FaultKind.WIPE, FaultKind.FLIP, FaultKind.LAST_SECOND)
 #: Nodes whose flushes may take long.
-_SLOW_DISKS = (Role.BROKER, Role.RAFT_PEER)
+_SLOW_DISKS = (BrokerSpec, RaftPeerSpec)
 
 
 class PlannedCommand(NamedTuple):
@@ -96,7 +105,7 @@ def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
     """Return the faults of one seed, in the order in which they were drawn."""
     chance = random.Random(f"{seed}:faults")
     model = scenario.fault_model
-    has_group = len(scenario.of_role(Role.RAFT_PEER)) > 1
+    has_group = len(scenario.of_kind(RaftPeerSpec)) > 1
     kinds = [kind for kind in model.kinds if has_group or kind not in _OF_RAFT_PEERS]
     if not kinds or not model.max_faults:
         return ()
@@ -130,7 +139,7 @@ def _over_ms(scenario: Scenario) -> int:
 def _begin_between_ms(scenario: Scenario, over_ms: int) -> tuple[int, int]:
     if not scenario.has_work:
         return 1, min(over_ms, _traffic_end_ms(scenario, over_ms) + _AFTER_TRAFFIC_MS)
-    traffics = [one for spec in scenario.nodes for one in spec.traffic if one.start_ms < over_ms]
+    traffics = [one for spec in scenario.of_kind(SendingSpec) for one in spec.traffic if one.start_ms < over_ms]
     first_ms = min((one.start_ms for one in traffics), default=1)
     last_ms = max((one.start_ms + (one.sends - 1) * one.every_ms for one in traffics), default=0)
     return max(1, first_ms), min(over_ms, last_ms + _AFTER_TRAFFIC_WITH_WORK_MS)
@@ -140,13 +149,13 @@ def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
     """Return when the last message is due; traffic that begins when the faults are over shows what they left."""
     ends = [
         traffic.start_ms + traffic.sends * traffic.every_ms
-        for spec in (*scenario.of_role(Role.PRODUCER), *scenario.of_role(Role.RAFT_CLIENT))
+        for spec in (*scenario.of_kind(ProducerSpec), *scenario.of_kind(RaftClientSpec))
         for traffic in spec.traffic
         if traffic.start_ms < over_ms
     ]
     ends += [
         spec.transfers.start_ms + spec.transfers.count * spec.transfers.every_ms
-        for spec in scenario.nodes
+        for spec in scenario.of_kind(ManagerSpec)
         if spec.transfers is not None and spec.transfers.start_ms < over_ms
     ]
     return max(ends, default=0)
@@ -159,12 +168,12 @@ def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
         commands.append({"kind": "resume-node", "target": spec.name})
         if spec.has_disk:
             commands.append({"kind": "disk-free", "target": spec.name})
-        if spec.role in _SLOW_DISKS:
+        if isinstance(spec, _SLOW_DISKS):
             commands.append({"kind": "slow-fsync", "target": spec.name, "ms": spec.disk.fsync_ms})
-        if spec.role is Role.CONSUMER:
+        if isinstance(spec, ConsumerSpec):
             usual = {"result": "success", "duration_ms": spec.listener.duration_ms}
             commands.append({"kind": "listener", "target": spec.name, **usual})
-        if spec.stop_ms is None:
+        if spec.life_ms[1] is None:
             commands.append({"kind": "restart", "target": spec.name})
     return commands
 
@@ -180,7 +189,7 @@ def _node(chance: random.Random, scenario: Scenario) -> str:
 
 
 def _broker(chance: random.Random, scenario: Scenario) -> str:
-    return chance.choice(scenario.of_role(Role.BROKER)).name
+    return chance.choice(scenario.of_kind(BrokerSpec)).name
 
 
 def _link(chance: random.Random, scenario: Scenario) -> str:
@@ -188,7 +197,7 @@ def _link(chance: random.Random, scenario: Scenario) -> str:
     if scenario.has_work:
         used = chance.choice(message_links(scenario))
         return used.source + chance.choice(("->", "->", "<->")) + used.target
-    servers = [spec for role in _SERVERS for spec in scenario.of_role(role)]
+    servers = [spec for kind in _SERVERS for spec in scenario.of_kind(kind)]
     server = chance.choice(servers).name
     other = chance.choice([spec.name for spec in scenario.nodes if spec.name != server])
     return chance.choice((f"{server}->{other}", f"{other}->{server}", f"{server}<->{other}"))
@@ -197,14 +206,14 @@ def _link(chance: random.Random, scenario: Scenario) -> str:
 def _frames(scenario: Scenario) -> tuple[str, ...]:
     if scenario.has_work:
         return tuple(dict.fromkeys(frame for used in message_links(scenario) for frame in used.frames))
-    has_branches = bool(scenario.of_role(Role.RESOURCE_MANAGER))
-    has_batches = any(traffic.batch > 1 for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
+    has_branches = bool(scenario.of_kind(ResourceManagerSpec))
+    has_batches = any(traffic.batch > 1 for spec in scenario.of_kind(ProducerSpec) for traffic in spec.traffic)
     frames: tuple[str, ...] = _TRANSACTION_FRAMES if scenario.sends_in_transactions else _FRAMES
     frames += (_XA_FRAMES if has_branches else ()) + (_BATCH_FRAMES if has_batches else ())
-    if scenario.of_role(Role.RAFT_PEER):
-        return _RAFT_FRAMES + (frames if scenario.of_role(Role.BROKER) else ())
-    if scenario.of_role(Role.KAFKA_BROKER):
-        return _KAFKA_FRAMES + (frames if scenario.of_role(Role.BROKER) else ())
+    if scenario.of_kind(RaftPeerSpec):
+        return _RAFT_FRAMES + (frames if scenario.of_kind(BrokerSpec) else ())
+    if scenario.of_kind(KafkaBrokerSpec):
+        return _KAFKA_FRAMES + (frames if scenario.of_kind(BrokerSpec) else ())
     return frames
 
 
@@ -281,10 +290,10 @@ def _clock_skew(chance: random.Random, scenario: Scenario) -> _Fault:
 
 def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
     node = chance.choice([spec for spec in scenario.nodes if spec.has_disk])
-    if not any(scenario.of_role(role) for role in _SLOW_DISKS) or chance.random() < 0.5:
+    if not any(scenario.of_kind(kind) for kind in _SLOW_DISKS) or chance.random() < 0.5:
         return {"kind": "disk-full", "target": node.name}, {"kind": "disk-free", "target": node.name}
-    broker = node.name if node.role in _SLOW_DISKS else _broker(chance, scenario)
-    usual_ms = scenario.node(broker).disk.fsync_ms
+    broker = node.name if isinstance(node, _SLOW_DISKS) else _broker(chance, scenario)
+    usual_ms = scenario.spec_of(DiskNodeSpec, broker).disk.fsync_ms
     return (
         {"kind": "slow-fsync", "target": broker, "ms": chance.randint(100, 8_000)},
         {"kind": "slow-fsync", "target": broker, "ms": usual_ms},
@@ -293,7 +302,7 @@ def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
 
 def _damaged(chance: random.Random, scenario: Scenario, kind: str, **fields: Any) -> _Fault:
     # One peer keeps its disk: data that every peer has lost cannot be restored.
-    peer = chance.choice(scenario.of_role(Role.RAFT_PEER)[1:]).name
+    peer = chance.choice(scenario.of_kind(RaftPeerSpec)[1:]).name
     return {"kind": kind, "target": peer, **fields}, {"kind": "restart", "target": peer}
 
 
@@ -312,15 +321,16 @@ def _last_second(chance: random.Random, scenario: Scenario) -> _Fault:
 
 
 def _listener(chance: random.Random, scenario: Scenario) -> _Fault:
-    spec = chance.choice(scenario.of_role(Role.CONSUMER) or scenario.nodes)
+    spec = chance.choice(scenario.of_kind(ConsumerSpec) or scenario.nodes)
+    listener = spec.listener if isinstance(spec, ConsumerSpec) else ListenerSpec()
     result = chance.choice(("success", "success", "later", "throws", "hangs"))
     duration_ms = round(5 * 1_000 ** chance.random())
-    usual = {"kind": "listener", "target": spec.name, "result": "success", "duration_ms": spec.listener.duration_ms}
+    usual = {"kind": "listener", "target": spec.name, "result": "success", "duration_ms": listener.duration_ms}
     return {"kind": "listener", "target": spec.name, "result": result, "duration_ms": duration_ms}, usual
 
 
 def _group(chance: random.Random, scenario: Scenario) -> _Fault:
-    consumer = chance.choice(scenario.of_role(Role.CONSUMER) or scenario.nodes).name
+    consumer = chance.choice(scenario.of_kind(ConsumerSpec) or scenario.nodes).name
     topic = chance.choice(scenario.topics) if scenario.topics else None
     start = {"kind": "start-consumer", "target": consumer}
     match chance.choice(("joins", "leaves", "killed", "queues")):

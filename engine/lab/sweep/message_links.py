@@ -6,9 +6,14 @@ start and end of a short story hardly one of them is sent. Crashes, pauses and p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec, SendingSpec
+from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.lab.work.store_frames import StoreRequestCode
 from engine.lab.work.work_spec import WITH_SERVICE
 
@@ -16,10 +21,10 @@ _PULLS = ("PULL_MESSAGE", "CONSUMER_SEND_MSG_BACK", "UPDATE_CONSUMER_OFFSET")
 #: Requests without an answer.
 _ONE_WAY = ("UPDATE_CONSUMER_OFFSET", "END_TRANSACTION")
 #: Requests to stores, by kind.
-_STORE_REQUESTS = {
-    Role.DATABASE: (StoreRequestCode.SQL_EXECUTE, StoreRequestCode.SQL_COMMIT, StoreRequestCode.SQL_ROLLBACK),
-    Role.REDIS: (StoreRequestCode.REDIS_COMMAND,),
-    Role.SERVICE: (StoreRequestCode.SERVICE_CALL,),
+_STORE_REQUESTS: Mapping[type[NodeSpec], tuple[StoreRequestCode, ...]] = {
+    DatabaseSpec: (StoreRequestCode.SQL_EXECUTE, StoreRequestCode.SQL_COMMIT, StoreRequestCode.SQL_ROLLBACK),
+    RedisSpec: (StoreRequestCode.REDIS_COMMAND,),
+    ServiceSpec: (StoreRequestCode.SERVICE_CALL,),
 }
 
 
@@ -48,22 +53,23 @@ def message_links(scenario: Scenario) -> list[MessageLink]:
 
 def _conversations(scenario: Scenario, spec: NodeSpec) -> list[_Conversation]:
     sends = _sends(spec)
-    requests = (*_PULLS, *sends) if spec.role is Role.CONSUMER else sends
+    requests = (*_PULLS, *sends) if isinstance(spec, ConsumerSpec) else sends
     if not requests:
         return []
     checks = ("CHECK_TRANSACTION_STATE",) if "END_TRANSACTION" in sends else ()
-    asked: list[_Conversation] = [(broker.name, requests, checks) for broker in scenario.of_role(Role.BROKER)]
-    if spec.work is not None:
+    asked: list[_Conversation] = [(broker.name, requests, checks) for broker in scenario.of_kind(BrokerSpec)]
+    if isinstance(spec, ConsumerSpec) and spec.work is not None:
         services = [one.service for one in spec.work.steps if one.kind in WITH_SERVICE]
         for name in dict.fromkeys((spec.work.database, spec.work.records, *services)):
-            codes = _STORE_REQUESTS[scenario.node(name).role]
+            codes = _STORE_REQUESTS[type(scenario.node(name))]
             asked.append((name, tuple(code.name for code in codes), ()))
     return asked
 
 
 def _sends(spec: NodeSpec) -> tuple[str, ...]:
     """Return the requests with which it sends messages, if it does."""
-    if spec.work is not None and spec.work.then:
-        return ("SEND_MESSAGE_V2", "END_TRANSACTION")
-    kinds = ["SEND_BATCH_MESSAGE" if traffic.batch > 1 else "SEND_MESSAGE_V2" for traffic in spec.traffic]
-    return (*dict.fromkeys(kinds), *(("END_TRANSACTION",) if spec.transaction is not None else ()))
+    if isinstance(spec, ConsumerSpec):
+        return ("SEND_MESSAGE_V2", "END_TRANSACTION") if spec.sends_in_transactions else ()
+    traffics = spec.traffic if isinstance(spec, SendingSpec) else ()
+    kinds = ["SEND_BATCH_MESSAGE" if traffic.batch > 1 else "SEND_MESSAGE_V2" for traffic in traffics]
+    return (*dict.fromkeys(kinds), *(("END_TRANSACTION",) if spec.sends_in_transactions else ()))

@@ -10,7 +10,10 @@ import dataclasses
 from typing import NamedTuple
 
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.scenario import Command, Scenario
 
 
 class Growth(NamedTuple):
@@ -31,6 +34,8 @@ def growth_of(scenario: Scenario, queues: int, listener_ms: int) -> list[Growth]
     """Let each topic grow to ``queues``, with listeners that take ``listener_ms``."""
 
     def with_duration(spec: NodeSpec) -> NodeSpec:
+        if not isinstance(spec, ConsumerSpec):
+            return spec
         return dataclasses.replace(spec, listener=dataclasses.replace(spec.listener, duration_ms=listener_ms))
 
     script = tuple(
@@ -40,7 +45,7 @@ def growth_of(scenario: Scenario, queues: int, listener_ms: int) -> list[Growth]
     scenario = dataclasses.replace(scenario, nodes=tuple(map(with_duration, scenario.nodes)), script=script)
     with LabRun(scenario, check=False) as run:
         run.run_to_time(run.world.end_us)
-        return [_growth(run, traffic.topic) for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic]
+        return [_growth(run, traffic.topic) for spec in scenario.of_kind(ProducerSpec) for traffic in spec.traffic]
 
 
 def _growth(run: LabRun, topic: str) -> Growth:

@@ -18,6 +18,7 @@ from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.why.deliveries import Delivery, all_deliveries
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, kind_of_copy
@@ -294,14 +295,13 @@ class Evidence(WatchListener):
         if len(changes) == self._changes:
             return
         for change in changes[self._changes :]:
-            role = self.world.nodes[change.node]
             for (group, queue), owner in self._lock_tables.pop(change.node, {}).items():
                 lock = group, queue, self.node_of(owner), ""
                 self.locks.append(Locked(change.event, change.time_us, change.node, *lock, is_forgotten=True))
-            for queue in self._owned.pop(change.node, {}):
-                self.holds.append(
-                    Held(change.event, change.time_us, change.node, role.spec.group, queue, is_gain=False)
-                )
+            if owned := self._owned.pop(change.node, {}):
+                group = self.world.spec_of(ConsumerSpec, change.node).group
+                here = change.event, change.time_us, change.node
+                self.holds += [Held(*here, group, queue, is_gain=False) for queue in owned]
         self._changes = len(changes)
 
     def _look_at_consumer(self, role: ConsumerNode) -> None:

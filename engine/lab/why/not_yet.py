@@ -70,10 +70,11 @@ def _find(case: Case, ahead: Case) -> _Found:
 def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     message = half.message
     group = message.properties.get(PROPERTY_PRODUCER_GROUP, "")
+    producers = [role.name for role in case.world.producers() if role.spec.group == group]
     deaths = [
         why_steps.node_changed(case, change)
         for change in case.changes
-        if case.world.nodes[change.node].spec.group == group and change.event >= half.event - 1
+        if change.node in producers and change.event >= half.event - 1
     ]
     reported = [*map(why_steps.transaction, case.transactions)]
     lost = [

@@ -18,11 +18,12 @@ from engine.lab.nodes.history import CommandApplied
 from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.command import COMMANDS, Target
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
+from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.listener_spec import ListenerResult
-from engine.lab.scenario.scenario import Command, Role, ScriptLine
+from engine.lab.scenario.scenario import Command, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
-from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
+from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.lab.world.administrator_actions import (
     act_on_half_message,
     change_membership,
@@ -217,23 +218,20 @@ def _listener(world: ScenarioWorld, command: Command) -> None:
 
 def _lock_switch(world: ScenarioWorld, command: Command) -> None:
     name, is_on = str(command.value["lock"]), bool(command.value["on"])
-    is_of_broker = SWITCHES[name].role is Role.BROKER
+    kind = SWITCHES[name].kind
     roles: list[ScenarioNode]
     if command.target:
-        roles = [_broker(world, command) if is_of_broker else _consumer(world, command.target, command.kind)]
+        roles = [_broker(world, command) if kind is BrokerSpec else _consumer(world, command.target, command.kind)]
     else:
-        roles = [*world.brokers()] if is_of_broker else [*world.consumers()]
+        roles = [role for role in world.nodes.values() if isinstance(role.spec, kind)]
         if name == IDEMPOTENT_CONSUMER:
-            roles = [role for role in roles if role.spec.bank is not None]
+            roles = [role for role in roles if role.spec.has_bank]
         _flip(world.switched_off, name, is_on)
-    if name == IDEMPOTENT_CONSUMER and not all(role.spec.bank for role in roles):
+    if name == IDEMPOTENT_CONSUMER and not all(role.spec.has_bank for role in roles):
         raise NoSuchTarget("refusal.no_bank", name=command.target)
     for role in roles:
         _flip(role.switched_off, name, is_on)
-        if isinstance(role, BrokerNode) and role.broker is not None:
-            apply_to_broker(role.broker, role.switched_off)
-        elif isinstance(role, ConsumerNode) and role.consumer is not None:
-            apply_to_consumer(role.consumer, role.switched_off)
+        role.apply_switches()
 
 
 def _flip(switched_off: dict[str, None], name: str, is_on: bool) -> None:

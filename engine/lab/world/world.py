@@ -11,23 +11,17 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
-from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
-from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
-from engine.lab.kafka.kafka_controller_node import KafkaControllerNode
-from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.name_server_node import NameServerNode
 from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
-from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
-from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode
-from engine.lab.raft.raft_client_node import RaftClientNode
-from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.frame_names import FrameReader
-from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.lab.world.link_faults import LinkFaults
+from engine.lab.world.node_classes import NODE_CLASSES
 from engine.runtime.lab.lab_actor import LabActor
 from engine.runtime.lab.lab_failures import LabFailure
 from engine.runtime.lab.lab_journal import LabJournal
@@ -36,25 +30,6 @@ from engine.runtime.lab.lab_runtime import LabMachines
 
 #: Entries of the journal that a world keeps. The page shows older ones by running the world again.
 JOURNAL_KEPT = 200_000
-
-_ROLES: dict[Role, type[ScenarioNode]] = {
-    Role.NAME_SERVER: NameServerNode,
-    Role.BROKER: BrokerNode,
-    Role.PRODUCER: ProducerNode,
-    Role.CONSUMER: ConsumerNode,
-    Role.TRANSACTION_COORDINATOR: CoordinatorNode,
-    Role.TRANSACTION_MANAGER: ManagerNode,
-    Role.RESOURCE_MANAGER: ResourceManagerNode,
-    Role.DATABASE: DatabaseNode,
-    Role.REDIS: RedisNode,
-    Role.SERVICE: ServiceNode,
-    Role.KAFKA_BROKER: KafkaBrokerNode,
-    Role.KAFKA_PRODUCER: KafkaProducerNode,
-    Role.KAFKA_CONSUMER: KafkaConsumerNode,
-    Role.KAFKA_CONTROLLER: KafkaControllerNode,
-    Role.RAFT_PEER: RaftPeerNode,
-    Role.RAFT_CLIENT: RaftClientNode,
-}
 
 
 class ScenarioWorld(WorldContext):
@@ -86,7 +61,7 @@ class ScenarioWorld(WorldContext):
             role.boot()
 
     def _add(self, spec: NodeSpec) -> ScenarioNode:
-        role = self.nodes[spec.name] = _ROLES[spec.role](self, spec)
+        role = self.nodes[spec.name] = NODE_CLASSES[spec.role](self, spec)
         return role
 
     def add_node(self, spec: NodeSpec) -> ScenarioNode:

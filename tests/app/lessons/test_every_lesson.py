@@ -28,7 +28,8 @@ from engine.lab.nodes import loss_watch
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.condition import Condition, ConditionKind
-from engine.lab.scenario.scenario import LANGUAGES, RAFT_ROLES
+from engine.lab.scenario.kinds.node_spec import System
+from engine.lab.scenario.scenario import LANGUAGES
 from engine.lab.work.store_clients import STORE_TIMEOUT_MS
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
@@ -67,7 +68,7 @@ def test_every_step_is_undone_before_its_action_and_done_after_it_with_one_right
 def test_the_stage_names_what_it_is_about_and_what_the_first_step_speaks_of_runs(name):
     lesson = load_lesson(name)
     # The cards of a Raft group have no parts that fold.
-    assert lesson.scenario.focus or all(node.role in RAFT_ROLES for node in lesson.scenario.nodes)
+    assert lesson.scenario.focus or all(node.system is System.RAFT for node in lesson.scenario.nodes)
     running = [node for node in rehearsal_of(name).steps[0].before["nodes"].values() if node["status"] == "running"]
     assert running or name == "01-first-message"  # its first step says that nothing runs yet
 

@@ -25,7 +25,7 @@ from engine.bank.accounts import Accounts
 from engine.bank.paying_bank import PayingBank
 from engine.bank.receiving_bank import ReceivingBank
 from engine.lab.nodes.money_flow import MoneyFlow
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.bank_spec import PayingBankSpec
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
@@ -43,14 +43,13 @@ def bank_view(role: ProducerNode | ConsumerNode) -> JsonObject | None:
     if node_bank is None:
         return None
     spec, bank = node_bank.spec, node_bank.bank
-    pays = role.role is Role.PRODUCER
     refused: list[JsonValue] = [_refused(entry) for entry in node_bank.refused]
     return {
         "name": spec.name,
         "account": spec.account,
         "opening": spec.opening,
-        "way": spec.way.value if pays else None,
-        "idempotent": None if pays else IDEMPOTENT_CONSUMER not in role.switched_off,
+        "way": spec.way.value if isinstance(spec, PayingBankSpec) else None,
+        "idempotent": None if isinstance(spec, PayingBankSpec) else IDEMPOTENT_CONSUMER not in role.switched_off,
         "refused": refused,
         "duplicates_ignored": node_bank.duplicates_ignored,
         **(_resting(role) if bank is None else _running(role, bank)),
@@ -94,7 +93,7 @@ def _resting(role: ProducerNode | ConsumerNode) -> JsonObject:
         return {"balance": None, "committed_balance": None, "rows": [], **nothing}
     try:
         accounts = Accounts(database)
-        table = "transfer" if role.role is Role.PRODUCER else "credit"
+        table = "transfer" if isinstance(role.node_bank.spec, PayingBankSpec) else "credit"
         balance = accounts.committed_balance(role.node_bank.spec.account)
         rows = posting_rows(role, accounts, table)
         return {"balance": balance, "committed_balance": balance, "rows": rows, **nothing}

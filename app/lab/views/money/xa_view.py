@@ -26,10 +26,16 @@ from engine.bank.paying_bank import TransferVariant
 from engine.lab.nodes.cash_machine import CUSTOMER
 from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.nodes.xa_nodes import ResourceManagerNode
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.node_spec import BankNodeSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
+from engine.lab.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from engine.lab.nodes.history import BalanceLookup, BranchChanged, GlobalChanged, LabHistory
+    from engine.lab.nodes.scenario_node import ScenarioNode
+    from engine.lab.scenario.kinds.bank_spec import BankSpec
     from engine.lab.world.world import ScenarioWorld
 
 _Entry = TypeVar("_Entry")
@@ -38,18 +44,18 @@ _Entry = TypeVar("_Entry")
 def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
     """Return the roles of each node (TC, TM, RM). Empty if no transaction spans several nodes."""
     parts: dict[str, list[JsonValue]] = {}
-    has_half_messages = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+    has_half_messages = any(spec.transaction is not None for spec in scenario.of_kind(ProducerSpec))
     for spec in scenario.nodes:
-        match spec.role:
-            case Role.TRANSACTION_COORDINATOR:
+        match spec:
+            case CoordinatorSpec():
                 parts[spec.name] = ["TC"]
-            case Role.TRANSACTION_MANAGER:
+            case ManagerSpec():
                 parts[spec.name] = ["TM"]
-            case Role.RESOURCE_MANAGER:
+            case ResourceManagerSpec():
                 parts[spec.name] = ["RM"]
-            case Role.BROKER if has_half_messages:
+            case BrokerSpec() if has_half_messages:
                 parts[spec.name] = ["TC", "RM"]
-            case Role.PRODUCER if spec.transaction is not None:
+            case ProducerSpec() if spec.transaction is not None:
                 parts[spec.name] = ["TM", "RM"]
     return parts
 
@@ -69,10 +75,10 @@ class XaView:
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._world = world
-        self._has_coordinator = bool(world.scenario.of_role(Role.TRANSACTION_COORDINATOR))
+        self._has_coordinator = bool(world.scenario.of_kind(CoordinatorSpec))
         self._payers = {
             spec.name: spec.bank.duration_ms * 1_000
-            for spec in world.scenario.of_role(Role.PRODUCER)
+            for spec in world.scenario.of_kind(ProducerSpec)
             if spec.bank is not None and spec.bank.way is TransferVariant.TRANSACTION
         }
         self._read: dict[str, int] = {}
@@ -220,13 +226,18 @@ class XaView:
         ]
 
     def _lookup_wait(self, entry: BalanceLookup) -> JsonObject:
-        role = self._world.nodes[entry.node]
-        assert isinstance(role, ResourceManagerNode | ProducerNode), "only banks have cash machines"
-        return self._wait(role, CUSTOMER, entry.holder, entry.began_us, entry.time_us, is_in_vain=entry.balance is None)
+        return self._wait(
+            self._world.nodes[entry.node],
+            CUSTOMER,
+            entry.holder,
+            entry.began_us,
+            entry.time_us,
+            is_in_vain=entry.balance is None,
+        )
 
     @staticmethod
     def _wait(
-        role: ResourceManagerNode | ProducerNode,
+        role: ScenarioNode,
         waiter: str,
         holder: str,
         since_us: int,
@@ -234,8 +245,7 @@ class XaView:
         *,
         is_in_vain: bool,
     ) -> JsonObject:
-        bank = role.spec.bank
-        assert bank is not None, "only banks have locks"
+        bank = _bank_of(role)
         return {
             "node": role.name,
             "bank": bank.name,
@@ -263,12 +273,11 @@ class XaView:
         """Return the waits of each cash machine."""
         summaries: dict[str, JsonObject] = {}
         for entry in self._world.history.balance_lookups:
-            bank = self._world.nodes[entry.node].spec.bank
             summary = summaries.setdefault(
                 entry.node,
                 {
                     "node": entry.node,
-                    "bank": bank.name if bank is not None else "",
+                    "bank": _bank_of(self._world.nodes[entry.node]).name,
                     "count": 0,
                     "longest_us": 0,
                     "in_vain": 0,
@@ -278,3 +287,8 @@ class XaView:
             summary["longest_us"] = max(summary["longest_us"], entry.time_us - entry.began_us)
             summary["in_vain"] += entry.balance is None
         return [*summaries.values()]
+
+
+def _bank_of(role: ScenarioNode) -> BankSpec:
+    assert isinstance(role.spec, BankNodeSpec) and role.spec.bank is not None, "only banks have cash machines and locks"
+    return role.spec.bank

@@ -16,7 +16,7 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.kafka_watch import LoggedRecord
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeEnded
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
 from engine.texts import Text
 
 
@@ -44,7 +44,7 @@ class CommittedRecordsAreConsumed(Checker):
     def run_ended(self) -> None:
         if not self.watch.has_been_calm:
             return
-        for spec in self.world.scenario.of_role(Role.KAFKA_CONSUMER):
+        for spec in self.world.scenario.of_kind(KafkaConsumerSpec):
             if self.world.nodes[spec.name].status != "running":
                 continue
             for watch in self.watch.kafka_brokers.values():

@@ -19,6 +19,7 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendReturned
+from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.texts import Text
 
@@ -83,7 +84,7 @@ class AcknowledgedMessagesAreStored(Checker):
             self._report(broker.name, offset, entry.key, Text("checker.acknowledged-messages-are-stored.not_there"))
 
     def _flushes_synchronously(self, broker: BrokerWatch) -> bool:
-        return self.world.nodes[broker.name].spec.flush == "sync"
+        return self.world.spec_of(BrokerSpec, broker.name).flush == "sync"
 
     def _report(self, broker: str, offset: int, key: str, what: Text) -> None:
         self.report(

@@ -19,7 +19,8 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.texts import Text
@@ -40,7 +41,7 @@ class SubscriptionsAgree(Checker):
     def applies(scenario: Scenario) -> bool:
         """Return whether members of some clustering group have different subscriptions, by tags."""
         subscriptions: dict[str, dict[tuple[str, str], None]] = {}
-        for spec in scenario.of_role(Role.CONSUMER):
+        for spec in scenario.of_kind(ConsumerSpec):
             if _is_judged(spec):
                 subscriptions.setdefault(spec.group, {})[spec.topic, spec.expression] = None
         return any(len(wanted) > 1 for wanted in subscriptions.values())
@@ -87,11 +88,11 @@ class SubscriptionsAgree(Checker):
         return True
 
 
-def _is_judged(spec: NodeSpec) -> bool:
+def _is_judged(spec: ConsumerSpec) -> bool:
     return spec.model == "clustering" and spec.expression_type == ExpressionType.TAG
 
 
-def _wants(spec: NodeSpec, message: LoggedMessage) -> bool:
+def _wants(spec: ConsumerSpec, message: LoggedMessage) -> bool:
     if not _is_judged(spec) or message.destination != spec.topic:
         return False
     return build_subscription_data(spec.topic, spec.expression).matches_tag(message.tags or None)

@@ -16,7 +16,7 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.body.message_queue import MessageQueue
 from engine.texts import Text
@@ -40,7 +40,7 @@ class NoCallAfterTakeover(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        orderly = [spec for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
+        orderly = [spec for spec in self.world.scenario.of_kind(ConsumerSpec) if spec.orderly]
         self._orderly = {spec.group: None for spec in orderly if spec.model == "clustering"}
         #: (group, queue) -> the last consumer to begin, and how far it came.
         self._last: dict[tuple[str, MessageQueue], tuple[str, int]] = {}

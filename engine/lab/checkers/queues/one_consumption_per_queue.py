@@ -21,7 +21,8 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_node import ConsumerNode, ListenerCall
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.texts import Text
 
 
@@ -38,7 +39,7 @@ class OneConsumptionPerQueue(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        return any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
+        return any(spec.orderly for spec in scenario.of_kind(ConsumerSpec))
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         nodes = self.world.nodes

@@ -15,7 +15,6 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.texts import Text, joined, plain
 
 #: In addition to a heartbeat and a rebalance: the time for the calls themselves.
@@ -41,8 +40,8 @@ class OneOwnerPerQueue(Checker):
         """Compare the owners. Once a second is enough: the claim is about longer times."""
         owners: dict[_Queue, list[str]] = {}
         limit_ms = 0
-        for role in self.world.nodes.values():
-            consumer = role.consumer if isinstance(role, ConsumerNode) else None
+        for role in self.world.consumers():
+            consumer = role.consumer
             if consumer is None or role.status != "running" or role.spec.model != "clustering":
                 continue
             config = consumer.instance.config

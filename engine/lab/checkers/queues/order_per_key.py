@@ -20,7 +20,9 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, SendReturned
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.texts import Text
 
@@ -43,7 +45,7 @@ class OrderPerKey(Checker):
         self._steps = _steps(self.world.scenario)
         self._orderly = {
             spec.group: spec.model == "broadcasting"
-            for spec in self.world.scenario.of_role(Role.CONSUMER)
+            for spec in self.world.scenario.of_kind(ConsumerSpec)
             if spec.orderly
         }
         #: Keys of messages that their producer knows to be stored.
@@ -55,8 +57,8 @@ class OrderPerKey(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        has_orders = any(traffic.orders for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
-        return has_orders and any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
+        has_orders = any(traffic.orders for spec in scenario.of_kind(ProducerSpec) for traffic in spec.traffic)
+        return has_orders and any(spec.orderly for spec in scenario.of_kind(ConsumerSpec))
 
     def send_returned(self, entry: SendReturned) -> None:
         if entry.status == "ok":
@@ -101,7 +103,7 @@ class OrderPerKey(Checker):
 def _steps(scenario: Scenario) -> dict[str, _Step]:
     """Return every message of traffic that has orders, by its key."""
     steps: dict[str, _Step] = {}
-    for spec in scenario.of_role(Role.PRODUCER):
+    for spec in scenario.of_kind(ProducerSpec):
         for traffic in spec.traffic:
             last: dict[str, str] = {}
             for number in range(traffic.count if traffic.orders else 0):

@@ -17,7 +17,7 @@ from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.protocol.names import is_retry_topic
 from engine.texts import Text
 
@@ -31,7 +31,7 @@ class OrderPerQueue(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        self._orderly = {spec.group: None for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
+        self._orderly = {spec.group: None for spec in self.world.scenario.of_kind(ConsumerSpec) if spec.orderly}
         #: (group, broker, topic, queue id) -> where the group began.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
         #: The last message that a listener received.

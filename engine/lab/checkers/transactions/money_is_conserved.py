@@ -22,7 +22,8 @@ from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import BankEntry
 from engine.lab.nodes.money_flow import MoneyFlow, TransferFlow
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from engine.texts import Text
 
@@ -38,7 +39,7 @@ class MoneyIsConserved(Checker):
         self._flow = MoneyFlow()
         #: Keys of messages that a power cut was allowed to take.
         self._lost: dict[str, None] = {}
-        specs = self.world.scenario.of_role(Role.CONSUMER)
+        specs = self.world.scenario.of_kind(ConsumerSpec)
         self._groups = [watch.groups[spec.group] for spec in specs if spec.bank is not None]
 
     @staticmethod

@@ -17,7 +17,7 @@ from engine.lab.checkers.watch.checker import Checker, has_transactions
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.scenario.scenario import TransactionWord
+from engine.lab.scenario.kinds.producer import TransactionWord
 from engine.texts import Text
 
 

@@ -14,6 +14,7 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import DeliveryJudged, WorkDone
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.work.reservations import ReservationEvent
 from engine.lab.work.work_spec import StepKind, WorkSpec
@@ -35,7 +36,7 @@ class ReservationsAgree(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        return any(_services(spec.work) for spec in scenario.nodes)
+        return any(_services(spec.work) for spec in scenario.of_kind(ConsumerSpec))
 
     def work_done(self, entry: WorkDone) -> None:
         place = entry.node, entry.key
@@ -46,12 +47,12 @@ class ReservationsAgree(Checker):
             self._confirmed[place] = self._confirmed.get(place, 0) + (not entry.undoes)
 
     def delivery_judged(self, entry: DeliveryJudged) -> None:
-        if entry.is_acknowledged and _services(self.world.nodes[entry.node].spec.work):
+        if entry.is_acknowledged and _services(self.world.spec_of(ConsumerSpec, entry.node).work):
             self._acknowledged.setdefault(entry.order, entry)
 
     def run_ended(self) -> None:
         for order, entry in self._acknowledged.items():
-            services = _services(self.world.nodes[entry.node].spec.work)
+            services = _services(self.world.spec_of(ConsumerSpec, entry.node).work)
             confirmed = [name for name in services if self._confirmed.get((name, order))]
             others = [name for name in services if name not in confirmed]
             if confirmed and others:

@@ -17,7 +17,8 @@ from engine.lab.checkers.watch.cluster_watch import CALM_US, ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import BranchChanged
 from engine.lab.nodes.xa_nodes import CoordinatorNode, ResourceManagerNode
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.xa import ResourceManagerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.texts import Text
 from engine.xa.states import BranchState
 from engine.xa.transaction_manager import TransactionOutcome
@@ -36,7 +37,7 @@ class XaBranchesAgree(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        return bool(scenario.of_role(Role.RESOURCE_MANAGER))
+        return bool(scenario.of_kind(ResourceManagerSpec))
 
     def branch_changed(self, entry: BranchChanged) -> None:
         if entry.state not in (BranchState.COMMITTED, BranchState.ROLLED_BACK):

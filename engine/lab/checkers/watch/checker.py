@@ -13,7 +13,11 @@ from typing import ClassVar
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.watch.violation import Anomaly, Violation
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
+from engine.lab.scenario.kinds.raft import RaftPeerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.texts import Text
 
 #: Most violations that a checker reports in one run: the first ones are the most useful.
@@ -49,7 +53,7 @@ class Checker(WatchListener):
     @staticmethod
     def applies(scenario: Scenario) -> bool:
         """Return whether the claim applies to ``scenario``; most are about brokers of RocketMQ."""
-        return bool(scenario.of_role(Role.BROKER))
+        return bool(scenario.of_kind(BrokerSpec))
 
     @property
     def ok(self) -> bool:
@@ -94,17 +98,17 @@ class Checker(WatchListener):
 
 def has_clustering_group(scenario: Scenario) -> bool:
     """Return whether consumers share the messages of a topic."""
-    return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+    return any(spec.model == "clustering" for spec in scenario.of_kind(ConsumerSpec))
 
 
 def has_slaves(scenario: Scenario) -> bool:
     """Return whether a broker follows another one."""
-    return any(spec.slave_of for spec in scenario.of_role(Role.BROKER))
+    return any(spec.slave_of for spec in scenario.of_kind(BrokerSpec))
 
 
 def has_kafka(scenario: Scenario) -> bool:
     """Return whether there is a Kafka broker."""
-    return bool(scenario.of_role(Role.KAFKA_BROKER))
+    return bool(scenario.of_kind(KafkaBrokerSpec))
 
 
 def has_lone_kafka(scenario: Scenario) -> bool:
@@ -114,17 +118,17 @@ def has_lone_kafka(scenario: Scenario) -> bool:
 
 def has_kafka_cluster(scenario: Scenario) -> bool:
     """Return whether Kafka brokers hold copies of each other's partitions."""
-    return bool(scenario.of_role(Role.KAFKA_CONTROLLER))
+    return bool(scenario.of_kind(KafkaControllerSpec))
 
 
 def has_raft(scenario: Scenario) -> bool:
     """Return whether there is a Raft group."""
-    return bool(scenario.of_role(Role.RAFT_PEER))
+    return bool(scenario.of_kind(RaftPeerSpec))
 
 
 def has_orderly_group(scenario: Scenario) -> bool:
     """Return whether a clustering group consumes each queue in order."""
-    return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
+    return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_kind(ConsumerSpec))
 
 
 def has_transactions(scenario: Scenario) -> bool:

@@ -31,8 +31,11 @@ from engine.lab.nodes.history import (
     WorkDone,
 )
 from engine.lab.raft.raft_peer_node import RaftPeerNode
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.node_spec import System
 from engine.lab.scenario.listener_spec import ListenerResult
-from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.runtime.lab.lab_failures import LabFailure
@@ -49,7 +52,7 @@ CHANNEL_EXPIRED_US = 130 * _SECOND_US
 #: answer was lost 30 s.
 CALM_US = 80 * _SECOND_US
 #: The world is calm only while they run.
-_SERVERS = (Role.BROKER, Role.NAME_SERVER, Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER)
+_SERVERS = (BrokerSpec, NameServerSpec, KafkaBrokerSpec, KafkaControllerSpec)
 #: Old data may have been damaged long after it was written; it is checked again piece by piece, once per this many
 #: events.
 _EVENTS_PER_AUDIT = 16
@@ -121,10 +124,10 @@ class _Reading:
     count: int = 0
     is_wanted: bool = False
 
-    def news_for(self, role: Role) -> Callable[..., None]:
-        """Return the event for an entry of a node with this role."""
-        special = self.news_of_kafka if role in KAFKA_ROLES else self.news_of_raft if role in RAFT_ROLES else None
-        return special or self.news
+    def news_for(self, system: System) -> Callable[..., None]:
+        """Return the event for an entry of a node of this system."""
+        of_raft = self.news_of_raft if system is System.RAFT else None
+        return (self.news_of_kafka if system is System.KAFKA else of_raft) or self.news
 
     def all_news(self) -> tuple[Callable[..., None] | None, ...]:
         """Return all possible events for an entry."""
@@ -246,7 +249,7 @@ class ClusterWatch:
                 new = reading.entries[reading.count :]
                 reading.count += len(new)
                 for entry in new:
-                    self._report(reading.news_for(self.world.nodes[entry.node].role), entry)
+                    self._report(reading.news_for(self.world.nodes[entry.node].spec.system), entry)
 
     def _note_consumed(self, entry: ConsumeEnded) -> None:
         group = self.groups.get(entry.group)
@@ -304,8 +307,8 @@ class ClusterWatch:
 
     def is_idle(self, group: GroupWatch) -> bool:
         """Return whether a member of ``group`` runs, and no listener call is in progress or would take forever."""
-        roles = [role for role in self.world.nodes.values() if role.spec.group == group.name]
-        members = [role for role in roles if isinstance(role, ConsumerNode) and role.consumer is not None]
+        consumers = [role for role in self.world.consumers() if role.spec.group == group.name]
+        members = [role for role in consumers if role.consumer is not None]
         return bool(members) and not any(
             role.listener_calls
             or role.listener.result is ListenerResult.HANGS
@@ -317,10 +320,10 @@ class ClusterWatch:
         if self._is_a_link_faulty() or any(broker.is_disk_faulty for broker in self.brokers.values()):
             return False
         for role in self.world.nodes.values():
-            if role.spec.bank is not None and self.world.disk_of(role.name).occupied_bytes:
+            if role.spec.has_bank and self.world.disk_of(role.name).occupied_bytes:
                 return False
             status = role.status
-            if status == "paused" or (status != "running" and role.role in _SERVERS):
+            if status == "paused" or (status != "running" and isinstance(role.spec, _SERVERS)):
                 return False
         # A member that vanished without notice is on the brokers' lists until its channel expires.
         return self.now_us > self._last_command_us + CHANNEL_EXPIRED_US or self._members_are_known()
@@ -335,8 +338,8 @@ class ClusterWatch:
     def _members_are_known(self) -> bool:
         """Return whether every broker lists exactly the running members of each group."""
         running: dict[str, list[str]] = {name: [] for name in self.groups}
-        for role in self.world.nodes.values():
-            if isinstance(role, ConsumerNode) and role.consumer is not None and role.status == "running":
+        for role in self.world.consumers():
+            if role.consumer is not None and role.status == "running":
                 running[role.spec.group].append(role.consumer.instance.client_id)
         for broker in self.brokers.values():
             for group, client_ids in running.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.filter.compiler import compile_expression
 from engine.filter.expression import Expression
 from engine.lab.checkers.watch.logged_message import LoggedMessage
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.protocol.body.subscription_data import SubscriptionData, build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.protocol.names import dlq_topic, retry_topic
@@ -31,7 +31,7 @@ class GroupWatch:
         self.name = name
         self.retry_topic = retry_topic(name)
         self.dead_letter_topic = dlq_topic(name)
-        self.members: list[NodeSpec] = []
+        self.members: list[ConsumerSpec] = []
         self.topic = ""
         self.subscription: SubscriptionData | None = None
         self.is_consistent = True
@@ -46,7 +46,7 @@ class GroupWatch:
         self._condition: Expression | None = None
         self._filtered: dict[tuple[str, int], bool] = {}
 
-    def add(self, spec: NodeSpec) -> None:
+    def add(self, spec: ConsumerSpec) -> None:
         """Add a member."""
         subscription = build_subscription_data(spec.topic, spec.expression, expression_type=spec.expression_type)
         if spec.expression_type is ExpressionType.SQL92:

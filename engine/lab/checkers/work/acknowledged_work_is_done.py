@@ -15,7 +15,8 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import DeliveryJudged, WorkDone
-from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.scenario import Scenario
 from engine.texts import Text
 
 
@@ -34,7 +35,7 @@ class AcknowledgedWorkIsDone(Checker):
         self._delivered: dict[tuple[str, str], None] = {}
         #: Group -> the groups that continue its work.
         self._next: dict[str, dict[str, None]] = {}
-        consumers = self.world.scenario.of_role(Role.CONSUMER)
+        consumers = self.world.scenario.of_kind(ConsumerSpec)
         for spec in consumers:
             if spec.work is not None and spec.work.then:
                 following = [other.group for other in consumers if other.topic == spec.work.then and other.work]
@@ -45,7 +46,7 @@ class AcknowledgedWorkIsDone(Checker):
         return scenario.has_work
 
     def work_done(self, entry: WorkDone) -> None:
-        group = self.world.nodes[entry.by].spec.group
+        group = self.world.spec_of(ConsumerSpec, entry.by).group
         done = group, entry.key, entry.node, entry.undoes or entry.effect
         self._done[done] = self._done.get(done, 0) + (-1 if entry.undoes else 1)
 
@@ -58,7 +59,7 @@ class AcknowledgedWorkIsDone(Checker):
     def run_ended(self) -> None:
         for (group, order), entry in self._acknowledged.items():
             element = {"node": entry.node, "group": group, "message": entry.key}
-            work = self.world.nodes[entry.node].spec.work
+            work = self.world.spec_of(ConsumerSpec, entry.node).work
             assert work is not None, "only who has work judges deliveries"
             if any(self._done.get((group, order, *effect), 0) < 1 for effect in work.effects):
                 self.report(element, Text("checker.acknowledged-work-is-done.lost", entry=entry))

@@ -15,6 +15,7 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import WorkDone
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.texts import Text
 
@@ -35,7 +36,7 @@ class WorkDoneOnce(Checker):
         return scenario.has_work
 
     def work_done(self, entry: WorkDone) -> None:
-        group = self.world.nodes[entry.by].spec.group
+        group = self.world.spec_of(ConsumerSpec, entry.by).group
         if entry.undoes:
             self._first.pop((group, entry.node, entry.undoes, entry.key), None)
             return

@@ -7,7 +7,7 @@ import pytest
 from app.lab.routes.setting_table import STAGE_SETTINGS, TIMER_SETTINGS, setting_table
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
-from engine.lab.scenario.settings import SETTINGS
+from engine.lab.scenario.settings import settings_of
 
 #: Timers that no setting rules: a constant of RocketMQ, an attempt to connect, what a scenario says.
 UNRULED = ("boot", "sample groups", "RemotingClient", "sends ", "worker-", "looks for idleness", "frame arrives")
@@ -15,8 +15,8 @@ UNRULED = ("boot", "sample groups", "RemotingClient", "sends ", "worker-", "look
 
 @pytest.mark.parametrize("table", [TIMER_SETTINGS, STAGE_SETTINGS], ids=["timers", "stage"])
 def test_only_settings_that_exist_are_named(table):
-    for role, names in table.items():
-        assert set(names.values()) <= set(SETTINGS[role])
+    for kind, names in table.items():
+        assert set(names.values()) <= set(settings_of(kind.role))
 
 
 @pytest.mark.parametrize("scenario", ["hello", "general"])
@@ -29,7 +29,7 @@ def test_every_timer_that_runs_leads_to_its_setting(scenario):
                 node, _, name = event.actor.name.partition("/")
                 if event.is_cancelled or node not in run.world.nodes or not name:
                     continue
-                known = (*TIMER_SETTINGS[run.world.nodes[node].role], *UNRULED)
+                known = (*TIMER_SETTINGS[type(run.world.nodes[node].spec)], *UNRULED)
                 if not name.startswith(known) and not event.label.startswith(known):
                     unknown.add(f"{node}/{name}")
     assert unknown == set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import TransactionSpec, TransactionWord
+from engine.lab.scenario.kinds.producer import ProducerSpec, TransactionSpec, TransactionWord
 from tests.support.lab.lab_scenarios import apply, run_to_ms, small, successes
 
 SETTINGS = "transactionTimeOut: 3000, transactionCheckInterval: 2000, transactionCheckMax: 4"
@@ -25,7 +25,7 @@ def answers(run: LabRun) -> list[tuple[str, int, str]]:
 
 def test_by_default_a_local_transaction_commits_and_a_check_looks_it_up():
     with transactions("") as run:
-        (spec,) = [node.transaction for node in run.scenario.nodes if node.name == "P1"]
+        spec = run.scenario.spec_of(ProducerSpec, "P1").transaction
         assert spec == TransactionSpec((TransactionWord.COMMIT,), 10, (TransactionWord.LOOKED_UP,), 5)
         run_to_ms(run, 5_000)
         assert answers(run) == [(f"k-{n}", 0, "commit") for n in range(4)]

@@ -5,17 +5,21 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.scenario.errors import ScenarioError
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaConsumerSpec, KafkaProducerSpec
 from engine.lab.scenario.traffic_spec import SendMode
 from tests.support.lab.kafka_scenarios import small
 
 
 def test_nodes_of_kafka_need_no_name_server_and_no_broker_of_rocketmq():
     scenario = small()
-    assert [node.role for node in scenario.nodes] == [Role.KAFKA_BROKER, Role.KAFKA_PRODUCER, Role.KAFKA_CONSUMER]
-    (traffic,) = scenario.node("P1").traffic
+    assert [type(node) for node in scenario.nodes] == [KafkaBrokerSpec, KafkaProducerSpec, KafkaConsumerSpec]
+    (traffic,) = scenario.spec_of(KafkaProducerSpec, "P1").traffic
     assert (traffic.topic, traffic.count, traffic.mode) == ("T", 40, SendMode.ASYNC)
-    assert (scenario.node("C1").group, scenario.node("C1").topic, scenario.node("C1").partitions) == ("g", "T", ())
+    assert (
+        scenario.spec_of(KafkaConsumerSpec, "C1").group,
+        scenario.spec_of(KafkaConsumerSpec, "C1").topic,
+        scenario.spec_of(KafkaConsumerSpec, "C1").partitions,
+    ) == ("g", "T", ())
     assert scenario.node("K1").has_disk
 
 
@@ -30,7 +34,11 @@ def test_a_consumer_may_be_assigned_partitions_and_a_client_its_broker():
         ),
         ("    role: kafka_producer\n", "    role: kafka_producer\n    broker: K1\n"),
     )
-    assert (scenario.node("P1").broker, scenario.node("C1").broker, scenario.node("C1").partitions) == (
+    assert (
+        scenario.spec_of(KafkaProducerSpec, "P1").broker,
+        scenario.spec_of(KafkaConsumerSpec, "C1").broker,
+        scenario.spec_of(KafkaConsumerSpec, "C1").partitions,
+    ) == (
         "K1",
         "K2",
         (1,),

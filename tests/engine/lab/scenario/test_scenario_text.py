@@ -6,8 +6,12 @@ import pytest
 
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import ScenarioError
+from engine.lab.scenario.kinds.broker import BrokerSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.name_server import NameServerSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
-from engine.lab.scenario.scenario import Command, FaultKind, Role
+from engine.lab.scenario.scenario import Command, FaultKind
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names, scenario_names
 from engine.lab.scenario.scenario_text import parse_scenario
 from tests.support.lab.lab_scenarios import small, small_text
@@ -25,15 +29,15 @@ def test_a_scenario_has_what_its_text_says():
     scenario = small()
     assert (scenario.name, scenario.seed, scenario.duration_ms) == ("small", 1, 30_000)
     assert scenario.title == {"en": "Small", "zh": "小"}
-    assert [(node.name, node.role) for node in scenario.nodes] == [
-        ("N1", Role.NAME_SERVER),
-        ("B1", Role.BROKER),
-        ("P1", Role.PRODUCER),
-        ("C1", Role.CONSUMER),
+    assert [(node.name, type(node)) for node in scenario.nodes] == [
+        ("N1", NameServerSpec),
+        ("B1", BrokerSpec),
+        ("P1", ProducerSpec),
+        ("C1", ConsumerSpec),
     ]
-    traffic = scenario.node("P1").traffic[0]
+    traffic = scenario.spec_of(ProducerSpec, "P1").traffic[0]
     assert (traffic.topic, traffic.count, traffic.key, traffic.tags) == ("T", 20, "k-{n}", ("a", "b"))
-    assert scenario.node("C1").listener == ListenerSpec(duration_ms=20)
+    assert scenario.spec_of(ConsumerSpec, "C1").listener == ListenerSpec(duration_ms=20)
     assert scenario.node("B1").settings == {"message_delay_level": "1s 1s 1s 1s"}
     assert scenario.topics[0].queues == 4
     assert scenario.groups[0].retry_max_times == 3
@@ -116,9 +120,9 @@ def test_a_listener_fails_so_many_deliveries_of_each_matching_message():
 
 def test_words_are_taken_as_they_stand_and_not_as_yaml_guesses():
     scenario = small(("group: g\n", "group: off\n"), ("  g: {", "  off: {"), ('body: "body {n}"', "body: yes"))
-    assert scenario.node("C1").group == "off"
+    assert scenario.spec_of(ConsumerSpec, "C1").group == "off"
     assert scenario.groups[0].name == "off"
-    assert scenario.node("P1").traffic[0].body == "yes"
+    assert scenario.spec_of(ProducerSpec, "P1").traffic[0].body == "yes"
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -334,4 +338,4 @@ def test_two_producers_may_not_give_the_same_keys():
     second = ("  C1:\n", "  P2: {role: producer, group: s, traffic: {topic: T, key: 'k-{n}'}}\n  C1:\n")
     with pytest.raises(ScenarioError, match=r"same keys as that of P1; .* put \{node\} into it"):
         small(second)
-    assert small((second[0], second[1].replace("k-{n}", "{node}-{n}"))).node("P2").traffic
+    assert small((second[0], second[1].replace("k-{n}", "{node}-{n}"))).spec_of(ProducerSpec, "P2").traffic

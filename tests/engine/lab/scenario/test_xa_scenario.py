@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.scenario.errors import ScenarioError
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
+from engine.lab.scenario.kinds.xa import ManagerSpec, ResourceManagerSpec
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.scenario_text import parse_scenario
 from tests.support.lab.xa_scenarios import TEXT
@@ -46,7 +49,7 @@ def test_a_cash_machine_needs_a_bank():
 
 def test_both_sides_of_the_comparison_move_the_same_money_at_the_same_times():
     scenario = load_scenario("xa-two-phase")
-    transfers, producer = scenario.node("TM").transfers, scenario.node("P1")
+    transfers, producer = scenario.spec_of(ManagerSpec, "TM").transfers, scenario.spec_of(ProducerSpec, "P1")
     (traffic,) = producer.traffic
     assert (transfers.amount, transfers.count, transfers.every_ms, transfers.start_ms) == (
         producer.bank.amount,
@@ -54,6 +57,7 @@ def test_both_sides_of_the_comparison_move_the_same_money_at_the_same_times():
         traffic.every_ms,
         traffic.start_ms,
     )
-    assert scenario.node("R1").cash_machine == producer.cash_machine
-    work = [scenario.node(name).bank.duration_ms for name in ("R1", "R2", "P1")]
-    assert work == [scenario.node("C1").listener.duration_ms] * 3
+    assert scenario.spec_of(ResourceManagerSpec, "R1").cash_machine == producer.cash_machine
+    branches = [scenario.spec_of(ResourceManagerSpec, name) for name in ("R1", "R2")]
+    work = [node.bank.duration_ms for node in (*branches, producer)]
+    assert work == [scenario.spec_of(ConsumerSpec, "C1").listener.duration_ms] * 3

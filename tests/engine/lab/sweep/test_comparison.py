@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.scenario_text import parse_scenario
@@ -99,8 +101,8 @@ def test_values_are_read_as_what_the_setting_is():
     assert parse_values(scenario, "C1", "threads", "4") == [4]
     assert parse_values(scenario, "C1", "post_subscription_when_pull", "true,false") == [True, False]
     assert parse_values(scenario, "B1", "messageDelayLevel", "1s 2s") == ["1s 2s"]
-    assert with_change(scenario, Change("C1", "threads", 4)).node("C1").threads == 4
-    assert with_change(scenario, Change("P1", "body_bytes", 9)).node("P1").traffic[0].body_bytes == 9
+    assert with_change(scenario, Change("C1", "threads", 4)).spec_of(ConsumerSpec, "C1").threads == 4
+    assert with_change(scenario, Change("P1", "body_bytes", 9)).spec_of(ProducerSpec, "P1").traffic[0].body_bytes == 9
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import FaultModel
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep import duplicates
@@ -107,9 +108,10 @@ def test_figures_add_up_and_an_interval_is_wide_when_little_was_seen():
 def test_a_way_changes_the_consumers_that_work_and_nothing_else():
     changed = with_way(USUAL, WAYS["state-table, records in the database"])
     for before, after in zip(USUAL.nodes, changed.nodes, strict=True):
-        if before.work is None:
+        if not isinstance(before, ConsumerSpec) or before.work is None:
             assert after == before
         else:
+            assert isinstance(after, ConsumerSpec)
             assert after.work == replace(before.work, records="D1")
             assert after.settings == {**before.settings, "idempotence_strategy": "state-table"}
 

@@ -9,6 +9,8 @@ import pytest
 from app.lab.views.client_view import consumer_view
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import ScenarioError
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.protocol.enums import ExpressionType
 from tests.support.lab.lab_scenarios import small
@@ -81,9 +83,9 @@ def test_a_scenario_names_properties_and_an_expression():
     scenario = small(
         SQL_CONSUMER, ('tag: "a|b"', 'properties: {age: "{n}", who: "{node}"}'), ("role: broker\n", "role: broker\n")
     )
-    nodes = {node.name: node for node in scenario.nodes}
-    assert nodes["P1"].traffic[0].properties_of("P1", 7) == {"age": "7", "who": "P1"}
-    assert (nodes["C1"].expression, nodes["C1"].expression_type) == ("age > 6", ExpressionType.SQL92)
+    consumer = scenario.spec_of(ConsumerSpec, "C1")
+    assert scenario.spec_of(ProducerSpec, "P1").traffic[0].properties_of("P1", 7) == {"age": "7", "who": "P1"}
+    assert (consumer.expression, consumer.expression_type) == ("age > 6", ExpressionType.SQL92)
 
 
 @pytest.mark.parametrize(

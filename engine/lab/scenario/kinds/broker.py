@@ -1,0 +1,52 @@
+"""Brokers in a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.lab.scenario.kinds.disk import parse_disk
+from engine.lab.scenario.kinds.node_kind import NodeKind
+from engine.lab.scenario.kinds.node_spec import DiskNodeSpec
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_yaml import Section
+from engine.store.files.store_config import MessageStoreConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrokerSpec(DiskNodeSpec):
+    """A broker.
+
+    :ivar flush: ``async`` or ``sync``.
+    :ivar slave_of: the one that it follows; empty: it is a master.
+    """
+
+    role: ClassVar[str] = "broker"
+
+    flush: str = "async"
+    slave_of: str = ""
+
+
+def _parse(name: str, section: Section) -> BrokerSpec:
+    return BrokerSpec(
+        name,
+        flush=section.choice("flush", ["async", "sync"], "async"),
+        slave_of=section.text("slave_of", "", max_length=20),
+        disk=parse_disk(section),
+    )
+
+
+def _check_slaves(nodes: Section, scenario: Scenario) -> None:
+    """Check the broker that each slave follows."""
+    brokers = scenario.of_kind(BrokerSpec)
+    masters = [node.name for node in brokers if not node.slave_of]
+    for node in brokers:
+        if node.slave_of and node.slave_of not in masters:
+            known = ", ".join(masters) or "there is none"
+            raise nodes.fail(node.name, f"slave_of {node.slave_of!r} is not a master broker; allowed: {known}")
+
+
+BROKER = NodeKind(
+    BrokerSpec, _parse, ("flush", "slave_of", "disk"), (BrokerConfig, MessageStoreConfig), (_check_slaves,)
+)

@@ -1,0 +1,161 @@
+"""Consumers in a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from engine.client.foundation.client_config import ClientConfig
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.filter.compiler import compile_expression
+from engine.filter.errors import FilterSyntaxError
+from engine.idempotence.idempotence_config import IdempotenceConfig
+from engine.lab.scenario.kinds.bank_spec import ReceivingBankSpec
+from engine.lab.scenario.kinds.node_kind import NodeKind
+from engine.lab.scenario.kinds.node_spec import BankNodeSpec, MemberSpec, NodeSpec
+from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
+from engine.lab.scenario.listener_spec import ListenerSpec
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_banks import check_banks, parse_receiving_bank
+from engine.lab.scenario.scenario_listener import parse_listener, parse_work
+from engine.lab.scenario.scenario_names import TIME_MAX_MS, parse_group, parse_topic
+from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.work.work_spec import WITH_SERVICE, WorkConfig, WorkSpec
+from engine.protocol.body.subscription_data import SUBSCRIBE_ALL, build_subscription_data
+from engine.protocol.enums import ExpressionType
+from engine.protocol.errors import ProtocolError
+
+THREADS_MAX = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsumerSpec(MemberSpec, BankNodeSpec):
+    """A push consumer.
+
+    :ivar expression: which messages it wants, by tags or, as ``expression_type`` says, by an SQL92 condition.
+    :ivar bank: credited by its messages.
+    :ivar work: what its listener does; None: it only takes time.
+    :ivar model: ``clustering`` or ``broadcasting``.
+    :ivar orderly: the listener gets the messages of a queue one after the other.
+    :ivar consume_from: where a group without a stored offset begins: ``first``, ``last`` or ``timestamp``.
+    :ivar from_ms: with ``timestamp``: at the first message stored then or later, in ms of the world; None: as RocketMQ,
+        half an hour before the consumer starts.
+    :ivar detect_loss: it looks at the numbers of its messages, see :mod:`engine.lab.nodes.loss_watch`.
+    """
+
+    role: ClassVar[str] = "consumer"
+
+    topic: str
+    expression: str = SUBSCRIBE_ALL
+    expression_type: ExpressionType = ExpressionType.TAG
+    bank: ReceivingBankSpec | None = None
+    work: WorkSpec | None = None
+    model: str = "clustering"
+    orderly: bool = False
+    consume_from: str = "first"
+    from_ms: int | None = None
+    threads: int = 2
+    detect_loss: bool = False
+    listener: ListenerSpec = field(default_factory=ListenerSpec)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return (self.topic,)
+
+    @property
+    def has_work(self) -> bool:
+        return self.work is not None
+
+    @property
+    def sends_in_transactions(self) -> bool:
+        """Return whether the work of its listener continues elsewhere."""
+        return self.work is not None and bool(self.work.then)
+
+
+def _parse(name: str, section: Section) -> ConsumerSpec:
+    topic = parse_topic(section)
+    expression, expression_type = _expression(section, topic)
+    orderly = section.switch("orderly", default=False)
+    bank = section.part("bank", parse_receiving_bank)
+    consume_from = section.choice("from", ["first", "last", "timestamp"], "first")
+    from_ms = section.optional_integer("from_ms", 0, TIME_MAX_MS)
+    if from_ms is not None and consume_from != "timestamp":
+        raise section.fail("from_ms", "is allowed only with from: timestamp")
+    model = section.choice("model", ["clustering", "broadcasting"], "clustering")
+    if bank is not None and model != "clustering":
+        raise section.fail("model", "must be clustering: a bank has one database, and its progress is the group's")
+    detect_loss = section.switch("detect_loss", default=False)
+    if detect_loss and expression != SUBSCRIBE_ALL:
+        raise section.fail(
+            "detect_loss", "needs all messages, no expression and no sql: filtered messages would seem lost"
+        )
+    return ConsumerSpec(
+        name,
+        group=parse_group(section),
+        topic=topic,
+        detect_loss=detect_loss,
+        expression=expression,
+        expression_type=expression_type,
+        bank=bank,
+        work=section.part("work", parse_work),
+        model=model,
+        orderly=orderly,
+        consume_from=consume_from,
+        from_ms=from_ms,
+        threads=section.integer("threads", 1, THREADS_MAX, 2),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
+        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
+        listener=section.part("listener", lambda fields: parse_listener(fields, orderly=orderly)) or ListenerSpec(),
+    )
+
+
+def _expression(section: Section, topic: str) -> tuple[str, ExpressionType]:
+    """Parse the filter of a consumer: ``expression:`` of tags, or ``sql:``."""
+    expression, sql = section.text("expression", "*", max_length=500), section.text("sql", "", max_length=500)
+    if not sql:
+        try:
+            build_subscription_data(topic, expression)
+        except ProtocolError as error:
+            raise section.fail("expression", str(error)) from error
+        return expression, ExpressionType.TAG
+    if section.has("expression"):
+        raise section.fail("sql", "is not allowed with expression: a subscription filters by one of the two")
+    try:
+        compile_expression(sql)
+    except FilterSyntaxError as error:
+        raise section.fail("sql", str(error)) from error
+    return sql, ExpressionType.SQL92
+
+
+def _check_work(nodes: Section, scenario: Scenario) -> None:
+    """Check the nodes that a listener uses."""
+    for node in scenario.of_kind(ConsumerSpec):
+        work = node.work
+        if work is None:
+            continue
+        if node.bank is not None:
+            raise nodes.fail(node.name, "work is not allowed with bank: the listener does one of the two")
+        _check_store(nodes, scenario, node.name, "work.database", work.database, DatabaseSpec)
+        _check_store(nodes, scenario, node.name, "work.records", work.records, DatabaseSpec, RedisSpec)
+        for step in work.steps:
+            if step.kind in WITH_SERVICE:
+                _check_store(nodes, scenario, node.name, "work.steps", step.service, ServiceSpec)
+
+
+def _check_store(nodes: Section, scenario: Scenario, node: str, field: str, name: str, *kinds: type[NodeSpec]) -> None:
+    known = [spec.name for kind in kinds for spec in scenario.of_kind(kind)]
+    if name not in known:
+        allowed, roles = ", ".join(known) or "there is none", " or ".join(kind.role for kind in kinds)
+        raise nodes.fail(node, f"{field} {name!r} is not a node with role {roles}; allowed: {allowed}")
+
+
+CONSUMER = NodeKind(
+    ConsumerSpec,
+    _parse,
+    (
+        *("topic", "expression", "sql", "orderly", "bank", "from", "from_ms", "model", "detect_loss", "group"),
+        *("work", "threads", "start_ms", "stop_ms", "listener"),
+    ),
+    (PushConsumerConfig, ClientConfig, IdempotenceConfig, WorkConfig),
+    (check_banks, _check_work),
+)

@@ -1,0 +1,25 @@
+"""Name servers in a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from engine.lab.scenario.kinds.node_kind import NodeKind
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.scenario_yaml import Section
+from engine.name_server.name_server_config import NameServerConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameServerSpec(NodeSpec):
+    """A name server: it has no fields of its own."""
+
+    role: ClassVar[str] = "name_server"
+
+
+def _parse(name: str, section: Section) -> NameServerSpec:
+    return NameServerSpec(name)
+
+
+NAME_SERVER = NodeKind(NameServerSpec, _parse, configs=(NameServerConfig,))
