@@ -291,7 +291,8 @@ class Narrator:
         """Return the text if another member of the group has, or has consumed, the message that a listener gets now."""
         world = self._run.world
         for entry in began:
-            if world.spec_of(ConsumerSpec, entry.node).model == "broadcasting":
+            spec = world.nodes[entry.node].spec
+            if isinstance(spec, ConsumerSpec) and spec.model == "broadcasting":
                 continue
             place = _place(entry)
             before = world.history.consumes_began[-_CALLS_BACK:]
