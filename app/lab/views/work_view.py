@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from engine.bank.database import BankDatabase
     from engine.lab.nodes.consumer_node import ConsumerNode
-    from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
+    from engine.lab.nodes.scenario_node import WorldContext
     from engine.lab.work.sql_server import OpenTransaction, SqlServer
     from engine.lab.work.work_spec import WorkSpec
     from engine.lab.world.world import ScenarioWorld
@@ -310,8 +310,3 @@ def _transaction_view(transaction: OpenTransaction, server: SqlServer, node: str
         "state": "waits" if waits else "writes" if server.writer is transaction else "reads",
         "statement": transaction.statements[-1] if transaction.statements else "",
     }
-
-
-def is_store(role: ScenarioNode) -> bool:
-    """Return whether its view shows which consumer works on a record."""
-    return isinstance(role, DatabaseNode | RedisNode)

@@ -6,50 +6,27 @@ in; everything else stays the same object from view to view, which also makes th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, ROUTES_SHOWN, VIOLATIONS_SHOWN
+from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, VIOLATIONS_SHOWN
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.actors_view import ActorsView
 from app.lab.views.backlog_view import BacklogView
-from app.lab.views.broker_view import BrokerView
 from app.lab.views.calls_view import CallsView
-from app.lab.views.client_view import consumer_view, producer_view
-from app.lab.views.dead_letters_view import dead_letters_view
 from app.lab.views.faults_view import faults_view
 from app.lab.views.frames import FrameRecorder
-from app.lab.views.kafka.kafka_view import (
-    kafka_broker_view,
-    kafka_consumer_view,
-    kafka_controller_view,
-    kafka_producer_view,
-)
 from app.lab.views.life_view import LifeView
 from app.lab.views.money.bank_view import MoneyView
-from app.lab.views.money.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
 from app.lab.views.money.xa_view import XaView, roles_of
+from app.lab.views.node_views import NODE_VIEWS, NodeView
 from app.lab.views.page_cache_view import page_cache_view
-from app.lab.views.raft.raft_view import raft_client_view, raft_peer_view
-from app.lab.views.work_view import DatabaseView, Owners, is_store, owners_of, redis_view, service_view
+from app.lab.views.work_view import Owners, owners_of
 from engine.faults.frame_meaning import KEYS_SHOWN
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
-from engine.lab.kafka.kafka_consumer_node import KafkaConsumerNode
-from engine.lab.kafka.kafka_controller_node import KafkaControllerNode
-from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.narration.stop_words import said_of_breakpoint
-from engine.lab.nodes.broker_node import BrokerNode
-from engine.lab.nodes.consumer_node import ConsumerNode
-from engine.lab.nodes.name_server_node import NameServerNode
-from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.nodes.scenario_node import ScenarioNode
-from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
-from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode
-from engine.lab.raft.raft_client_node import RaftClientNode
-from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.scenario import TryButton
 from engine.lab.scenario.settings import settings_of
@@ -74,8 +51,7 @@ class WorldView:
         self.lives = LifeView(world)
         self.calls = CallsView(world)
         self._backlog = BacklogView(run)
-        self._brokers: dict[str, BrokerView] = {}
-        self._databases: dict[str, DatabaseView] = {}
+        self._node_views: dict[str, NodeView] = {}
         #: Node -> what its view was made from, apart from the actions of its actors, and its view.
         self._nodes: dict[str, tuple[object, JsonObject]] = {}
         self._xa = XaView(world)
@@ -144,25 +120,21 @@ class WorldView:
         owners = owners_of(self.run.world) if self.run.scenario.has_work else {}
         for name, role in self.run.world.nodes.items():
             held = _held_actors(role)
+            node_view = self._node_views.get(name)
+            if node_view is None:
+                node_view = self._node_views[name] = NODE_VIEWS[type(role)](role, self.lives)
             state = (
                 role.status,
                 role.incarnation,
                 role.runtime.clock.skew_ms,
                 held,
-                owners if is_store(role) else None,
+                owners if node_view.shows_owners else None,
             )
             known = self._nodes.get(name)
             if known is None or acted is None or name in acted or known[0] != state:
                 known = (state, self._node(role, held, owners))
-                self._nodes[name] = known
-            view = known[1]
-            if (
-                isinstance(role, BrokerNode)
-                and name in self._brokers
-                and view["locks"] != (locks := self._brokers[name].locks())
-            ):
-                view = {**view, "locks": locks}
-                self._nodes[name] = (state, view)
+            view = node_view.refresh(known[1])
+            self._nodes[name] = (state, view)
             nodes[name] = view
         return nodes
 
@@ -191,29 +163,8 @@ class WorldView:
             "xa_roles": self._xa_roles.get(role.name),
             "page_cache": page_cache_view(role.world.disk_of(role.name), role.runtime.node, role.world.now_us),
         }
-        if isinstance(role, BrokerNode):
-            view.update(self._broker(role))
-        elif isinstance(role, DatabaseNode):
-            view.update(self._databases.setdefault(role.name, DatabaseView(role)).build(owners))
-        elif isinstance(role, RedisNode):
-            view.update(redis_view(role, owners))
-        else:
-            view.update(_VIEWS[type(role)](role))
+        view.update(self._node_views[role.name].build(owners))
         return view
-
-    def _broker(self, role: BrokerNode) -> JsonObject:
-        broker = role.broker
-        fixed: JsonObject = {"switched_off": list(role.switched_off)}
-        if broker is None or not broker.address:
-            self._brokers.pop(role.name, None)
-            return fixed
-        known = self._brokers.get(role.name)
-        if known is None or known.broker is not broker:
-            known = self._brokers[role.name] = BrokerView(broker)
-        fixed["flush"] = role.spec.flush
-        copies = self.lives.copies_of(role.name)
-        dead_letters = None if copies is None else dead_letters_view(copies, self.lives)
-        return {**fixed, **known.build(), "dead_letters": dead_letters, "locks": known.locks()}
 
     # ------------------------------------------------------------------------------ the rest
 
@@ -329,24 +280,6 @@ def _caption_view(caption: Caption) -> JsonObject:
     }
 
 
-def _name_server(role: NameServerNode) -> JsonObject:
-    """Return which brokers it knows (broker id -> address), and which brokers have which topic."""
-    server = role.name_server
-    if server is None:
-        return {}
-    table = server.route_info_manager
-    brokers = {
-        name: {str(number): address for number, address in data.broker_addrs.items()}
-        for name, data in table.all_cluster_info().broker_addr_table.items()
-    }
-    routes: JsonObject = {}
-    for topic in table.all_topics()[:ROUTES_SHOWN]:
-        route = table.pickup_topic_route_data(topic)
-        if route is not None:
-            routes[topic] = [queue_data.broker_name for queue_data in route.queue_datas]
-    return {"address": role.address, "brokers": brokers, "routes": routes}
-
-
 def violation_view(violation: Violation) -> JsonObject:
     """Return one violation; the queue in ``element`` is named as the stage names it: ``topic@queue id``."""
     view: JsonObject = violation.to_dict()
@@ -380,21 +313,3 @@ def node_of(actor: str) -> str:
 
 def _held_actors(role: ScenarioNode) -> tuple[str, ...]:
     return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())
-
-
-#: The views of roles that need nothing but the role.
-_VIEWS: Mapping[type[ScenarioNode], Callable[[Any], JsonObject]] = {
-    NameServerNode: _name_server,
-    ProducerNode: producer_view,
-    ConsumerNode: consumer_view,
-    CoordinatorNode: coordinator_view,
-    ManagerNode: manager_view,
-    ResourceManagerNode: resource_manager_view,
-    ServiceNode: service_view,
-    KafkaBrokerNode: kafka_broker_view,
-    KafkaProducerNode: kafka_producer_view,
-    KafkaConsumerNode: kafka_consumer_view,
-    KafkaControllerNode: kafka_controller_view,
-    RaftPeerNode: raft_peer_view,
-    RaftClientNode: raft_client_view,
-}

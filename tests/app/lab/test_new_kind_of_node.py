@@ -1,0 +1,144 @@
+"""A new kind of node needs its specification, its node, its view, and an entry of each in the three tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from app.foundation.json_types import JsonObject
+from app.lab.routes.setting_table import setting_table
+from app.lab.views.node_views import NODE_VIEWS, plain_view
+from app.lab.views.world_view import view_of
+from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.lab.nodes.history import SendInvoked
+from engine.lab.nodes.scenario_node import ScenarioNode
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.errors import ScenarioError
+from engine.lab.scenario.kinds.node_kind import NodeKind
+from engine.lab.scenario.kinds.node_kinds import NODE_KINDS
+from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.settings import of_class
+from engine.lab.world.node_classes import NODE_CLASSES
+from engine.protocol.message.message import Message
+from tests.support.lab.lab_scenarios import apply, run_to_ms, small, successes
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmSpec(NodeSpec):
+    """A fire alarm that sends one message when it is switched on."""
+
+    role: ClassVar[str] = "alarm"
+
+    topic: str
+    alarm_text: str = "fire"
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return (self.topic,)
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmConfig:
+    """The settings of an alarm."""
+
+    volume_ratio: float = 0.5
+
+
+def parse_alarm(name: str, section: Section) -> AlarmSpec:
+    return AlarmSpec(name, topic=section.text("topic"), alarm_text=section.text("alarm_text", "fire", max_length=20))
+
+
+def check_alarms(nodes: Section, scenario: Scenario) -> None:
+    for spec in scenario.of_kind(AlarmSpec):
+        if spec.topic not in [topic.name for topic in scenario.topics]:
+            raise nodes.fail(spec.name, f"topic {spec.topic!r} is not among topics")
+
+
+class AlarmNode(ScenarioNode):
+    """The node of an alarm."""
+
+    spec: AlarmSpec
+    sent = 0
+
+    async def _start(self) -> None:
+        producer = DefaultMQProducer(self.runtime, "alarms", self.world.name_server_address)
+        await producer.start()
+        key = f"{self.name}-{self.sent}"
+        # The checkers know by it what was sent.
+        self.world.history.sends_invoked.append(SendInvoked(*self.here_and_now, key, self.spec.topic))
+        await producer.send(Message(self.spec.topic, self.spec.alarm_text.encode(), keys=[key]))
+        self.sent += 1
+        await producer.shutdown()
+
+    async def _stop(self) -> None:
+        """Do nothing: its producer has stopped."""
+
+    def _forget(self) -> None:
+        """Do nothing: it keeps no process."""
+
+
+def alarm_view(role: AlarmNode) -> JsonObject:
+    volume = AlarmConfig(**of_class(AlarmConfig, role.settings)).volume_ratio
+    return {"text": role.spec.alarm_text, "sent": role.sent, "volume": volume}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    kind = NodeKind(AlarmSpec, parse_alarm, ("topic", "alarm_text"), (AlarmConfig,), (check_alarms,))
+    monkeypatch.setitem(NODE_KINDS, "alarm", kind)
+    monkeypatch.setitem(NODE_CLASSES, "alarm", AlarmNode)
+    monkeypatch.setitem(NODE_VIEWS, *plain_view(AlarmNode, alarm_view))
+
+
+def with_alarm(fields: str = "topic: T, alarm_text: smoke, settings: {volume_ratio: 1}") -> Scenario:
+    return small(("nodes:\n", f"nodes:\n  A1: {{role: alarm, {fields}}}\n"))
+
+
+def test_a_new_kind_of_node_sends_a_message_and_is_in_the_picture():
+    with LabRun(with_alarm()) as run:
+        run_to_ms(run, 5_000)
+        assert "A1-0" in successes(run)
+        node = view_of(run)["nodes"]["A1"]
+        assert (node["role"], node["status"], node["text"], node["sent"], node["volume"]) == (
+            *("alarm", "running", "smoke", 1, 1.0),
+        )
+        apply(run, "crash", "A1")
+        apply(run, "restart", "A1")
+        run_to_ms(run, 10_000)
+        assert "A1-1" in successes(run)
+        assert view_of(run)["nodes"]["A1"]["sent"] == 2
+        assert not run.violations
+        assert not run.world.failures
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "problem"),
+    [
+        (
+            "topic: T, threads: 2",
+            "nodes.A1.threads",
+            "only with role consumer; allowed: role, topic, alarm_text, settings",
+        ),
+        ("topic: U", "nodes.A1", "topic 'U' is not among topics"),
+        ("topic: T, settings: {volume: 1}", "nodes.A1.settings.volume", "volume_ratio"),
+        ("topic: T, settings: {volume_ratio: 2}", "nodes.A1.settings.volume_ratio", "allowed: 0 to 1"),
+    ],
+)
+def test_a_mistake_in_a_new_kind_of_node_is_refused_as_in_any_other(fields, field, problem):
+    with pytest.raises(ScenarioError) as caught:
+        with_alarm(fields)
+    assert caught.value.field == field
+    assert problem in str(caught.value)
+
+
+def test_a_field_of_a_new_kind_is_refused_elsewhere_by_naming_that_kind():
+    with pytest.raises(ScenarioError, match="only with role alarm"):
+        small(("role: broker\n", "role: broker\n    alarm_text: x\n"))
+
+
+def test_the_settings_of_a_new_kind_are_in_the_table_of_settings():
+    assert setting_table()["settings"]["alarm"]["volume_ratio"]["default"] == 0.5
