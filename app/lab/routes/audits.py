@@ -23,7 +23,6 @@ from app.pipeline.folders import EXPORTS_FOLDER
 from app.pipeline.host import RUNNING_MAX, PipelineHost, TooManyRuns, missing_package
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
-from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import LabError
@@ -68,19 +67,18 @@ class AuditPlan:
 
 def plan_of(run: LabRun) -> AuditPlan:
     """Return what an audit of the run examines. Raises :class:`LabRefused` when it would show nothing."""
-    nodes = list(run.world.nodes.values())
-    brokers = [node for node in nodes if isinstance(node, BrokerNode)]
+    brokers = run.world.brokers()
     if down := [node.name for node in brokers if node.broker is None]:
         raise LabRefused("audit_broker_down", nodes=", ".join(down))
     if sum(map(_stored_bytes, brokers)) > EXPORT_MAX_BYTES:
         raise LabRefused("audit_too_much", limit=EXPORT_MAX_BYTES >> 20)
-    producers = [node for node in nodes if isinstance(node, ProducerNode) and node.spec.traffic]
+    producers = [node for node in run.world.producers() if node.spec.traffic]
     topics = dict.fromkeys(t.topic for node in producers if node.numbers_messages for t in node.spec.traffic)
     if not topics:
         raise LabRefused("audit_no_numbers")
     members: dict[str, list[ConsumerNode]] = {}
-    for node in nodes:
-        if isinstance(node, ConsumerNode) and node.spec.topic in topics:
+    for node in run.world.consumers():
+        if node.spec.topic in topics:
             members.setdefault(f"{node.spec.group}@{node.spec.topic}", []).append(node)
     return AuditPlan(
         run.scenario.name,
@@ -93,7 +91,7 @@ def plan_of(run: LabRun) -> AuditPlan:
 
 def producers_without_numbers(run: LabRun) -> list[str]:
     """Return the producers that could number what they send."""
-    producers = [node for node in run.world.nodes.values() if isinstance(node, ProducerNode) and node.spec.traffic]
+    producers = [node for node in run.world.producers() if node.spec.traffic]
     return [node.name for node in producers if not node.numbers_messages]
 
 

@@ -66,14 +66,14 @@ def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
             yield "lock-switch", name, f"{switch}: off", []
         if role.spec.has_disk and world.disk_of(name).occupied_bytes:
             yield "disk-full", name, "", []
-        if isinstance(role, BrokerNode) and role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
-            yield "slow-fsync", name, f"{role.storage.flush_us / 1_000:g} ms", []
         if isinstance(role, BrokerNode):
             yield from _broker_faults(role)
 
 
 def _broker_faults(role: BrokerNode) -> Iterator[_Found]:
     now_ms = role.injector.clock.now_ms()
+    if role.storage.flush_us != role.spec.disk.fsync_ms * 1_000:
+        yield "slow-fsync", role.name, f"{role.storage.flush_us / 1_000:g} ms", []
     if role.storage.flush_error:
         yield "fail-fsync", role.name, "", []
     for rule in role.injector.rules:

@@ -135,16 +135,14 @@ class LifeView:
         self._changed[life.key] = life
 
     def _read_brokers(self) -> None:
-        for name, role in self._world.nodes.items():
-            if not isinstance(role, BrokerNode):
-                continue
-            copies = self._brokers.get(name)
+        for role in self._world.brokers():
+            copies = self._brokers.get(role.name)
             if copies is None:
-                copies = self._brokers[name] = BrokerCopies(role)
+                copies = self._brokers[role.name] = BrokerCopies(role)
             fresh, is_less = copies.read_on()
             if is_less:
                 for life in self.lives.values():
-                    life.forget_copies(name)
+                    life.forget_copies(role.name)
                     self._touch(life)
                 fresh = list(copies.copies.values())
                 for copy in copies.lost:
@@ -272,8 +270,8 @@ class LifeView:
         return {"state": state, "attempts": life.attempts(group), "until_us": until_us}
 
     def _is_past(self, group: str, copy: StoredCopyView) -> bool:
-        role = self._world.nodes[copy.broker]
-        broker = role.broker if isinstance(role, BrokerNode) else None
+        role = self._world.find(BrokerNode, copy.broker)
+        broker = role.broker if role is not None else None
         if broker is None:
             return False
         return broker.consumer_offset_manager.query_offset(group, copy.topic, copy.queue_id) > copy.queue_offset

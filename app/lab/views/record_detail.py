@@ -49,7 +49,7 @@ def field_texts() -> JsonObject:
 
 
 def _broker(run: LabRun, node: str) -> Broker:
-    role = run.world.nodes.get(node)
-    if not isinstance(role, BrokerNode) or role.broker is None or not role.broker.address:
+    role = run.world.find(BrokerNode, node)
+    if role is None or role.broker is None or not role.broker.address:
         raise LabRefused("no_broker", node=node[:80])
     return role.broker

@@ -84,8 +84,8 @@ class FrameWords:
         asked = LockBatchRequestBody.from_json(request.body)
         granted = LockBatchResponseBody.from_json(command.body).lock_ok_mq_set
         refused = [queue for queue in asked.mq_set if queue not in granted]
-        role = self._world.nodes.get(ends.source)
-        if not isinstance(role, BrokerNode) or role.broker is None or not asked.mq_set:
+        role = self._world.find(BrokerNode, ends.source)
+        if role is None or role.broker is None or not asked.mq_set:
             return None
         table = role.broker.rebalance_lock_manager
         holders = {queue: entry.client_id for group, queue, entry in table.entries() if group == asked.consumer_group}

@@ -49,9 +49,9 @@ class WorldContext:
         """Return all nodes of one kind, in the order of ``nodes``."""
         return [role for role in self.nodes.values() if isinstance(role, kind)]
 
-    def node(self, kind: type[_Role], name: str) -> _Role | None:
-        """Return the node with this name if it is of this kind, else None. Raises ``KeyError`` for no node's name."""
-        role = self.nodes[name]
+    def find(self, kind: type[_Role], name: str) -> _Role | None:
+        """Return the node with this name; None if there is none of this kind."""
+        role = self.nodes.get(name)
         return role if isinstance(role, kind) else None
 
     def topics(self, *, of_kafka: bool) -> list[TopicSpec]:

@@ -238,8 +238,8 @@ class Evidence(WatchListener):
     def message_stored(self, message: LoggedMessage) -> None:
         here = self._watch.event_number, self._watch.now_us
         if message.topic == TRANSACTION_OP_HALF_TOPIC:
-            role = self.world.nodes[message.broker]
-            broker = role.broker if isinstance(role, BrokerNode) else None
+            role = self.world.find(BrokerNode, message.broker)
+            broker = role.broker if role is not None else None
             op = broker.store.message_at(message.commit_log_offset) if broker is not None else None
             half_offset = decided_offset(op) if op is not None else None
             if half_offset is not None:

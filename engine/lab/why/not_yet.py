@@ -180,8 +180,8 @@ def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:
 
 def _blocker(case: Case, node: str, queue: MessageQueue) -> Delivery | None:
     """Return another message that the listener has now, or that failed and blocks this one."""
-    role = case.world.nodes[node]
-    is_orderly = isinstance(role, ConsumerNode) and role.spec.orderly
+    role = case.world.find(ConsumerNode, node)
+    is_orderly = role is not None and role.spec.orderly
     others = [
         one
         for one in case.evidence.deliveries(case.until)

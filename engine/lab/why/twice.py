@@ -98,8 +98,8 @@ def _explain(case: Case, first: Delivery, second: Delivery) -> FoundCause:
 
 
 def _is_orderly(case: Case, node: str) -> bool:
-    role = case.world.nodes[node]
-    return isinstance(role, ConsumerNode) and role.spec.orderly
+    role = case.world.find(ConsumerNode, node)
+    return role is not None and role.spec.orderly
 
 
 # --- the same copy, simultaneously -----------------------------------------------------------------------------------

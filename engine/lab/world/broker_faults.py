@@ -69,8 +69,8 @@ def _group_lock(world: ScenarioWorld, role: BrokerNode, command: Command) -> Non
 
 def _give_lock(world: ScenarioWorld, role: BrokerNode, command: Command) -> None:
     name, known = command.value["to"], ", ".join(consumer.name for consumer in world.consumers())
-    to = world.nodes.get(str(name))
-    if not isinstance(to, ConsumerNode) or to.consumer is None:
+    to = world.find(ConsumerNode, str(name))
+    if to is None or to.consumer is None:
         raise CommandRefused("refusal.needs_consumer", kind=command.kind, name=name, role="-", known=known)
     try:
         give_lock(_running(role), command, to.consumer.instance.client_id)

@@ -83,8 +83,8 @@ class AcknowledgedRecordsSurviveElections(_PromisesOutliveLeaders):
     anomaly = Anomaly.LOST_WRITE
 
     def record_send_returned(self, entry: SendReturned) -> None:
-        role = self.world.nodes[entry.node]
-        if entry.status != "ok" or not isinstance(role, KafkaProducerNode) or role.producer is None:
+        role = self.world.find(KafkaProducerNode, entry.node)
+        if entry.status != "ok" or role is None or role.producer is None:
             return
         if role.producer.config.acks == _ALL and entry.queue_offset >= 0:
             self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)

@@ -24,8 +24,8 @@ from engine.texts import Text
 
 def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
     """Return whether the consumer on ``node`` has a process queue of ``queue`` that it has not given up."""
-    role = world.nodes.get(node)
-    if not isinstance(role, ConsumerNode) or role.consumer is None:
+    role = world.find(ConsumerNode, node)
+    if role is None or role.consumer is None:
         return False
     process_queue = role.consumer.process_queues.get(queue)
     return process_queue is not None and not process_queue.dropped

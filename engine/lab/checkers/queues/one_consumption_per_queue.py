@@ -42,15 +42,14 @@ class OneConsumptionPerQueue(Checker):
         return any(spec.orderly for spec in scenario.of_kind(ConsumerSpec))
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        nodes = self.world.nodes
-        role = nodes.get(entry.node)
-        if not isinstance(role, ConsumerNode) or not role.spec.orderly:
+        role = self.world.find(ConsumerNode, entry.node)
+        if role is None or not role.spec.orderly:
             return
-        group = [role] if role.spec.model == "broadcasting" else list(nodes.values())
+        group = [role] if role.spec.model == "broadcasting" else self.world.consumers()
         under_way = [
             (member.name, call)
             for member in group
-            if isinstance(member, ConsumerNode) and member.spec.group == entry.group
+            if member.spec.group == entry.group
             for call in member.listener_calls.values()
             if call.topic == entry.topic and call.broker == entry.broker and call.queue_id == entry.queue_id
         ]

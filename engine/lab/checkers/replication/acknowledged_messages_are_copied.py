@@ -28,8 +28,8 @@ class AcknowledgedMessagesAreCopied(Checker):
     def send_returned(self, entry: SendReturned) -> None:
         if entry.status != "ok" or entry.detail != _SEND_OK:
             return
-        role = self.world.nodes.get(entry.broker)
-        if not isinstance(role, BrokerNode) or role.broker is None:
+        role = self.world.find(BrokerNode, entry.broker)
+        if role is None or role.broker is None:
             return
         service = role.broker.replication.service
         if service is None or not role.broker.replication.is_sync_master:

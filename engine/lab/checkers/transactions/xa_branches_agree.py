@@ -49,9 +49,8 @@ class XaBranchesAgree(Checker):
                 self._report_apart(entry, other)
 
     def run_ended(self) -> None:
-        roles = self.world.nodes.values()
-        managers = [role for role in roles if isinstance(role, ResourceManagerNode)]
-        servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorNode))]
+        managers = self.world.roles(ResourceManagerNode)
+        servers = [*managers, *self.world.roles(CoordinatorNode)]
         if self.watch.has_been_calm and all(role.status == "running" for role in servers):
             for role in managers:
                 for doubtful in role.resource_manager.in_doubt if role.resource_manager is not None else ():
@@ -69,8 +68,8 @@ class XaBranchesAgree(Checker):
         since_us = self.watch.now_us - CALM_US
         return [
             (transaction.xid, transaction.key)
-            for role in self.world.nodes.values()
-            if isinstance(role, CoordinatorNode) and role.coordinator is not None
+            for role in self.world.roles(CoordinatorNode)
+            if role.coordinator is not None
             for transaction in role.coordinator.open.values()
             if transaction.begun_us < since_us
         ]
