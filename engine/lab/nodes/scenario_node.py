@@ -50,7 +50,7 @@ class WorldContext:
         return [role for role in self.nodes.values() if isinstance(role, kind)]
 
     def find(self, kind: type[_Role], name: str) -> _Role | None:
-        """Return the node with this name; None if there is none of this kind."""
+        """Return the node with this name; None if it is of another kind or does not exist."""
         role = self.nodes.get(name)
         return role if isinstance(role, kind) else None
 
