@@ -29,6 +29,7 @@ from engine.lab.nodes.history import (
 from engine.lab.scenario.command import COMMANDS
 from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.switches import SWITCHES
+from engine.lab.witness.deliveries import DONE
 from engine.lab.work.work_spec import StepKind
 from engine.texts import Text, plain
 
@@ -53,8 +54,8 @@ MILESTONES: Mapping[str, str] = {
 }
 #: From this count on, something was done again.
 _AGAIN = 2
-#: Listener calls that are searched for the previous one.
-_CALLS_BACK = 400
+#: Pieces of work that are searched for the same one.
+_WORK_BACK = 400
 #: Most events that are searched backwards for a step worth a caption.
 _STEPS_BACK = 200
 
@@ -226,7 +227,7 @@ class Narrator:
         if last is None:
             return None
         same = (last.node, last.effect, last.key)
-        times = sum((one.node, one.effect, one.key) == same for one in done[-_CALLS_BACK:])
+        times = sum((one.node, one.effect, one.key) == same for one in done[-_WORK_BACK:])
         if times < _AGAIN:
             return None
         key = "takes_again" if last.effect == StepKind.TAKE else "called_again"
@@ -261,7 +262,7 @@ class Narrator:
         keys = tuple(entry.key for entry in ended)
         is_of_kafka = self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER
         well = "kafka.done" if is_of_kafka else "done"
-        key = well if last.result in _WELL else "throws" if last.result == "throws" else "later"
+        key = well if last.result in DONE else "throws" if last.result == "throws" else "later"
         text = Text(f"moment.{key}", node=last.node, keys=keys_text(keys))
         return Caption(last.event, text, "listener", PLAIN, keys)
 
@@ -293,43 +294,21 @@ class Narrator:
             if nodes[entry.node].spec.model == "broadcasting":
                 continue
             place = _place(entry)
-            before = self._run.world.history.consumes_began[-_CALLS_BACK:]
             first = next(
                 (
-                    call
-                    for call in reversed(before)
-                    if call.event < entry.event and call.node != entry.node and _place(call) == place
+                    one.as_of(entry.event - 1)
+                    for one in reversed(self._run.world.witness.deliveries.of(entry.key))
+                    if one.began.event < entry.event and one.began.node != entry.node and _place(one.began) == place
                 ),
                 None,
             )
-            if first is None:
-                continue
-            end = self._end_of(first, entry.event)
-            if end == "":
-                return Text("moment.calls_twice", node=entry.node, key=entry.key, other=first.node)
-            if end in _WELL:
-                return Text("moment.calls_consumed", node=entry.node, key=entry.key, other=first.node)
+            if first is not None and (first.end is None or first.is_done):
+                key = "moment.calls_consumed" if first.is_done else "moment.calls_twice"
+                return Text(key, node=entry.node, key=entry.key, other=first.began.node)
         return None
 
-    def _end_of(self, call: ConsumeBegan, before: int) -> str:
-        """Return how a listener's call has ended before event ``before``; empty: not yet; ``died``: with its
-        process.
-        """
-        history, place = self._run.world.history, _place(call)
-        for ended in reversed(history.consumes_ended[-_CALLS_BACK:]):
-            if call.event < ended.event < before and ended.node == call.node and _place(ended) == place:
-                return ended.result
-        died = any(
-            call.event < changed.event < before and changed.node == call.node for changed in history.nodes_changed
-        )
-        return "died" if died else ""
 
-
-#: Results of a call after which the message is not delivered again.
-_WELL = ("success", "commit")
-
-
-def _place(entry: ConsumeBegan | ConsumeEnded) -> tuple[str, str, str, int, int]:
+def _place(entry: ConsumeBegan) -> tuple[str, str, str, int, int]:
     return entry.group, entry.topic, entry.broker, entry.queue_id, entry.queue_offset
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from engine.lab.why import why_steps, wire
 from engine.lab.why.answer import FoundCause, WhyStep
 from engine.lab.why.case import VISIBLE, Case
-from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Sent, Stored
+from engine.lab.witness.deliveries import Delivery
 from engine.protocol.message.message_copies import CopyKind, group_of_copy
 from engine.protocol.names import retry_topic
 from engine.texts import Text, plain

@@ -63,9 +63,9 @@ class Case:
         self.commands = seen(history.commands)
         self.transactions = [one for one in seen(history.transactions_ended) if one.key == key]
         self.deliveries = [
-            one
-            for one in evidence.deliveries(until)
-            if one.began.key == key and one.began.group == subject.group and subject.node in ("", one.began.node)
+            one.as_of(until)
+            for one in self.world.witness.deliveries.of(key)
+            if one.began.event <= until and one.began.group == subject.group and subject.node in ("", one.began.node)
         ]
 
     @property

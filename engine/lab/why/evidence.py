@@ -18,7 +18,6 @@ from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
-from engine.lab.why.deliveries import Delivery, all_deliveries
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
@@ -191,7 +190,6 @@ class Evidence(WatchListener):
         self._offsets: dict[tuple[str, str, str, int], int] = {}
         self._subscribers: dict[str, GroupWatch] = {}
         self._changes = 0
-        self._deliveries: dict[int, list[Delivery]] = {}
         self._watch = ClusterWatch(run.world)
         self._watch.add(self)
         run.world.watch_parcels(self._note_frame)
@@ -218,12 +216,6 @@ class Evidence(WatchListener):
         """Return the entries up to now; with ``ahead``, those after it."""
         now = self.now_event
         return [entry for entry in entries if (entry.event > now) is ahead]
-
-    def deliveries(self, until: int) -> list[Delivery]:
-        """Return every call of every listener up to an event that has run."""
-        if until not in self._deliveries:
-            self._deliveries[until] = all_deliveries(self.history, until)
-        return self._deliveries[until]
 
     def wants(self, role: ConsumerNode, message: LoggedMessage) -> bool:
         """Return whether the subscription of that member lets the message through."""

@@ -15,8 +15,8 @@ from engine.lab.nodes.history import (
 )
 from engine.lab.why.answer import WhyStep, span_text
 from engine.lab.why.case import Case
-from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Gone, Held, Locked, OffsetCommitted, Sent, Stored
+from engine.lab.witness.deliveries import Delivery
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
 from engine.texts import Text, joined, plain

@@ -27,6 +27,7 @@ from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.frame_names import FrameReader
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.witness.witness import Witness
 from engine.lab.world.link_faults import LinkFaults
 from engine.runtime.lab.lab_actor import LabActor
 from engine.runtime.lab.lab_failures import LabFailure
@@ -62,6 +63,7 @@ class ScenarioWorld(WorldContext):
 
     :ivar frame_reader: decodes its frames.
     :ivar link_faults: faults of the links.
+    :ivar witness: what has happened in it.
     """
 
     def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
@@ -77,6 +79,7 @@ class ScenarioWorld(WorldContext):
         super().__init__(scenario, lab)
         self.frame_reader = FrameReader(scenario)
         self.link_faults = LinkFaults(lab, self.frame_reader)
+        self.witness = Witness(self)
         for spec in scenario.nodes:
             self._add(spec)
         # The parser allows at most one; with only Kafka nodes there is no name server.
