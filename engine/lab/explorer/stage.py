@@ -108,8 +108,8 @@ def outcome_on_stage(setting: StageSetting, world: ScenarioWorld, stalls: StallS
     apply = partial(apply_command, world)
     run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
     if setting.lost_frames:
-        faults = world.link_faults
-        world.lab.network.faults.insert(0, FrameObserver(faults.names, setting.lost_frames, run.frame_leaves))
+        observer = FrameObserver(world.witness.frames, setting.lost_frames, run.frame_leaves)
+        world.lab.network.faults.insert(0, observer)
     outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
     if outcome.violation is None and world.is_over:
         return dataclasses.replace(outcome, violation=watch.at_end())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from engine.faults.frame_meaning import keys_text
 from engine.lab.narration.frame_words import FrameWords
+from engine.lab.narration.relevance import LIGHT_REQUESTS
 from engine.lab.nodes.history import (
     AlarmRaised,
     BankEntry,
@@ -91,15 +92,11 @@ class Caption(NamedTuple):
 
 
 class Narrator:
-    """Narrate one run, from its creation on: best before the first event.
-
-    :ivar frames: the frames that were sent last.
-    """
+    """Narrate one run, from its creation on: best before the first event."""
 
     def __init__(self, run: LabRun) -> None:
         self._run = run
         self._words = FrameWords(run.world)
-        self.frames = self._words.frames
         self._caption: Caption | None = None
         #: What was known when the caption was made.
         self._seen: tuple[int, int, int] = (0, 0, 0)
@@ -244,12 +241,13 @@ class Narrator:
         return Caption(last.event, text, "listener", HEAVY, tuple(dict.fromkeys((last.key, last.order))))
 
     def _frame(self, least: int) -> Caption | None:
-        for frame in self.frames.newest():
+        sent = self._run.world.witness.frames
+        for frame in self._words.newest():
             if frame.event < least:
                 return None
             words = self._words.of(frame)
             if words is not None:
-                is_light = self.frames.is_light(frame) and not words.keys
+                is_light = sent.request_name_of(frame) in LIGHT_REQUESTS and not words.keys
                 weight = GRAVE if words.kind == "lost" else LIGHT if is_light else PLAIN
                 return Caption(frame.event, words.text, words.kind, weight, words.keys)
         return None

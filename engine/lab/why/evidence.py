@@ -21,10 +21,10 @@ from engine.lab.run.run import LabRun
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
-from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
-#: Newest frames that are remembered; they are searched only if a send needs an explanation.
-FRAMES_REMEMBERED = 50_000
+#: Newest parcels that are remembered, and their bytes; they are searched only if a send needs an explanation.
+PARCELS_REMEMBERED = 50_000
+BYTES_REMEMBERED = 64 << 20
 
 
 class Stored(NamedTuple):
@@ -118,18 +118,6 @@ class Decided(NamedTuple):
     half_offset: int
 
 
-class Sent(NamedTuple):
-    """A frame was handed to a link; ``copies`` of it arrive, the first one at ``arrives_us``."""
-
-    event: int
-    time_us: int
-    source: str
-    target: str
-    data: bytes
-    copies: int
-    arrives_us: int
-
-
 class LockNow(NamedTuple):
     """A lock at present. ``ends_us``: when its lease expires unless it is renewed."""
 
@@ -174,7 +162,8 @@ class Evidence(WatchListener):
         self.pulls: list[MessagesPulled] = []
         self.throttles: list[Throttled] = []
         self.decisions: list[Decided] = []
-        self.frames: list[Sent] = []
+        self.frames = run.world.witness.frames
+        self.frames.remember(PARCELS_REMEMBERED, BYTES_REMEMBERED)
         self.locks_now: tuple[LockNow, ...] = ()
         self.began: frozenset[str] = frozenset()
         self.up: frozenset[str] = frozenset()
@@ -192,8 +181,6 @@ class Evidence(WatchListener):
         self._changes = 0
         self._watch = ClusterWatch(run.world)
         self._watch.add(self)
-        run.world.watch_parcels(self._note_frame)
-        run.world.watch_cuts(self._note_cut)
         run.on_event.append(self._after_event)
 
     def stand_here(self) -> None:
@@ -354,19 +341,3 @@ class Evidence(WatchListener):
                 if role.consumer is not None:
                     self._node_of_client[role.consumer.instance.client_id] = role.name
         return self._node_of_client.get(client_id, client_id)
-
-    def _note_frame(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        if parcel.kind is ParcelKind.FRAME:
-            where = self.world.event_number, self.world.now_us
-            arrives_us = where[1] + min(delays_us, default=0)
-            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us), arrives_us))
-            if len(self.frames) > FRAMES_REMEMBERED:
-                del self.frames[: FRAMES_REMEMBERED // 10]
-
-    def _note_cut(self, parcel: Parcel) -> None:
-        """Note that a frame in flight does not arrive."""
-        for place in range(len(self.frames) - 1, -1, -1):
-            frame = self.frames[place]
-            if frame.data is parcel.data and (frame.source, frame.target) == (parcel.source, parcel.target):
-                self.frames[place] = frame._replace(copies=0)
-                return

@@ -78,8 +78,8 @@ class ScenarioWorld(WorldContext):
         )
         super().__init__(scenario, lab)
         self.frame_reader = FrameReader(scenario)
-        self.link_faults = LinkFaults(lab, self.frame_reader)
-        self.witness = Witness(self)
+        self.witness = Witness(self, self.frame_reader)
+        self.link_faults = LinkFaults(lab, self.witness.frames)
         for spec in scenario.nodes:
             self._add(spec)
         # The parser allows at most one; with only Kafka nodes there is no name server.

@@ -29,10 +29,11 @@ def _with_due_time(run, fields):
     """As a command has them; for a frame under way the run goes on until it is sent."""
     fields.update({name: list(value) for name, value in fields.items() if isinstance(value, tuple)})
     if fields["kind"] == "drop-frame":
-        wanted, sent, names = fields.pop("frame"), [], run.world.link_faults.names
+        wanted, sent, names = fields.pop("frame"), [], run.world.witness.frames
 
         def note(parcel, delays_us):
-            if delays_us and (f"{parcel.source}->{parcel.target}", names.name_of(parcel)) == (fields["target"], wanted):
+            link = f"{parcel.source}->{parcel.target}"
+            if delays_us and (link, names.name_of_next(parcel)) == (fields["target"], wanted):
                 sent.append(run.now_us + min(delays_us))
 
         run.world.watch_parcels(note)
