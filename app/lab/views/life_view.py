@@ -135,13 +135,12 @@ class LifeView:
                 continue
             copies = self._brokers.get(name)
             if copies is None:
-                copies = self._brokers[name] = BrokerCopies(role)
+                copies = self._brokers[name] = BrokerCopies(self._world, role)
             fresh, is_less = copies.read_on()
             if is_less:
                 for life in self.lives.values():
                     life.forget_copies(name)
                     self._touch(life)
-                fresh = list(copies.copies.values())
                 for copy in copies.lost:
                     self._life(copy.key, copy.first_topic, copy.stored_us).copies.append((copy, True))
             for copy in fresh:

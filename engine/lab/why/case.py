@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     CommandApplied,
     NodeChanged,
 )
 from engine.lab.why.evidence import Evidence, Happened, Held, OffsetCommitted, Stored
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
 

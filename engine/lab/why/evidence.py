@@ -14,10 +14,10 @@ from engine.broker.transactions.half_message import decided_offset
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     CommandApplied,
@@ -18,6 +17,7 @@ from engine.lab.why.case import Case
 from engine.lab.why.evidence import Gone, Held, Locked, OffsetCommitted, Stored
 from engine.lab.witness.deliveries import Delivery
 from engine.lab.witness.frame_log import SentParcel
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
 from engine.texts import Text, joined, plain

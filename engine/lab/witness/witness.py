@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.scenario_node import WorldContext
 from engine.lab.scenario.frame_names import FrameReader
+from engine.lab.witness.broker_log import BrokerLog
 from engine.lab.witness.deliveries import Deliveries
 from engine.lab.witness.frame_log import FrameLog
 
@@ -20,3 +22,10 @@ class Witness:
     def __init__(self, world: WorldContext, reader: FrameReader) -> None:
         self.frames = FrameLog(world.lab, reader)
         self.deliveries = Deliveries(world.history)
+        self._broker_logs: dict[str, BrokerLog] = {}
+
+    def broker_log(self, role: BrokerNode) -> BrokerLog:
+        """Return the account of what that broker has stored; nothing is read before it is asked for."""
+        if role.name not in self._broker_logs:
+            self._broker_logs[role.name] = BrokerLog(role)
+        return self._broker_logs[role.name]
