@@ -48,9 +48,7 @@ class FrameWords:
     def _note_at_once(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         """Describe a reply about locks immediately: the holder of a lock is known only now."""
         if _LOCK_REPLY in parcel.data:
-            frame = self._frames.parcel(self._frames.count)
-            assert frame is not None, "the witness has just noted it"
-            self.of(frame)
+            self.of(self._frames.newest)
 
     def newest(self) -> Iterator[SentParcel]:
         """Yield the frames that have words, the last one first."""

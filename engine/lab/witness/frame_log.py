@@ -111,7 +111,8 @@ class FrameLog:
             self._forget()
 
     def _forget(self) -> None:
-        while len(self._rows) > self._parcels_max or self._bytes > self._bytes_max:
+        """Forget the oldest parcels; the newest one stays, however large it is."""
+        while len(self._rows) > 1 and (len(self._rows) > self._parcels_max or self._bytes > self._bytes_max):
             self._bytes -= len(self._rows.popleft()[6])
 
     def _cut(self, parcel: Parcel) -> None:
@@ -132,6 +133,11 @@ class FrameLog:
     def oldest(self) -> SentParcel | None:
         """Return the oldest parcel that is remembered."""
         return SentParcel(*self._rows[0]) if self._rows else None
+
+    @property
+    def newest(self) -> SentParcel:
+        """Return the parcel that was sent last; a watcher of parcels asks for the one that it is called with."""
+        return SentParcel(*self._rows[-1])
 
     def parcel(self, number: int) -> SentParcel | None:
         """Return the parcel with that number; None if it is not remembered, or was not sent yet."""

@@ -120,15 +120,6 @@ class ScenarioWorld(WorldContext):
         """Call ``watcher`` with every parcel that is sent, and the microseconds after which its copies arrive."""
         self.lab.network.parcel_watchers.append(watcher)
 
-    def watch_cuts(self, watcher: Callable[[Parcel], None]) -> None:
-        """Call ``watcher`` with every frame that is lost after it was sent: by a cut, or by a command."""
-        self.lab.network.cut_watchers.append(watcher)
-
-    def stop_watching_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
-        """Stop calling ``watcher``, if it was called."""
-        if watcher in self.lab.network.parcel_watchers:
-            self.lab.network.parcel_watchers.remove(watcher)
-
     def run_events(self, count: int, until_us: int, stop: Callable[[], bool]) -> int:
         """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; return how many ran."""
         return self.loop.run_events(count, until_us, stop)

@@ -27,6 +27,8 @@ def test_the_newest_parcels_are_remembered_as_far_as_there_is_room(started):
     kept = remembered(run)
     assert [one.data for one in kept] == sent[-len(kept) :]
     assert sum(len(one.data) for one in kept) <= 2_000 < sum(map(len, sent[-len(kept) - 1 :]))
+    log.remember(parcels=40, size_bytes=0)
+    assert remembered(run) == [log.newest], "a watcher of parcels needs it, however large it is"
 
 
 def test_each_parcel_is_found_by_its_number_while_it_is_remembered(started):
