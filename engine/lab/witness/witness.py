@@ -13,7 +13,9 @@ from engine.lab.witness.frame_log import FrameLog
 class Witness:
     """The account of one world from its first event on, for checkers, narration, explanations, studies and pages.
 
-    A world that is executed again has a witness of its own, which repeats the account.
+    A world that is executed again has a witness of its own, which repeats the account. Frames are noted as they are
+    sent, in bounded room. Deliveries and logs are read when something asks, from what the world keeps anyway: they are
+    bounded by the events of a run, and cost nothing before.
 
     :ivar frames: what travelled over the links.
     :ivar deliveries: what listeners received.
