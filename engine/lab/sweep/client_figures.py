@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.witness.deliveries import DONE
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.names import is_retry_topic
@@ -116,7 +117,7 @@ class ConsumerMeter:
         began = [entry for entry in history.consumes_began if entry.node == name]
         done: dict[str, int] = {}
         for entry in history.consumes_ended:
-            if entry.node == name and entry.result in _DONE:
+            if entry.node == name and entry.result in DONE:
                 done.setdefault(entry.key, entry.time_us)
         most = -(-len(done) * 9 // 10)
         seconds = (sorted(done.values())[most - 1] - began[0].time_us) / 1e6 if done else 0.0
@@ -195,10 +196,6 @@ class ProducerMeter:
             reply_ms=_mean_ms([entry.time_us - begun[entry.key] for entry in acknowledged]),
             not_acknowledged=len(ended) - len(acknowledged),
         )
-
-
-#: Results with which a listener has successfully finished a message.
-_DONE = (ListenerResult.SUCCESS.value, ListenerResult.COMMIT.value)
 
 
 def _calls(began: list[ConsumeBegan]) -> int:
