@@ -15,7 +15,7 @@ from app.lab.views.actors_view import ActorsView
 from app.lab.views.backlog_view import BacklogView
 from app.lab.views.calls_view import CallsView
 from app.lab.views.faults_view import faults_view
-from app.lab.views.frames import FrameRecorder
+from app.lab.views.frames import FramesView
 from app.lab.views.life_view import LifeView
 from app.lab.views.money.bank_view import MoneyView
 from app.lab.views.money.xa_view import XaView, roles_of
@@ -45,7 +45,7 @@ class WorldView:
     def __init__(self, run: LabRun) -> None:
         self.run = run
         world = run.world
-        self.frames = FrameRecorder(world)
+        self.frames = FramesView(world)
         self._actors = ActorsView(world.lab)
         self._money = MoneyView(world)
         self.lives = LifeView(world)

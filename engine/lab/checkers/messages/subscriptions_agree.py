@@ -17,10 +17,10 @@ from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.texts import Text
