@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.foundation.live_source import LiveSource, ResendRequest
+from app.foundation.operator_requests import ResendRequest
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
+from app.web.live_source import LiveSource
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.broker.delivery.dead_letter_administrator import RESEND_MAX
 from engine.protocol.message.message_properties import KEY_SEPARATOR
@@ -37,19 +38,22 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
     @api.get("/live/dead-letters")
     def dead_letter_groups() -> Response:
         only_known(request.args, ())
-        return json_answer({"groups": [*source.dead_letter_groups()]})
+        return json_answer({"groups": [*source.ask(lambda live: live.state.dead_letters.groups())]})
 
     @api.get("/live/dead-letters/<group>")
     def dead_letters(group: str) -> Response:
         only_known(request.args, ("start", "count"))
         start = whole_number("start", request.args["start"], 0) if "start" in request.args else None
         count = whole_number("count", request.args.get("count", str(PAGE)), 1, PAGE_MAX)
-        page = source.dead_letters(short_text("group", group, _GROUP_MAX), start, count)
+        short_text("group", group, _GROUP_MAX)
+        page = source.ask(lambda live: live.state.dead_letters.page(group, start, count))
         return _no_such_group(group) if page is None else json_answer(page)
 
     @api.post("/live/dead-letters/<group>/resend")
     def resend_dead_letters(group: str) -> Response:
-        report = source.resend_dead_letters(short_text("group", group, _GROUP_MAX), _read_request())
+        short_text("group", group, _GROUP_MAX)
+        resend = _read_request()
+        report = source.ask(lambda live: live.state.dead_letters.resend(group, resend))
         return _no_such_group(group) if report is None else json_answer(report)
 
 

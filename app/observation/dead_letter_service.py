@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import ResendRequest
+from app.foundation.operator_requests import ResendRequest
 from app.observation.dead_letters_view import dead_letter_view, group_view, report_view
 
 if TYPE_CHECKING:

@@ -17,9 +17,11 @@ from app.foundation.operator_requests import (
     SendMessageRequest,
     TopicRequest,
 )
+from app.observation.transactions_view import common_view
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
 from engine.broker.broker import Broker
+from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client.foundation.errors import MQBrokerError, MQClientError
 from engine.client.producer.default_mq_producer import make_unique_id_generator
 from engine.name_server.name_server import NameServer
@@ -76,6 +78,14 @@ class OperatorService:
         except MQClientError as error:
             why = error.remark if isinstance(error, MQBrokerError) and error.remark else str(error)
             raise OperationRefused("by_broker", why=why) from error
+
+    async def act_on_half_message(self, action: HalfMessageAction, name: str) -> JsonObject:
+        """Commit, roll back or resume the message with that unique id, key or offset message id.
+
+        Returns the message: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
+        """
+        acted_on = common_view(await self._broker.half_message_administrator.act(action, name))
+        return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
     async def close(self) -> None:
         """Close the connections."""
