@@ -20,6 +20,8 @@ from app.foundation.operator_requests import (
 from app.observation.transactions_view import common_view
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
+from app.remote.own_broker import OwnBroker, OwnServers
+from app.remote.remote_half_messages import RemoteHalfMessages
 from engine.broker.broker import Broker
 from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client.foundation.errors import MQBrokerError, MQClientError
@@ -32,7 +34,6 @@ from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, enco
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import STORED_CODES
-from engine.remoting.remoting_client import RemotingClient
 
 logger = logging.getLogger("glassmq.host")
 
@@ -41,28 +42,15 @@ PRODUCER_GROUP = "glassmq_page"
 _NEW_TOPIC_QUEUES = 4
 
 
-class OwnServers(RemotingClient):
-    """A client that calls the servers of this process directly, and all others over the wire."""
-
-    def __init__(self, broker: Broker, name_server: NameServer) -> None:
-        super().__init__(broker.runtime, "operator")
-        self._servers = {broker.address: broker.server, name_server.address: name_server.server}
-
-    async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
-        """Send a request as any client does."""
-        server = self._servers.get(address)
-        if server is None:
-            return await super().call(address, command, timeout_ms)
-        return await server.ask_unguarded(command, "127.0.0.1:0")
-
-
 class OperatorService:
     """Carries out requests. Raises :class:`OperationRefused` where something cannot be done."""
 
     def __init__(self, broker: Broker, name_server: NameServer) -> None:
         self._broker = broker
         self._client = OwnServers(broker, name_server)
-        self._admin = ClusterAdmin(ClusterReader(self._client, (name_server.address,)), (name_server.address,))
+        reader = ClusterReader(self._client, (name_server.address,))
+        self._admin = ClusterAdmin(reader, (name_server.address,))
+        self._own = OwnBroker(reader, broker)
         self._unique_ids = make_unique_id_generator(broker.runtime)
 
     async def carry_out(self, request: OperatorRequest) -> JsonObject:
@@ -84,8 +72,12 @@ class OperatorService:
 
         Returns the message: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
         """
-        acted_on = common_view(await self._broker.half_message_administrator.act(action, name))
-        return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
+        half_messages = RemoteHalfMessages(self._own)
+        message = (await half_messages.lookup(name)).message_for(action, name)
+        await half_messages.act(action, message)
+        view = common_view(message)
+        logger.warning("half message %s of group %s, by hand: %s", message.message_id, view["group"], action)
+        return {part: view[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
     async def close(self) -> None:
         """Close the connections."""

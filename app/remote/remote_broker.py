@@ -8,11 +8,14 @@ from __future__ import annotations
 from app.remote.cluster_reader import ClusterReader
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
+from engine.protocol.body.bodies import TopicConfigSerializeWrapper
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.question import AdminQuestion
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import PullMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.properties_text import parse_properties
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
 from engine.protocol.request_code import RequestCode
@@ -78,6 +81,25 @@ class RemoteBroker:
         """Return an offset; None for any answer but SUCCESS: the broker has no such topic or group."""
         reply = await self.exchange(asked.request(), what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
+
+    async def topics(self) -> list[str]:
+        """Return all topics of the broker."""
+        reply = await self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, None, "list the topics")
+        if reply.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(reply.code, reply.remark, self.address, "list the topics")
+        return list(TopicConfigSerializeWrapper.from_json(reply.body).topic_config_table)
+
+    async def setting(self, name: str) -> str | None:
+        """Return a setting of the broker; None where it does not report it."""
+        reply = await self.ask(RequestCode.GET_BROKER_CONFIG, None, "report its settings")
+        try:
+            return parse_properties(reply.body).get(name) if reply.code == ResponseCode.SUCCESS else None
+        except MalformedBody:
+            return None
+
+    async def has_index(self) -> bool:
+        """Return False where the index, by which :meth:`called` finds messages, is off."""
+        return await self.setting("messageIndexEnable") != "false"
 
     async def ask(self, code: RequestCode, header: CommandHeader | None, what: str) -> RemotingCommand:
         """Return the reply, whatever its code."""

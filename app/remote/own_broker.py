@@ -1,0 +1,61 @@
+"""The broker of this process, reached as any other one, but without a connection: for an operator's requests.
+
+They have the rights of their operator: neither access rules nor TLS apply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.remote.cluster_reader import ClusterReader
+from app.remote.remote_broker import PER_PULL, RemoteBroker
+from engine.broker.broker import Broker
+from engine.broker.foundation.store_lookups import dispatcher_done
+from engine.name_server.name_server import NameServer
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message import MessageExt
+from engine.remoting.remoting_client import RemotingClient
+
+
+class OwnServers(RemotingClient):
+    """A client that calls the servers of this process directly, and all others over the wire."""
+
+    def __init__(self, broker: Broker, name_server: NameServer) -> None:
+        super().__init__(broker.runtime, "operator")
+        self._servers = {broker.address: broker.server, name_server.address: name_server.server}
+
+    async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
+        """Send a request as any client does."""
+        server = self._servers.get(address)
+        if server is None:
+            return await super().call(address, command, timeout_ms)
+        return await server.ask_unguarded(command, "127.0.0.1:0")
+
+
+class OwnBroker(RemoteBroker):
+    """The broker of this process: what was just stored is found too, and reading its queues is no delivery."""
+
+    def __init__(self, reader: ClusterReader, broker: Broker) -> None:
+        super().__init__(reader, broker.address)
+        self._broker = broker
+
+    async def topics(self) -> list[str]:
+        known, stored = self._broker.topic_config_manager.topic_config_table, self._broker.store.topics()
+        return list(dict.fromkeys((*known, *stored)))
+
+    async def called(self, topic: str, name: str, limit: int) -> list[MessageExt]:
+        await dispatcher_done(self._broker.store)
+        return await super().called(topic, name, limit)
+
+    async def read(self, topic: str, queue_id: int, first: int, end: int) -> list[MessageExt]:
+        """Read the store: the statistics would count a pull."""
+        store = self._broker.store
+        await dispatcher_done(store)
+        messages: list[MessageExt] = []
+        for offset in range(max(first, store.min_offset(topic, queue_id)), end):
+            message = store.message_in_queue(topic, queue_id, offset)
+            if message is not None:
+                messages.append(message)
+            if offset % PER_PULL == 0:
+                await asyncio.sleep(0)  # let the broker's clients run
+        return messages
