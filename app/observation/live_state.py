@@ -17,11 +17,9 @@ from app.observation.damage_view import damage_view
 from app.observation.dead_letter_service import DeadLetterService
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
-from app.observation.message_search import MessageSearch
 from app.observation.recent_log import RecentLog
 from app.observation.replication_view import replication_view
 from app.observation.stored_numbers import StoredNumbers
-from app.observation.stored_trail import StoredTrail
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
@@ -46,8 +44,6 @@ class LiveState:
         self._transactions = TransactionsView(broker)
         self._delay_levels = DelayLevelsView(broker)
         self.numbers = StoredNumbers(broker)
-        self.search = MessageSearch(broker)
-        self.trail = StoredTrail(broker)
         self.dead_letters = DeadLetterService(broker)
 
     def brief(self) -> JsonObject:

@@ -6,6 +6,7 @@ server of this process without a connection, with the rights of their operator: 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -17,11 +18,14 @@ from app.foundation.operator_requests import (
     SendMessageRequest,
     TopicRequest,
 )
+from app.observation.bounds import TOPICS_MAX
+from app.observation.record_view import message_summary
 from app.observation.transactions_view import common_view
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
 from app.remote.own_broker import OwnBroker, OwnServers
 from app.remote.remote_half_messages import RemoteHalfMessages
+from app.remote.remote_trail import messages_called, remote_trail
 from engine.broker.broker import Broker
 from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client.foundation.errors import MQBrokerError, MQClientError
@@ -29,7 +33,7 @@ from engine.client.producer.default_mq_producer import make_unique_id_generator
 from engine.name_server.name_server import NameServer
 from engine.protocol.command.headers import SendMessageRequestHeader, SendMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.message.message import Message
+from engine.protocol.message.message import Message, MessageExt
 from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, encode_properties
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.request_code import RequestCode
@@ -40,6 +44,8 @@ logger = logging.getLogger("glassmq.host")
 #: The producer group of the page, and the number of queues of a topic that its first message creates.
 PRODUCER_GROUP = "glassmq_page"
 _NEW_TOPIC_QUEUES = 4
+#: Topics in which one request searches.
+_TOPICS_SEARCHED_MAX = 5 * TOPICS_MAX
 
 
 class OperatorService:
@@ -78,6 +84,54 @@ class OperatorService:
         view = common_view(message)
         logger.warning("half message %s of group %s, by hand: %s", message.message_id, view["group"], action)
         return {part: view[part] for part in ("id", "key", "topic", "queue_id", "group")}
+
+    # --- messages -----------------------------------------------------------------------------------------------------
+
+    async def _topics(self) -> list[str]:
+        return (await self._own.topics())[:_TOPICS_SEARCHED_MAX]
+
+    async def by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
+        """Return messages of ``topic`` that have ``key`` among their keys or as their unique id, newest first."""
+        return [message_summary(message) for message in reversed(await self._own.called(topic, key, limit))]
+
+    async def by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
+        """Return messages with the client-made id, newest first; without ``topic``, from the first topics that the
+        broker has.
+
+        The same id may occur twice: a producer that retries sends it again.
+        """
+        found: list[MessageExt] = []
+        for name in await self._topics() if topic is None else [topic]:
+            called = await self._own.called(name, unique_id, limit)
+            found += [message for message in called if message.unique_id == unique_id]
+            if len(found) >= limit:
+                break
+            await asyncio.sleep(0)  # let the broker's clients run
+        found.sort(key=lambda message: message.commit_log_offset)
+        return [message_summary(message) for message in found[: -limit - 1 : -1]]
+
+    async def record_at(self, offset: int) -> bytes | None:
+        """Return the stored bytes of the record that starts at commit-log ``offset``; None where none starts."""
+        return await self._own.record_at(offset) or None
+
+    def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
+        """Return at most ``count`` consume-queue entries (commit-log offset, size, tags code) from ``start`` on; None
+        when there is no such queue.
+        """
+        config = self._broker.topic_config_manager.select_topic_config(topic)
+        entries = self._broker.store.consume_queue_entries(topic, queue_id, start, count)
+        if config is None or queue_id >= config.queue_nums:
+            return entries or None
+        return entries
+
+    async def trails(self, name: str, topic: str | None) -> list[JsonObject]:
+        """Return the history of messages with that unique id, offset message id or key, the newest one first.
+
+        :param topic: where to search for the name; None means everywhere.
+        """
+        brokers, topics = {self._broker.config.broker_name: self._own}, await self._topics()
+        found = await messages_called(brokers, topics if topic is None else [topic], name)
+        return [await remote_trail(brokers, topics, message) for message in reversed(found)]
 
     async def close(self) -> None:
         """Close the connections."""

@@ -11,10 +11,13 @@ from engine.protocol.body import question
 from engine.protocol.body.bodies import TopicConfigSerializeWrapper
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.question import AdminQuestion
+from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.command.command_header import CommandHeader
-from engine.protocol.command.headers import PullMessageResponseHeader
+from engine.protocol.command.headers import GetConsumerConnectionListRequestHeader, PullMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.json_fields import as_object
+from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.json_form.properties_text import parse_properties
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
@@ -23,6 +26,11 @@ from engine.protocol.response_code import ResponseCode
 
 PER_PULL = 32
 _NOTHING_THERE = (ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY, ResponseCode.PULL_OFFSET_MOVED)
+
+
+async def remote_brokers(reader: ClusterReader) -> dict[str, RemoteBroker]:
+    """Return broker name -> broker, of all brokers of the cluster."""
+    return {name: RemoteBroker(reader, address) for name, address in (await reader.broker_addresses()).items()}
 
 
 class RemoteBroker:
@@ -41,9 +49,13 @@ class RemoteBroker:
         found = [one for one in decode_messages(stored, decompress=False) if name in (one.unique_id, *one.keys)]
         return sorted(found, key=lambda message: message.commit_log_offset)
 
+    async def record_at(self, commit_log_offset: int) -> bytes:
+        """Return the record that begins at this commit-log offset, or nothing."""
+        return await self._reader.look_for(self.address, question.message_at(commit_log_offset))
+
     async def message_at(self, commit_log_offset: int) -> MessageExt | None:
         """Return the message that begins at this commit-log offset, or None."""
-        stored = await self._reader.look_for(self.address, question.message_at(commit_log_offset))
+        stored = await self.record_at(commit_log_offset)
         return decode_stored_message(stored) if stored else None
 
     async def read(self, topic: str, queue_id: int, first: int, end: int) -> list[MessageExt]:
@@ -88,6 +100,15 @@ class RemoteBroker:
         if reply.code != ResponseCode.SUCCESS:
             raise MQBrokerError(reply.code, reply.remark, self.address, "list the topics")
         return list(TopicConfigSerializeWrapper.from_json(reply.body).topic_config_table)
+
+    async def subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """Return the subscription of an online group to a topic."""
+        header = GetConsumerConnectionListRequestHeader(group)
+        reply = await self.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, header, f"list the members of group {group}")
+        if reply.code != ResponseCode.SUCCESS:
+            return None
+        table = as_object(loads_json_object(reply.body, "the list of members").get("subscriptionTable", {}))
+        return SubscriptionData.from_dict(table[topic]) if topic in table else None
 
     async def setting(self, name: str) -> str | None:
         """Return a setting of the broker; None where it does not report it."""

@@ -146,8 +146,8 @@ class RemoteHalfMessages:
     async def _ops_naming(
         self, copies: Sequence[MessageExt], end: int
     ) -> tuple[list[tuple[int, MessageExt]], HalfMessageRefusal | None]:
-        """Return the op messages before ``end`` that name one of ``copies``, newest first, back to one that decides them
-        or is older than all; and why not that far.
+        """Return the op messages before ``end`` that name one of ``copies``, newest first, back to one that decides
+        them or is older than all; and why not that far.
         """
         found: list[tuple[int, MessageExt]] = []
         places, oldest = {copy.queue_offset for copy in copies}, min(copy.commit_log_offset for copy in copies)

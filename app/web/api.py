@@ -68,13 +68,13 @@ def create_api(source: LiveSource) -> Blueprint:
         topic = request.args.get("topic")
         if topic is not None:
             short_text("topic", topic, _TOPIC_MAX)
-        return json_answer({"messages": [*source.ask(lambda live: live.state.trail.trails(name, topic))]})
+        return json_answer({"messages": [*source.ask(lambda live: live.operator.trails(name, topic))]})
 
     @api.get("/messages/at/<offset>")
     def message_at(offset: str) -> Response:
         only_known(request.args, ())
         position = whole_number("offset", offset, 0)
-        raw = source.ask(lambda live: live.state.search.record_at(position))
+        raw = source.ask(lambda live: live.operator.record_at(position))
         if raw is None:
             return json_answer({"error": f"no message starts at commit log offset {position}"}, 404)
         return json_answer(record_view(raw))
@@ -86,7 +86,7 @@ def create_api(source: LiveSource) -> Blueprint:
         start = whole_number("start", request.args.get("start", "0"), 0)
         count = whole_number("count", request.args.get("count", "50"), 1, ENTRIES_MAX)
         short_text("topic", topic, _TOPIC_MAX)
-        entries = source.ask(lambda live: live.state.search.queue_entries(topic, number, start, count))
+        entries = source.ask(lambda live: live.operator.queue_entries(topic, number, start, count))
         if entries is None:
             return json_answer({"error": f"topic {shown(topic)} has no queue {number} here"}, 404)
         return json_answer({"start": start, "entries": [queue_entry_view(entry) for entry in entries]})
@@ -139,9 +139,9 @@ def _search(source: LiveSource, parameters: dict[str, str]) -> list[JsonObject]:
         case "key":
             if topic is None:
                 raise BadParameter("topic", "it is missing", "the topic whose messages carry the key")
-            return source.ask(lambda live: live.state.search.by_key(topic, text, limit))
+            return source.ask(lambda live: live.operator.by_key(topic, text, limit))
         case "unique_id":
-            return source.ask(lambda live: live.state.search.by_unique_id(text, topic, limit))
+            return source.ask(lambda live: live.operator.by_unique_id(text, topic, limit))
         case _:
             return _find_by_offset_id(source, text)
 
@@ -153,7 +153,7 @@ def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
         raise BadParameter(
             "offset_message_id", f"{shown(text)} is not valid: {error}", "32 hexadecimal digits (56 for IPv6)"
         ) from None
-    raw = source.ask(lambda live: live.state.search.record_at(offset)) if offset >= 0 else None
+    raw = source.ask(lambda live: live.operator.record_at(offset)) if offset >= 0 else None
     if raw is None:
         return []
     summary = record_view(raw)["record"]

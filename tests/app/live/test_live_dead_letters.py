@@ -6,6 +6,7 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -261,7 +262,7 @@ def test_the_trail_says_who_waits_who_does_not_want_it_and_until_when_it_is_dela
 def test_a_group_that_passed_a_message_that_it_does_not_want_says_so(live):
     live.send(message("mix", keys="f-1", tags="b"), message("mix", keys="f-2", tags="a"))
     broker = live.host._machines.broker
-    states = {}
+    states, reports = {}, []
 
     def until(got):
         if got and not states:
@@ -270,11 +271,14 @@ def test_a_group_that_passed_a_message_that_it_does_not_want_says_so(live):
             for queue_id in range(4):
                 thread.call(lambda at=queue_id: broker.consumer_offset_manager.commit_offset("", "picky", "mix", at, 2))
             states.update({key: trails(live, key)[0]["groups"]["picky"] for key in ("f-1", "f-2")})
+            with ThreadPoolExecutor() as other_thread:  # this one's event loop is the consumer's
+                reports.append(other_thread.submit(live.tool, "message", "--key", "f-1", "--topic", "mix").result())
         return bool(states)
 
     consume(live, "picky", "mix", lambda one: SUCCESS, until, expression="a")
     assert (states["f-1"]["state"], states["f-1"]["expression"]) == ("filtered", "a")
     assert states["f-2"]["state"] == "passed"
+    assert "group picky: has passed it without consuming it: it subscribes to a" in reports[0].output
 
 
 def test_a_key_of_several_messages_leads_to_each_and_a_name_of_none_to_nothing(live):
@@ -283,6 +287,17 @@ def test_a_key_of_several_messages_leads_to_each_and_a_name_of_none_to_nothing(l
     assert trails(live, "nobody") == []
     assert live.get("/api/messages/trail")[0] == 400
     assert live.get("/api/messages/trail?name=x&limit=3")[0] == 400
+
+
+def test_without_an_index_a_message_is_found_by_its_offset_id_with_the_copy_that_is_there(tmp_path):
+    with LiveServer(tmp_path, store=MessageStoreConfig(message_index_enable=False)) as blind:
+        (sent,) = blind.send(message("blind", keys="b-1"))
+        assert trails(blind, "b-1") == []
+        (trail,) = trails(blind, sent.offset_message_id)
+        assert [step["kind"] for step in trail["steps"]] == ["produced", "stored"]
+        assert trail["steps"][1]["broker"] == "broker-a"
+        shown = blind.tool("message", sent.offset_message_id)
+        assert (shown.exit_code, "stored: blind" in shown.output) == (0, True)
 
 
 def test_used_delay_levels_are_shown_with_what_waits_and_until_when(live):

@@ -108,7 +108,7 @@ class LiveServer:
 
     def find(self, topic, key, limit):
         """Summaries of the messages of ``topic`` with this key, newest first."""
-        return self.host.ask(lambda live: live.state.search.by_key(topic, key, limit))
+        return self.host.ask(lambda live: live.operator.by_key(topic, key, limit))
 
     def send(self, *messages, group="test_producer"):
         """Send messages with our client; the results."""

@@ -54,7 +54,7 @@ class MadeUpEngine:
         self._tree = source.tree
         self.watcher = source.watcher
         self.queue_entries = source.queue_entries
-        self.state = self.search = self.topics = self.trail = self.dead_letters = self.operator = self
+        self.state = self.topics = self.dead_letters = self.operator = self
 
     def by_key(self, topic: str, key: str, limit: int):
         return self._source._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
