@@ -14,6 +14,7 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.operator_requests import (
     OperationRefused,
     OperatorRequest,
+    ResendRequest,
     ResetOffsetRequest,
     SendMessageRequest,
     TopicRequest,
@@ -23,7 +24,9 @@ from app.observation.record_view import message_summary
 from app.observation.transactions_view import common_view
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
+from app.remote.dead_letters_view import dead_letter_view, group_view, report_view
 from app.remote.own_broker import OwnBroker, OwnServers
+from app.remote.remote_dead_letters import RemoteDeadLetters
 from app.remote.remote_half_messages import RemoteHalfMessages
 from app.remote.remote_trail import messages_called, remote_trail
 from engine.broker.broker import Broker
@@ -132,6 +135,42 @@ class OperatorService:
         brokers, topics = {self._broker.config.broker_name: self._own}, await self._topics()
         found = await messages_called(brokers, topics if topic is None else [topic], name)
         return [await remote_trail(brokers, topics, message) for message in reversed(found)]
+
+    # --- dead letters: the JSON is that of app.remote.dead_letters_view -----------------------------------------------
+
+    async def dead_letter_groups(self) -> list[JsonObject]:
+        """Return all groups that have or had dead letters, those with the newest ones first."""
+        groups = await RemoteDeadLetters(self._own).groups()
+        return [group_view(group) for group in sorted(groups, key=lambda group: (-group.newest_ms, group.group))]
+
+    async def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
+        """Return ``group`` and ``messages`` from number ``start`` on (None: the newest ones); None when there is no
+        such group.
+        """
+        dead_letters = RemoteDeadLetters(self._own)
+        found = await dead_letters.of_group(group)
+        if not found.queues:
+            return None
+        first = max(found.min_number, found.max_number - count if start is None else start)
+        messages: list[JsonValue] = []
+        for dead in await dead_letters.page(found, first, count):
+            messages.append(await dead_letter_view(dead_letters, group, dead))
+            await asyncio.sleep(0)  # let the broker's clients run
+        return {"group": group_view(found), "start": first, "messages": messages}
+
+    async def resend_dead_letters(self, group: str, request: ResendRequest) -> JsonObject | None:
+        """Resend dead letters, and return what became of each; None when there is no such group."""
+        dead_letters = RemoteDeadLetters(self._own)
+        found = await dead_letters.of_group(group)
+        if not found.queues:
+            return None
+        if request.names is None:
+            report = await dead_letters.resend_from(found, request.start, request.to)
+        else:
+            report = await dead_letters.resend_named(group, request.names, request.to, anyway=request.anyway)
+        for one in report.resent:
+            logger.warning("dead letter %s of group %s, resent by hand to %s", one.dead.message_id, group, one.topic)
+        return report_view(report)
 
     async def close(self) -> None:
         """Close the connections."""

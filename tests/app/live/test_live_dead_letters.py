@@ -138,7 +138,7 @@ def test_a_dead_letter_resent_to_its_group_is_marked_and_not_resent_again(live):
 
 
 def test_all_dead_letters_are_resent_in_portions_and_the_pages_are_bounded(live, monkeypatch):
-    monkeypatch.setattr("engine.broker.delivery.dead_letter_administrator.RESEND_MAX", 2)
+    monkeypatch.setattr("app.remote.remote_dead_letters.RESEND_MAX", 2)
     bury(live, "bulk", "bulk", *[f"b-{number}" for number in range(5)])
     assert [dead["queue_offset"] for dead in page(live, "bulk", "?count=2")] == [3, 4]
     assert [dead["queue_offset"] for dead in page(live, "bulk", "?start=1&count=2")] == [1, 2]
@@ -212,6 +212,29 @@ def test_bad_requests_and_other_web_sites_are_refused(live, body, headers, statu
     found, answer = resend(live, "nobody", body, headers)
     assert found == status
     assert words in (answer if isinstance(answer, str) else answer["error"])
+
+
+def test_looking_at_dead_letters_is_no_delivery(live):
+    bury(live, "looked-at", "looks", "l-2")
+    totals = live.host._machines.broker.stats.totals
+    before = totals.out_requests
+    assert len(page(live, "looked-at")) == 1
+    assert groups(live)["looked-at"]["count"] == 1
+    assert totals.out_requests == before
+
+
+def test_without_an_index_nobody_knows_what_was_resent_and_nothing_is(tmp_path):
+    with LiveServer(tmp_path, store=MessageStoreConfig(message_index_enable=False)) as blind:
+        blind.create_topic("%DLQ%shop", 1)
+        blind.send(message("%DLQ%shop", keys="b-1"))
+        (dead,) = page(blind, "shop")
+        assert (dead["resent"], dead["resent_known"]) == (None, False)
+        (failed,) = resend(blind, "shop", {"messages": "all", "to": "group"})[1]["failed"]
+        assert failed["reason"] == "no_index"
+        assert "not known: messageIndexEnable is false" in blind.tool("dead-letters", "list", "shop").output
+        for names in (("--all",), (dead["id"],)):
+            refused = blind.tool("dead-letters", "resend", "shop", *names, "--to", "group", "--yes")
+            assert (refused.exit_code, "messageIndexEnable is false" in refused.output) == (1, True)
 
 
 def test_unknown_groups_and_bad_pages_are_refused(live):
@@ -326,6 +349,7 @@ def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     assert all(line.endswith("-") and "calls" in line for line in lines.values())
     shown = live.tool("dead-letters", "show", "cli", "c-1").output
     assert "original topic     calls" in shown
+    assert "cause of death     consumer-decided" in shown
     assert shown.splitlines()[-1] == "body of c-1"
     refused = live.tool("dead-letters", "resend", "cli", "c-1", "--to", "topic", input="n\n")
     assert (refused.exit_code, "Every group that subscribes to calls" in refused.output) == (1, True)

@@ -54,7 +54,7 @@ class MadeUpEngine:
         self._tree = source.tree
         self.watcher = source.watcher
         self.queue_entries = source.queue_entries
-        self.state = self.topics = self.dead_letters = self.operator = self
+        self.state = self.topics = self.operator = self
 
     def by_key(self, topic: str, key: str, limit: int):
         return self._source._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
@@ -99,10 +99,10 @@ class MadeUpEngine:
         }
         return lambda: {**made_up, **self._source.internals.get(group, {})}
 
-    def groups(self):
+    def dead_letter_groups(self):
         return []
 
-    def page(self, group: str, start: int | None, count: int):
+    def dead_letters(self, group: str, start: int | None, count: int):
         """As many as ``tree`` says, none of which was made up."""
         topic = self._tree["topics"].get(f"%DLQ%{group}")
         if topic is None:
@@ -111,5 +111,5 @@ class MadeUpEngine:
         facts = {"group": group, "count": end - first, "min": first, "max": end, "newest_ms": None}
         return {"group": facts, "start": end, "messages": []}
 
-    def resend(self, group: str, request):
+    def resend_dead_letters(self, group: str, request):
         return None
