@@ -12,7 +12,6 @@ from flask.typing import ResponseReturnValue
 from flask_socketio import SocketIO
 
 from app.foundation.json_types import JsonObject
-from app.foundation.live_source import LiveSource
 from app.foundation.page_folders import PageFolders
 from app.foundation.translator import texts
 from app.lab.routes.namespace import NAMESPACE as LAB_NAMESPACE
@@ -38,6 +37,7 @@ from app.web.access_rules import PageAccessRules
 from app.web.api import create_api, json_answer
 from app.web.compression import add_compression
 from app.web.flask_application import create_flask
+from app.web.live_source import LiveSource
 from app.web.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
 from app.web.stream import LiveStream, StreamSource
 from app.web.throttle import Throttle

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from app.foundation.translator import in_all_languages
+
+if TYPE_CHECKING:
+    from engine.broker.delivery.dead_letter import ResendTo
 
 #: Queues of a topic that is created by hand.
 QUEUES_MAX = 1024
@@ -73,3 +77,18 @@ class ResetOffsetRequest:
 
 
 OperatorRequest = TopicRequest | SendMessageRequest | ResetOffsetRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ResendRequest:
+    """A request to resend dead letters of a group.
+
+    :ivar names: ids or keys; None means all that were not resent yet from number ``start`` on, at most this number at a
+        time.
+    :ivar anyway: resend named ones even if they were resent before.
+    """
+
+    names: tuple[str, ...] | None
+    to: ResendTo
+    anyway: bool = False
+    start: int = 0

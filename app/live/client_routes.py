@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.foundation.live_source import LiveSource
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, shown
+from app.web.live_source import LiveSource
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group
 
@@ -29,4 +29,4 @@ def add_client_routes(api: Blueprint, source: LiveSource) -> None:
             raise BadParameter(
                 "group", f"{shown(group)} is not valid: {error}", "the name of a consumer group"
             ) from None
-        return json_answer(source.clients(group))
+        return json_answer(source.ask(lambda live: live.clients(group))())

@@ -5,7 +5,7 @@
                                                   number on (by default the newest ones), oldest first
     POST /api/live/dead-letters/<group>/resend    {"messages": [ids] | "all", "to": "topic" | "group", "anyway": false}
 
-The shapes: app/observation/dead_letters_view.py. ``to`` selects the receivers: every group that subscribes to the first
+The shapes: app/remote/dead_letters_view.py. ``to`` selects the receivers: every group that subscribes to the first
 topic, or only the group that failed. Messages that were resent before are left alone, unless they are named and
 ``anyway`` is true. "all" works 200 at a time: the answer's ``next`` goes back as ``start``. Each message that cannot be
 resent is in the answer, with the reason in both languages; 404: there is no such group.
@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.foundation.live_source import LiveSource, ResendRequest
+from app.foundation.operator_requests import ResendRequest
+from app.remote.remote_dead_letters import RESEND_MAX
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
+from app.web.live_source import LiveSource
 from engine.broker.delivery.dead_letter import ResendTo
-from engine.broker.delivery.dead_letter_administrator import RESEND_MAX
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 #: Dead letters that one page lists.
@@ -37,19 +38,22 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
     @api.get("/live/dead-letters")
     def dead_letter_groups() -> Response:
         only_known(request.args, ())
-        return json_answer({"groups": [*source.dead_letter_groups()]})
+        return json_answer({"groups": [*source.ask(lambda live: live.operator.dead_letter_groups())]})
 
     @api.get("/live/dead-letters/<group>")
     def dead_letters(group: str) -> Response:
         only_known(request.args, ("start", "count"))
         start = whole_number("start", request.args["start"], 0) if "start" in request.args else None
         count = whole_number("count", request.args.get("count", str(PAGE)), 1, PAGE_MAX)
-        page = source.dead_letters(short_text("group", group, _GROUP_MAX), start, count)
+        short_text("group", group, _GROUP_MAX)
+        page = source.ask(lambda live: live.operator.dead_letters(group, start, count))
         return _no_such_group(group) if page is None else json_answer(page)
 
     @api.post("/live/dead-letters/<group>/resend")
     def resend_dead_letters(group: str) -> Response:
-        report = source.resend_dead_letters(short_text("group", group, _GROUP_MAX), _read_request())
+        short_text("group", group, _GROUP_MAX)
+        resend = _read_request()
+        report = source.ask(lambda live: live.operator.resend_dead_letters(group, resend))
         return _no_such_group(group) if report is None else json_answer(report)
 
 

@@ -78,7 +78,8 @@ def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
 
     @api.delete("/faults/<rule>")
     def remove(rule: str) -> Response:
-        return json_answer(_allowed(faults).remove(whole_number("rule", rule, 1, _ID_MAX)))
+        allowed, rule_id = _allowed(faults), whole_number("rule", rule, 1, _ID_MAX)
+        return json_answer(allowed.change(lambda service: service.injector.remove(rule_id)))
 
 
 def _allowed(faults: LiveFaults | None) -> LiveFaults:
@@ -90,7 +91,7 @@ def _allowed(faults: LiveFaults | None) -> LiveFaults:
 def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> None:
     @api.post("/faults/look")
     def look() -> Response:
-        return json_answer(_allowed(faults).look())
+        return json_answer(_allowed(faults).change(lambda service: service.injector.look()))
 
     @api.post("/faults/record")
     def record() -> Response:
@@ -100,15 +101,15 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
             raise BadParameter("client", "it is not a pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
         if not isinstance(bodies, bool):
             raise BadParameter("bodies", f"{shown(str(bodies))} is not valid", "true or false")
-        return json_answer(_allowed(faults).record(client, with_bodies=bodies))
+        return json_answer(_allowed(faults).change(lambda service: service.injector.record(client, with_bodies=bodies)))
 
     @api.delete("/faults/record")
     def stop_recording() -> Response:
-        return json_answer(_allowed(faults).stop_recording())
+        return json_answer(_allowed(faults).change(lambda service: service.injector.stop_recording()))
 
     @api.get("/faults/frames")
     def frames() -> Response:
-        response = json_answer(_allowed(faults).frames())
+        response = json_answer(_allowed(faults).ask(lambda service: service.frames()))
         response.headers["Content-Disposition"] = 'attachment; filename="glassmq-frames.json"'
         return response
 
@@ -116,7 +117,7 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
     def pass_all() -> Response:
         body = read_json_object(_ACTION_KEYS, '{"action": "pass"}')
         _action(body, ("pass",))
-        return json_answer(_allowed(faults).pass_all())
+        return json_answer(_allowed(faults).change(lambda service: service.injector.stop_holding()))
 
     @api.post("/faults/held/<held>")
     def decide(held: str) -> Response:
@@ -125,9 +126,9 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
         )
         held_id = whole_number("held", held, 1, _ID_MAX)
         if _action(body, ("pass", "drop")) == "drop":
-            return json_answer(_allowed(faults).drop_held(held_id))
+            return json_answer(_allowed(faults).change(lambda service: service.injector.drop_held(held_id)))
         changes = _texts(body, "fields"), _texts(body, "properties"), _body(body)
-        return json_answer(_allowed(faults).let_pass(held_id, *changes))
+        return json_answer(_allowed(faults).change(lambda service: service.let_pass(held_id, *changes)))
 
 
 def _add_error_answers(api: Blueprint) -> None:

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import MemberWithoutBroker, ResendRequest
+from app.foundation.json_types import JsonObject
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
 from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
+from app.web.live_source import MemberWithoutBroker
 from engine.live.live_machines import LiveHostSettings, LiveMachines
 from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread, EngineUnavailable
 
 if TYPE_CHECKING:
-    from app.foundation.operator_requests import OperatorRequest
-    from app.live.client_questions import ClientQuestions
     from app.live.fault_service import FaultService
     from app.live.idempotence_tally import IdempotenceTally
     from app.live.live_faults import LiveFaults
-    from app.live.operator_service import OperatorService
+    from app.live.observed_engine import ObservedEngine
     from app.metrics.exposition import MetricFamily
     from app.observation.live_state import LiveState
+    from app.web.live_source import LiveEngine
     from engine.broker.broker import Broker
     from engine.broker.foundation.vip_channel import VipChannel
-    from engine.broker.transactions.half_message_lookup import HalfMessageAction
+
+_T = TypeVar("_T")
+
 log = logging.getLogger("glassmq.host")
 
 #: Seconds for a start. Recovery of a large log may take long; beyond this something is wrong.
@@ -49,13 +50,11 @@ class LiveHost:
         self.settings = settings
         self._recent_log = recent_log or RecentLog()
         self._thread: EngineThread | None = None
-        self._state: LiveState | None = None
+        self._live: ObservedEngine | None = None
         self._watcher = Watcher(Thresholds())
         self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
         self._faults: FaultService | None = None
-        self._service: OperatorService | None = None
-        self._questions: ClientQuestions
         self._tally: IdempotenceTally
         self.name_server_address = ""
         self.broker_address = ""
@@ -102,33 +101,31 @@ class LiveHost:
     def _nodes_changed(self) -> None:
         """Build the views for another broker or name server, or for none. What was watched stays."""
         # Imported here, in the engine's thread: --help must not pay for it.
-        from app.live.client_questions import ClientQuestions
         from app.live.idempotence_tally import IdempotenceTally
+        from app.live.observed_engine import ObservedEngine
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
 
         self._stop_watching()
-        service, self._service = self._service, None
-        if self._state is not None:
-            self._state = None
-            self._closing = asyncio.create_task(_close(service, self._questions))
+        if self._live is not None:
+            self._closing = asyncio.create_task(self._live.close())
+            self._live = None
         machines = self._machines
         if not machines.broker_runs:
             return
         self._tally = IdempotenceTally(machines.broker)
-        self._state = LiveState(
+        state = LiveState(
             name_server=machines.name_server,
             broker=machines.broker,
             data_folder=str(self.settings.data_folder),
             recent_log=self._recent_log,
         )
-        numbers = self._state.numbers
+        numbers = state.numbers
         self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said, lambda: numbers.view)
-        self._questions = ClientQuestions(machines.broker)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
+        self._live = ObservedEngine(machines, state, self._watcher, lambda: self._watcher.look(self._brief(state), ()))
         self._watching = [
-            asyncio.create_task(work)
-            for work in (self._watch(self._state), self._state.numbers.follow(), self._tally.follow())
+            asyncio.create_task(work) for work in (self._watch(state), state.numbers.follow(), self._tally.follow())
         ]
 
     def _stop_watching(self) -> None:
@@ -173,8 +170,8 @@ class LiveHost:
 
     async def _shutdown(self) -> None:
         self._stop_watching()
-        if self._state is not None:
-            await _close(self._service, self._questions)
+        if self._live is not None:
+            await self._live.close()
         await self._machines.shutdown()
 
     # -------------------------------------------------------------------------------------- for the page server
@@ -204,100 +201,32 @@ class LiveHost:
     def _with_backlog(self, history: JsonObject) -> JsonObject:
         return {**history, "backlog": self._watcher.backlogs(history["seconds"])}
 
-    def history_between(self, first: int, last: int) -> JsonObject:
-        thread, _ = self._engine()
-        # A copy costs the engine a millisecond; rendering a day of it may take twenty of them.
-        history = thread.call(lambda: copy.deepcopy(self._watcher.history))
-        return history.between(first, last)
+    @overload
+    def ask(self, function: Callable[[LiveEngine], Coroutine[Any, Any, _T]]) -> _T: ...
 
-    def verdict(self) -> JsonObject:
-        thread, _ = self._engine()
-        return thread.call(self._watcher.as_json)
+    @overload
+    def ask(self, function: Callable[[LiveEngine], _T]) -> _T: ...
 
-    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
-        thread, state = self._engine()
-
-        def change() -> JsonObject:
-            self._watcher.change_thresholds(wanted)
-            self._watcher.look(self._brief(state), ())
-            return self._watcher.as_json()
-
-        return thread.call(change)
-
-    def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
-        thread, state = self._engine()
-        return thread.call(lambda: state.search.by_key(topic, key, limit))
-
-    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
-        thread, state = self._engine()
-        return thread.call(lambda: state.search.by_unique_id(unique_id, topic, limit))
-
-    def record_at(self, offset: int) -> bytes | None:
-        thread, state = self._engine()
-        return thread.call(lambda: state.search.record_at(offset))
-
-    def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
-        thread, state = self._engine()
-        return thread.call(lambda: state.search.queue_entries(topic, queue_id, start, count))
-
-    def act_on_half_message(self, action: HalfMessageAction, name: str) -> JsonObject:
-        from app.observation.transactions_view import common_view
-
-        thread, _ = self._engine()
-        administrator = self._broker.half_message_administrator
-        acted_on = common_view(thread.run(administrator.act(action, name), CALL_TIMEOUT_S))
-        return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
-
-    def operate(self, request: OperatorRequest) -> JsonObject:
-        from app.live.operator_service import OperatorService  # in the page's thread: it imports our whole client
+    def ask(self, function: Callable[[LiveEngine], object]) -> object:
+        """Run ``function`` in the engine's thread; what takes longer than five seconds is cancelled."""
+        import app.remote.operator_service  # noqa: F401  here, in the page's thread: it imports our whole client
 
         thread, _ = self._engine()
 
-        async def carry_out() -> JsonObject:
-            if not self._machines.broker_runs:
+        async def in_engine() -> object:
+            if self._live is None:
                 raise _why_no_broker(self._machines)
-            if self._service is None:
-                self._service = OperatorService(self._machines.broker, self._machines.name_server)
-            return await self._service.carry_out(request)
+            answer = function(self._live)
+            return await answer if isawaitable(answer) else answer
 
-        return thread.run(carry_out(), CALL_TIMEOUT_S)
-
-    def topics_with(self, text: str) -> JsonObject:
-        thread, state = self._engine()
-        return thread.call(lambda: state.topics.find(text))
-
-    def clients(self, group: str) -> JsonObject:
-        """Return what the members of a group report.
-
-        Answers are decoded in the caller's thread, because many of them take time.
-        """
-        from app.live.client_answers import look_view
-
-        thread, _ = self._engine()
-        return look_view(group, thread.run(self._questions.look(group), CALL_TIMEOUT_S))
-
-    def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
-        thread, state = self._engine()
-        return thread.call(lambda: state.trail.trails(name, topic))
-
-    def dead_letter_groups(self) -> list[JsonObject]:
-        thread, state = self._engine()
-        return thread.call(state.dead_letters.groups)
-
-    def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
-        thread, state = self._engine()
-        return thread.call(lambda: state.dead_letters.page(group, start, count))
-
-    def resend_dead_letters(self, group: str, request: ResendRequest) -> JsonObject | None:
-        thread, state = self._engine()
-        return thread.run(state.dead_letters.resend(group, request), CALL_TIMEOUT_S)
+        return thread.run(in_engine(), CALL_TIMEOUT_S)
 
     def _engine(self) -> tuple[EngineThread, LiveState]:
         if self._thread is None:
             raise EngineUnavailable("the engine is stopped")
-        if self._state is None:
+        if self._live is None:
             raise _why_no_broker(self._machines)
-        return self._thread, self._state
+        return self._thread, self._live.state
 
     # ------------------------------------------------------------------------------------------------- faults
 
@@ -316,13 +245,6 @@ class LiveHost:
         if self._faults is None or self._thread is None:
             return None
         return LiveFaults(self._thread, self._faults)
-
-
-async def _close(service: OperatorService | None, questions: ClientQuestions) -> None:
-    """Close what belongs to a broker that ran; the next one has its own."""
-    if service is not None:
-        await service.close()
-    await questions.close()
 
 
 def _why_no_broker(machines: LiveMachines) -> EngineUnavailable:

@@ -20,7 +20,6 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
-from app.foundation.live_source import LiveSource
 from app.foundation.operator_requests import (
     BODY_BYTES_MAX,
     DELAY_LEVEL_MAX,
@@ -34,6 +33,7 @@ from app.foundation.operator_requests import (
 from app.foundation.translator import in_all_languages
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, shown
+from app.web.live_source import LiveSource
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import is_dlq_topic, is_retry_topic, validate_group, validate_topic
 
@@ -59,14 +59,14 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
     def create_topic() -> Response:
         body = read_json_object(("topic", "queues"), '{"topic": "orders", "queues": 4}')
         request = TopicRequest(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
-        return json_answer(source.operate(request))
+        return json_answer(source.ask(lambda live: live.operator.carry_out(request)))
 
     @api.post("/live/messages")
     def send_message() -> Response:
         body = read_json_object(("topic", "body", "tag", "keys", "delay_level"), '{"topic": "orders", "body": "hello"}')
         delay_level = _number(body, "delay_level", 0, DELAY_LEVEL_MAX, 0)
         request = SendMessageRequest(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
-        return json_answer(source.operate(request))
+        return json_answer(source.ask(lambda live: live.operator.carry_out(request)))
 
     @api.post("/live/offsets")
     def reset_offsets() -> Response:
@@ -74,7 +74,7 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
         body = read_json_object(known, '{"group": "billing", "topic": "orders", "to": "earliest"}')
         request = _reset_request(body)
         try:
-            return json_answer(source.operate(request))
+            return json_answer(source.ask(lambda live: live.operator.carry_out(request)))
         except OperationRefused as refused:
             if not request.preview:
                 raise

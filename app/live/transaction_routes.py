@@ -15,9 +15,9 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
-from app.foundation.live_source import LiveSource
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
+from app.web.live_source import LiveSource
 from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageAction, HalfMessageRefused
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
@@ -32,9 +32,8 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
         if action not in list(HalfMessageAction):
             raise BadParameter("action", f"{shown(action)} is not valid", ", ".join(HalfMessageAction))
         name = _read_name()
-        return json_answer(
-            {"action": action, "deed": action, "message": source.act_on_half_message(HalfMessageAction(action), name)}
-        )
+        done = source.ask(lambda live: live.operator.act_on_half_message(HalfMessageAction(action), name))
+        return json_answer({"action": action, "deed": action, "message": done})
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:

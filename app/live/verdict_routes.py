@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.foundation.live_source import LiveSource
 from app.watch.rules import RULES
 from app.watch.thresholds import ThresholdRefused
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object
+from app.web.live_source import LiveSource
 
 _NAMES = tuple(rule.name for rule in RULES)
 
@@ -28,13 +28,13 @@ def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
     @api.get("/live/verdict")
     def verdict() -> Response:
         only_known(request.args, ())
-        return json_answer(source.verdict())
+        return json_answer(source.ask(lambda live: live.watcher.as_json()))
 
     @api.post("/live/verdict/thresholds")
     def set_thresholds() -> Response:
         wanted = read_json_object(_NAMES, '{"group_behind": 5000, "dead_letters": null}')
         try:
-            return json_answer(source.set_thresholds(wanted))
+            return json_answer(source.ask(lambda live: live.set_thresholds(wanted)))
         except ThresholdRefused as refused:
             raise BadParameter(refused.name, refused.problem, refused.text["en"], refused.text) from None
         except OSError as error:

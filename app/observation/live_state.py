@@ -14,17 +14,15 @@ from app.foundation.version import version
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.connections_view import ConnectionsView
 from app.observation.damage_view import damage_view
-from app.observation.dead_letter_service import DeadLetterService
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
-from app.observation.message_search import MessageSearch
 from app.observation.recent_log import RecentLog
 from app.observation.replication_view import replication_view
 from app.observation.stored_numbers import StoredNumbers
-from app.observation.stored_trail import StoredTrail
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
+from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -46,9 +44,6 @@ class LiveState:
         self._transactions = TransactionsView(broker)
         self._delay_levels = DelayLevelsView(broker)
         self.numbers = StoredNumbers(broker)
-        self.search = MessageSearch(broker)
-        self.trail = StoredTrail(broker)
-        self.dead_letters = DeadLetterService(broker)
 
     def brief(self) -> JsonObject:
         """Return what the rules of ``app/watch`` need: parts of the tree, and of all groups and connections, also those
@@ -71,7 +66,7 @@ class LiveState:
             "numbers": self.numbers.view,
             "replication": replication_view(self._broker),
             "put_failures": self._broker.stats.put_failures,
-            "dead_letters": self.dead_letters.numbers(),
+            "dead_letters": self._dead_letters(),
             "unsent": {
                 channel.remote_address: channel.unsent_bytes
                 for channel in self._broker.server.channels
@@ -109,6 +104,17 @@ class LiveState:
                 "connections": omitted_connections,
                 "offset_pairs": omitted_offsets,
             },
+        }
+
+    def _dead_letters(self) -> dict[str, int]:
+        """Return group -> how many dead letters it ever had."""
+        store = self._broker.store
+        return {
+            topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX): sum(
+                store.max_offset(topic, queue_id) for queue_id in range(config.queue_nums)
+            )
+            for topic, config in self._broker.topic_config_manager.topic_config_table.items()
+            if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)
         }
 
     def _rates(self, now_ms: int, groups: JsonObject) -> JsonObject:

@@ -42,11 +42,12 @@ _QUERY_MAX = 32
 
 @dataclass(frozen=True, slots=True)
 class QueueEnds:
-    """One queue of a topic: its smallest and its next offset."""
+    """One queue of a topic: its smallest and its next offset, and when its newest message was stored."""
 
     queue: MessageQueue
     min_offset: int
     max_offset: int
+    last_update_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,7 @@ class ClusterReader:
         found = []
         header = GetTopicStatsInfoRequestHeader(topic=topic)
         for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"describe topic {topic}"):
-            for queue, value in _object_keys(body, "offsetTable"):
-                found.append(QueueEnds(queue, get_integer(value, "minOffset"), get_integer(value, "maxOffset")))
+            found += queue_ends(body)
         return sorted(found, key=lambda ends: ends.queue)
 
     async def groups(self) -> list[str]:
@@ -219,6 +219,14 @@ async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[Clus
     finally:
         await client.shutdown()
         await runtime.close()
+
+
+def queue_ends(body: dict[str, Any]) -> list[QueueEnds]:
+    """Return the queues in the reply of code 202."""
+    return [
+        QueueEnds(queue, *(get_integer(value, name) for name in ("minOffset", "maxOffset", "lastUpdateTimestamp")))
+        for queue, value in _object_keys(body, "offsetTable")
+    ]
 
 
 def _object_keys(body: dict[str, Any], field: str) -> list[tuple[MessageQueue, dict[str, object]]]:

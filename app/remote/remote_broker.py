@@ -5,21 +5,43 @@ Works with GlassMQ and with a real RocketMQ 4.x.
 
 from __future__ import annotations
 
-from app.remote.cluster_reader import ClusterReader
+import time
+from typing import TypeVar
+
+from app.remote.cluster_reader import ClusterReader, QueueEnds, queue_ends
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
+from engine.protocol.body.bodies import TopicConfigSerializeWrapper
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.question import AdminQuestion
+from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.command.command_header import CommandHeader
-from engine.protocol.command.headers import PullMessageResponseHeader
+from engine.protocol.command.headers import (
+    GetConsumerConnectionListRequestHeader,
+    GetTopicStatsInfoRequestHeader,
+    PullMessageResponseHeader,
+)
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.json_fields import as_object, get_integer
+from engine.protocol.json_form.json_text import loads_json_object
+from engine.protocol.json_form.properties_text import parse_properties
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
+_Offset = TypeVar("_Offset", int, int | None)
+
 PER_PULL = 32
+#: RocketMQ's ``retryMaxTimes`` of a group that was not configured.
+RETRY_MAX_TIMES = 16
 _NOTHING_THERE = (ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY, ResponseCode.PULL_OFFSET_MOVED)
+
+
+async def remote_brokers(reader: ClusterReader) -> dict[str, RemoteBroker]:
+    """Return broker name -> broker, of all brokers of the cluster."""
+    return {name: RemoteBroker(reader, address) for name, address in (await reader.broker_addresses()).items()}
 
 
 class RemoteBroker:
@@ -38,9 +60,13 @@ class RemoteBroker:
         found = [one for one in decode_messages(stored, decompress=False) if name in (one.unique_id, *one.keys)]
         return sorted(found, key=lambda message: message.commit_log_offset)
 
+    async def record_at(self, commit_log_offset: int) -> bytes:
+        """Return the record that begins at this commit-log offset, or nothing."""
+        return await self._reader.look_for(self.address, question.message_at(commit_log_offset))
+
     async def message_at(self, commit_log_offset: int) -> MessageExt | None:
         """Return the message that begins at this commit-log offset, or None."""
-        stored = await self._reader.look_for(self.address, question.message_at(commit_log_offset))
+        stored = await self.record_at(commit_log_offset)
         return decode_stored_message(stored) if stored else None
 
     async def read(self, topic: str, queue_id: int, first: int, end: int) -> list[MessageExt]:
@@ -74,10 +100,64 @@ class RemoteBroker:
         asked = question.max_offset(MessageQueue(topic, "", queue_id))
         return await self.offset(asked, f"find the end of {topic}") or 0
 
-    async def offset(self, asked: AdminQuestion[int], what: str) -> int | None:
+    async def offset(self, asked: AdminQuestion[_Offset], what: str) -> _Offset | None:
         """Return an offset; None for any answer but SUCCESS: the broker has no such topic or group."""
         reply = await self.exchange(asked.request(), what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
+
+    async def topics(self) -> list[str]:
+        """Return all topics of the broker."""
+        reply = await self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, None, "list the topics")
+        if reply.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(reply.code, reply.remark, self.address, "list the topics")
+        return list(TopicConfigSerializeWrapper.from_json(reply.body).topic_config_table)
+
+    async def topic_queues(self, topic: str) -> list[QueueEnds]:
+        """Return the broker's queues of ``topic``; none where it does not have the topic."""
+        reply = await self.ask(RequestCode.GET_TOPIC_STATS_INFO, GetTopicStatsInfoRequestHeader(topic), "find queues")
+        if reply.code != ResponseCode.SUCCESS:
+            return []
+        return sorted(queue_ends(loads_json_object(reply.body, "statistics")), key=lambda ends: ends.queue)
+
+    async def can_write(self, topic: str, queue_id: int) -> bool:
+        """Return whether messages can be sent to that queue."""
+        return any(ends.queue.queue_id == queue_id for ends in await self.topic_queues(topic))
+
+    async def place(self, queue: MessageQueue, offset: int) -> int | None:
+        """Return the commit-log offset of a message; None where no message is."""
+        return await self.offset(question.place_of(queue, offset), f"read the entries of {queue}")
+
+    async def retry_max_times(self, group: str) -> int:
+        """Return how often a message of ``group`` is delivered again; RocketMQ's default where that is not known."""
+        reply = await self.ask(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, None, "list the groups")
+        body = loads_json_object(reply.body, "groups") if reply.code == ResponseCode.SUCCESS else {}
+        table = as_object(body.get("subscriptionGroupTable", {}))
+        return get_integer(as_object(table[group]), "retryMaxTimes") if group in table else RETRY_MAX_TIMES
+
+    def now_ms(self) -> int:
+        """Return the time with which messages are sent to the broker."""
+        return time.time_ns() // 1_000_000
+
+    async def subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """Return the subscription of an online group to a topic."""
+        header = GetConsumerConnectionListRequestHeader(group)
+        reply = await self.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, header, f"list the members of group {group}")
+        if reply.code != ResponseCode.SUCCESS:
+            return None
+        table = as_object(loads_json_object(reply.body, "the list of members").get("subscriptionTable", {}))
+        return SubscriptionData.from_dict(table[topic]) if topic in table else None
+
+    async def setting(self, name: str) -> str | None:
+        """Return a setting of the broker; None where it does not report it."""
+        reply = await self.ask(RequestCode.GET_BROKER_CONFIG, None, "report its settings")
+        try:
+            return parse_properties(reply.body).get(name) if reply.code == ResponseCode.SUCCESS else None
+        except MalformedBody:
+            return None
+
+    async def has_index(self) -> bool:
+        """Return False where the index, by which :meth:`called` finds messages, is off."""
+        return await self.setting("messageIndexEnable") != "false"
 
     async def ask(self, code: RequestCode, header: CommandHeader | None, what: str) -> RemotingCommand:
         """Return the reply, whatever its code."""

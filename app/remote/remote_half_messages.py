@@ -7,19 +7,21 @@ no topic configuration and cannot be pulled: decisions there are not known to to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.remote.cluster_reader import ClusterReader
 from app.remote.remote_broker import PER_PULL, RemoteBroker
+from engine.broker.delivery.dead_letter import place_of
 from engine.broker.transactions.half_message import HALF_QUEUE_ID, decided_offset
 from engine.broker.transactions.half_message_administrator import request_for
 from engine.broker.transactions.half_message_lookup import (
     COPIES_MAX,
+    OPS_SEARCHED_MAX,
     HalfMessageAction,
     HalfMessageLookup,
     HalfMessageRefusal,
     HalfMessageRefused,
+    deciding_op,
 )
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body.message_queue import MessageQueue
@@ -33,8 +35,8 @@ from engine.protocol.names import (
 )
 from engine.protocol.response_code import ResponseCode
 
-#: Op messages that one search fetches at most, newest first: a hundred requests.
-OPS_FETCHED_MAX = 3_200
+#: Op messages that one search fetches at most, newest first.
+OPS_FETCHED_MAX = OPS_SEARCHED_MAX
 _PER_PULL = PER_PULL
 
 
@@ -56,6 +58,7 @@ class _Fetched:
     """A :class:`engine.broker.transactions.half_message_lookup.HalfMessageSource` of data that was fetched before."""
 
     messages: dict[tuple[str, str], list[MessageExt]] = field(default_factory=dict)
+    #: Op messages, newest first, with all that name one of the messages.
     ops: list[tuple[int, MessageExt]] = field(default_factory=list)
     #: Why older op messages are not known.
     unknown_ops: HalfMessageRefusal | None = None
@@ -70,13 +73,10 @@ class _Fetched:
 
 
 class RemoteHalfMessages:
-    """The half messages of the broker at ``address``.
+    """The half messages of ``broker``. Every method raises an ``MQClientError`` when it does not answer."""
 
-    Every method raises an ``MQClientError`` when it does not answer.
-    """
-
-    def __init__(self, reader: ClusterReader, address: str) -> None:
-        self._broker = RemoteBroker(reader, address)
+    def __init__(self, broker: RemoteBroker) -> None:
+        self._broker = broker
 
     # ------------------------------------------------------------------------------ listing
 
@@ -103,23 +103,39 @@ class RemoteHalfMessages:
     # ---------------------------------------------------------------------------- actions
 
     async def lookup(self, name: str) -> HalfMessageLookup:
-        """Fetch the messages that may match ``name`` (unique id, key or offset message id), and return their lookup."""
+        """Fetch the messages that may match ``name`` (unique id, key or offset message id), and return their lookup.
+
+        Raises :class:`HalfMessageRefused`.
+        """
         fetched = _Fetched()
         both = (TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
         for topic in both:
-            fetched.messages[topic, name] = await self._broker.called(topic, name, COPIES_MAX)
+            fetched.messages[topic, name] = await self._called(topic, name)
+        if not any(fetched.messages.values()) and not await self._broker.has_index():
+            raise HalfMessageRefused(HalfMessageRefusal.NO_INDEX)
         ids = dict.fromkeys(message.message_id for found in fetched.messages.values() for message in found)
         if len(ids) == 1:
             for identity in ids:
                 for topic in both:
-                    fetched.messages[topic, identity] = await self._broker.called(topic, identity, COPIES_MAX)
+                    fetched.messages[topic, identity] = await self._called(topic, identity)
         copies = [
             one for (topic, _), found in fetched.messages.items() if topic == TRANSACTION_HALF_TOPIC for one in found
         ]
         if copies:
-            oldest = min(copy.commit_log_offset for copy in copies)
-            fetched.ops, fetched.unknown_ops = await self._ops_since(oldest)
+            end = await self._end(TRANSACTION_OP_HALF_TOPIC)
+            fetched.ops, fetched.unknown_ops = await self._ops_naming(copies, end)
+            meanwhile = await self._ops(end, await self._end(TRANSACTION_OP_HALF_TOPIC)) or ()
+            fetched.ops[:0] = [(op.queue_offset, op) for op in reversed(meanwhile)]
         return HalfMessageLookup(fetched)
+
+    async def _called(self, topic: str, name: str) -> list[MessageExt]:
+        found = await self._broker.called(topic, name, COPIES_MAX)
+        if found:
+            return found
+        # An offset id names messages whose sender gave them no unique id.
+        address, offset = place_of(name)
+        message = await self._broker.message_at(offset) if address == self._broker.address else None
+        return [message] if message is not None and message.topic == topic and message.message_id == name else []
 
     async def act(self, action: HalfMessageAction, message: MessageExt) -> None:
         """Carry out an action. Raises :class:`HalfMessageRefused` when the broker refuses."""
@@ -127,21 +143,24 @@ class RemoteHalfMessages:
         if reply.code != ResponseCode.SUCCESS:
             raise HalfMessageRefused(HalfMessageRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
 
-    async def _ops_since(
-        self, commit_log_offset: int
+    async def _ops_naming(
+        self, copies: Sequence[MessageExt], end: int
     ) -> tuple[list[tuple[int, MessageExt]], HalfMessageRefusal | None]:
-        """Return op messages, newest first, back to one before ``commit_log_offset``; and why not that far."""
+        """Return the op messages before ``end`` that name one of ``copies``, newest first, back to one that decides
+        them or is older than all; and why not that far.
+        """
         found: list[tuple[int, MessageExt]] = []
-        position = await self._end(TRANSACTION_OP_HALF_TOPIC)
+        places, oldest = {copy.queue_offset for copy in copies}, min(copy.commit_log_offset for copy in copies)
+        position = end
         while position > 0:
             first = max(0, position - _PER_PULL)
             ops = await self._ops(first, position)
             if ops is None:
                 return found, HalfMessageRefusal.OPS_UNREADABLE
-            found += [(op.queue_offset, op) for op in reversed(ops)]
-            if not ops or ops[0].commit_log_offset < commit_log_offset:
+            found += [(op.queue_offset, op) for op in reversed(ops) if decided_offset(op) in places]
+            if not ops or ops[0].commit_log_offset < oldest or deciding_op(found, copies) is not None:
                 break
-            if len(found) >= OPS_FETCHED_MAX:
+            if end - first >= OPS_FETCHED_MAX:
                 return found, HalfMessageRefusal.TOO_FAR_BACK
             position = first
         return found, None

@@ -6,14 +6,16 @@ Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter
 
 from __future__ import annotations
 
+import copy
+
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import HTTPException
 
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import LiveSource
 from app.observation.record_view import queue_entry_view, record_view
 from app.web.api_parameters import BadParameter, only_known, short_text, shown, whole_number
+from app.web.live_source import LiveSource
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.message.message_properties import KEY_SEPARATOR
@@ -52,7 +54,8 @@ def create_api(source: LiveSource) -> Blueprint:
     @api.get("/live/topics")
     def topics() -> Response:
         only_known(request.args, ("text",))
-        return json_answer(source.topics_with(short_text("text", request.args.get("text", "").strip(), _TOPIC_MAX)))
+        text = short_text("text", request.args.get("text", "").strip(), _TOPIC_MAX)
+        return json_answer(source.ask(lambda live: live.state.topics.find(text)))
 
     @api.get("/messages")
     def messages() -> Response:
@@ -65,13 +68,13 @@ def create_api(source: LiveSource) -> Blueprint:
         topic = request.args.get("topic")
         if topic is not None:
             short_text("topic", topic, _TOPIC_MAX)
-        return json_answer({"messages": [*source.message_trails(name, topic)]})
+        return json_answer({"messages": [*source.ask(lambda live: live.operator.trails(name, topic))]})
 
     @api.get("/messages/at/<offset>")
     def message_at(offset: str) -> Response:
         only_known(request.args, ())
         position = whole_number("offset", offset, 0)
-        raw = source.record_at(position)
+        raw = source.ask(lambda live: live.operator.record_at(position))
         if raw is None:
             return json_answer({"error": f"no message starts at commit log offset {position}"}, 404)
         return json_answer(record_view(raw))
@@ -82,7 +85,8 @@ def create_api(source: LiveSource) -> Blueprint:
         number = whole_number("queue_id", queue_id, 0, 2**31 - 1)
         start = whole_number("start", request.args.get("start", "0"), 0)
         count = whole_number("count", request.args.get("count", "50"), 1, ENTRIES_MAX)
-        entries = source.queue_entries(short_text("topic", topic, _TOPIC_MAX), number, start, count)
+        short_text("topic", topic, _TOPIC_MAX)
+        entries = source.ask(lambda live: live.operator.queue_entries(topic, number, start, count))
         if entries is None:
             return json_answer({"error": f"topic {shown(topic)} has no queue {number} here"}, 404)
         return json_answer({"start": start, "entries": [queue_entry_view(entry) for entry in entries]})
@@ -110,7 +114,8 @@ def _history(source: LiveSource, parameters: dict[str, str]) -> JsonObject:
     last = whole_number("to", parameters.get("to", str(_SECOND_MAX)), 0, _SECOND_MAX)
     if first > last:
         raise BadParameter("from", f"{first} is later than to", f"at most {last}")
-    return source.history_between(first, last)
+    # A copy costs the engine a millisecond; rendering a day of it may take twenty of them.
+    return source.ask(lambda live: copy.deepcopy(live.watcher.history)).between(first, last)
 
 
 def _as_list(summaries: list[JsonObject]) -> list[JsonValue]:
@@ -134,9 +139,9 @@ def _search(source: LiveSource, parameters: dict[str, str]) -> list[JsonObject]:
         case "key":
             if topic is None:
                 raise BadParameter("topic", "it is missing", "the topic whose messages carry the key")
-            return source.find_by_key(topic, text, limit)
+            return source.ask(lambda live: live.operator.by_key(topic, text, limit))
         case "unique_id":
-            return source.find_by_unique_id(text, topic, limit)
+            return source.ask(lambda live: live.operator.by_unique_id(text, topic, limit))
         case _:
             return _find_by_offset_id(source, text)
 
@@ -148,7 +153,7 @@ def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
         raise BadParameter(
             "offset_message_id", f"{shown(text)} is not valid: {error}", "32 hexadecimal digits (56 for IPv6)"
         ) from None
-    raw = source.record_at(offset) if offset >= 0 else None
+    raw = source.ask(lambda live: live.operator.record_at(offset)) if offset >= 0 else None
     if raw is None:
         return []
     summary = record_view(raw)["record"]

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import MemberWithoutBroker
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
+from app.web.live_source import MemberWithoutBroker
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 log = logging.getLogger("glassmq.stream")

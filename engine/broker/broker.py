@@ -257,7 +257,7 @@ class Broker:
             self.server.processors.settle(SettledReplies(self._config_tables).settle)
         if self.access_guard is not None:
             self.server.processors.guard(self.access_guard.check)
-        self.dead_letter_administrator = DeadLetterAdministrator(clock, where, store, topics, groups, self.server)
+        self.dead_letter_administrator = DeadLetterAdministrator(clock, where, store, topics, self.server)
         self.half_message_administrator = HalfMessageAdministrator(store, self.server)
 
     def _load_rules_code(self) -> None:

@@ -12,7 +12,7 @@ from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
-    from app.remote.cluster_reader import ClusterReader, QueueEnds
+    from app.remote.cluster_reader import ClusterReader
     from app.remote.remote_dead_letters import RemoteDeadLetters
     from engine.broker.delivery.dead_letter import ResendTo
     from engine.protocol.message.message import MessageExt
@@ -127,14 +127,10 @@ def resend(
 
 
 async def _brokers(reader: ClusterReader) -> dict[str, RemoteDeadLetters]:
+    from app.remote.remote_broker import remote_brokers
     from app.remote.remote_dead_letters import RemoteDeadLetters
 
-    addresses = await reader.broker_addresses()
-    return {name: RemoteDeadLetters(reader, name, address) for name, address in addresses.items()}
-
-
-def _count(queues: list[QueueEnds]) -> int:
-    return sum(ends.max_offset - ends.min_offset for ends in queues)
+    return {name: RemoteDeadLetters(broker) for name, broker in (await remote_brokers(reader)).items()}
 
 
 async def _list_groups(name_servers: tuple[str, ...]) -> None:
@@ -147,7 +143,7 @@ async def _list_groups(name_servers: tuple[str, ...]) -> None:
         topics = [topic for topic in await reader.topics() if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)]
         for group in [topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX) for topic in topics]:
             for broker, dead_letters in brokers.items():
-                count = _count(await dead_letters.queues(group))
+                count = (await dead_letters.of_group(group)).count
                 if count:
                     rows.append((group, broker, count))
     if not rows:
@@ -163,9 +159,10 @@ async def _list(name_servers: tuple[str, ...], group: str, limit: int) -> None:
     older = 0
     async with open_cluster_reader(name_servers) as reader:
         for broker, dead_letters in (await _brokers(reader)).items():
-            older += max(0, _count(await dead_letters.queues(group)) - limit)
-            for dead in await dead_letters.newest(group, limit):
-                again = "-" if (copy := await dead_letters.resent_as(group, dead)) is None else _place(copy)
+            found = await dead_letters.of_group(group)
+            older += max(0, found.count - limit)
+            for dead in await dead_letters.newest(found, limit):
+                again = await _resent_as(dead_letters, group, dead)
                 rows.append((broker, dead.queue_id, dead.queue_offset, *_row(dead), again))
     if not rows:
         click.echo(f"group {group} has no dead letters")
@@ -190,6 +187,16 @@ def _row(dead: MessageExt) -> tuple[object, ...]:
     )
 
 
+async def _resent_as(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt) -> str:
+    from engine.broker.delivery.dead_letter import DeadLetterRefused
+
+    try:
+        again = await dead_letters.resent_as(group, dead)
+    except DeadLetterRefused:
+        return "not known: messageIndexEnable is false"
+    return "-" if again is None else _place(again)
+
+
 def _place(message: MessageExt) -> str:
     return f"{message.topic} Q{message.queue_id} {message.queue_offset}"
 
@@ -200,7 +207,8 @@ async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
 
     async with open_cluster_reader(name_servers) as reader:
         dead_letters, dead = await _find(await _brokers(reader), group, name)
-        again = await dead_letters.resent_as(group, dead)
+        again = await _resent_as(dead_letters, group, dead)
+        cause = await dead_letters.cause_of_death(group, dead)
     click.echo(f"group              {group}")
     click.echo(f"original topic     {original_topic(dead) or '-'}")
     click.echo(f"dead since         {local_time(dead.store_timestamp)}")
@@ -210,7 +218,8 @@ async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
     click.echo(f"unique id          {dead.unique_id or '-'}")
     click.echo(f"offset message id  {dead.offset_message_id}")
     click.echo(f"tags, keys         {dead.tags or '-'}, {' '.join(dead.keys) or '-'}")
-    click.echo(f"resent as          {'-' if again is None else _place(again)}")
+    click.echo(f"cause of death     {cause}")
+    click.echo(f"resent as          {again}")
     for property_name, value in sorted(dead.properties.items()):
         click.echo(f"property           {property_name} = {value}")
     for line in body_lines(dead):
@@ -269,35 +278,26 @@ async def _sent(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt, t
 async def _resend_all(name_servers: tuple[str, ...], group: str, to_name: str, yes: bool) -> None:
     """Resend them one after the other. Those that cannot be resent are named at the end, and make the exit code 1."""
     from app.remote.cluster_reader import open_cluster_reader
-    from app.remote.remote_broker import PER_PULL
-    from engine.broker.delivery.dead_letter import DeadLetterRefusal, DeadLetterRefused, ResendTo
+    from engine.broker.delivery.dead_letter import ResendTo
 
     to = ResendTo(to_name)
     sent = already = 0
     failures: list[str] = []
     async with open_cluster_reader(name_servers) as reader:
         brokers = await _brokers(reader)
-        queues = [
-            (dead_letters, ends) for dead_letters in brokers.values() for ends in await dead_letters.queues(group)
-        ]
-        total = _count([ends for _, ends in queues])
+        found = [(dead_letters, await dead_letters.of_group(group)) for dead_letters in brokers.values()]
+        total = sum(one.count for _, one in found)
         if total == 0:
             raise click.ClickException(f"group {group} has no dead letters")
         if not yes:
             consequence = _CONSEQUENCES[to].format(topic="their original topics", group=group)
             click.confirm(f"{consequence} Resend those of {total} that were not resent yet?", abort=True)
-        for dead_letters, ends in queues:
-            for first in range(ends.min_offset, ends.max_offset, PER_PULL):
-                for dead in await dead_letters.read(ends, first, min(ends.max_offset, first + PER_PULL)):
-                    try:
-                        await dead_letters.check(group, dead, to, anyway=False)
-                        await dead_letters.resend(group, dead, to)
-                        sent += 1
-                    except DeadLetterRefused as refused:
-                        if refused.refusal is DeadLetterRefusal.RESENT:
-                            already += 1
-                        else:
-                            failures.append(f"{dead.offset_message_id}: {refused}")
+        for dead_letters, one in found:
+            start: int | None = 0
+            while start is not None:
+                report = await dead_letters.resend_from(one, start, to)
+                sent, already, start = sent + len(report.resent), already + report.already, report.next_number
+                failures += [f"{name}: {refused}" for name, refused in report.failed]
     click.echo(f"{sent} resent, {already} were resent before, {len(failures)} could not be")
     for line in failures:
         click.echo(line, err=True)

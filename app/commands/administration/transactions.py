@@ -113,13 +113,14 @@ def resume(message: str, yes: bool, name_servers: tuple[str, ...]) -> None:
 
 async def _list(name_servers: tuple[str, ...], limit: int) -> None:
     from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_broker import RemoteBroker
     from app.remote.remote_half_messages import RemoteHalfMessages
 
     waiting: list[tuple[object, ...]] = []
     given_up: list[tuple[object, ...]] = []
     async with open_cluster_reader(name_servers) as reader:
         for broker, address in (await reader.broker_addresses()).items():
-            half_messages = RemoteHalfMessages(reader, address)
+            half_messages = RemoteHalfMessages(RemoteBroker(reader, address))
             found = await half_messages.undecided(limit)
             waiting += [(*_row(broker, message), _state(found, message)) for message in found.messages]
             for message in await half_messages.given_up(limit):
@@ -171,13 +172,15 @@ def _place(message: MessageExt) -> str:
 
 async def _act(action_name: str, name: str, name_servers: tuple[str, ...], *, yes: bool, anyway: bool = False) -> None:
     from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_broker import RemoteBroker
     from app.remote.remote_half_messages import RemoteHalfMessages
     from engine.broker.transactions.half_message import producer_group
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
 
     action = HalfMessageAction(action_name)
     async with open_cluster_reader(name_servers) as reader:
-        brokers = [RemoteHalfMessages(reader, address) for address in (await reader.broker_addresses()).values()]
+        addresses = (await reader.broker_addresses()).values()
+        brokers = [RemoteHalfMessages(RemoteBroker(reader, address)) for address in addresses]
         half_messages, message = await _find(brokers, action, name.strip(KEY_SEPARATOR), anyway=anyway)
         place, group = _place(message), producer_group(message)
         click.echo(f"{message.message_id} (key {' '.join(message.keys) or '-'}), meant for {place}, of group {group}")

@@ -45,6 +45,7 @@ def command(message_id: str | None, topic: str | None, key: str | None, name_ser
 
 async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
     from app.remote.cluster_reader import open_cluster_reader
+    from app.remote.remote_broker import remote_brokers
     from app.remote.remote_trail import remote_trail
 
     async with open_cluster_reader(name_servers) as reader:
@@ -57,7 +58,7 @@ async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...
                 "" if is_id else "; an id has 32 hexadecimal digits (56 where hosts have IPv6), a key goes with --key"
             )
             raise click.ClickException(f"no message{_in(topic)} has the id {message_id}{hint}")
-        trail = await remote_trail(reader, message)
+        trail = await remote_trail(await remote_brokers(reader), await reader.topics(), message)
     _print_message(message)
     _print_trail(trail)
 
@@ -65,13 +66,15 @@ async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...
 async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
     """Show the newest messages with that key, the newest one last."""
     from app.remote.cluster_reader import open_cluster_reader
-    from app.remote.remote_trail import messages_with_key, remote_trail
+    from app.remote.remote_broker import remote_brokers
+    from app.remote.remote_trail import messages_called, remote_trail
 
     async with open_cluster_reader(name_servers) as reader:
-        found = await messages_with_key(reader, key, topic)
+        brokers, topics = await remote_brokers(reader), await reader.topics()
+        found = await messages_called(brokers, topics if topic is None else [topic], key)
         if not found:
             raise click.ClickException(f"no message{_in(topic)} has the key {key!r}")
-        trails = [await remote_trail(reader, message) for message in found]
+        trails = [await remote_trail(brokers, topics, message) for message in found]
     for number, (message, trail) in enumerate(zip(found, trails, strict=True)):
         if number:
             click.echo("")

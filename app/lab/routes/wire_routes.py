@@ -47,7 +47,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
         try:
             if faults is None or "file" in request.args:
                 return form()
-            return film_page(faults.frames())
+            return film_page(faults.ask(lambda service: service.frames()))
         except FaultRefused:
             return form()
         except LabRefused as refusal:
@@ -77,7 +77,7 @@ def _add_strip(lab: Blueprint, faults: LiveFaults | None) -> None:
     def newest() -> Response:
         nothing: JsonObject = {"lanes": [], "frames": []}
         try:
-            data = nothing if faults is None else faults.frames(STRIP_FRAMES)
+            data = nothing if faults is None else faults.ask(lambda service: service.frames(STRIP_FRAMES))
             return json_answer(frame_recording_strip(data) if data["frames"] else nothing)
         except FaultRefused:
             return json_answer(nothing)

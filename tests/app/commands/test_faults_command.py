@@ -121,8 +121,8 @@ def test_a_held_frame_is_listed_changed_and_let_pass(live):
     assert second["keys"][0] == "k2"
     assert "No faults are active" in said(live, "pass")
     sender.join(60)
-    assert [len(live.host.find_by_key("held", key, 9)) for key in ("k1", "k2", "k3")] == [0, 1, 1]
-    assert live.host.find_by_key("held", "k3", 9)[0]["body_preview"] == "another"
+    assert [len(live.find("held", key, 9)) for key in ("k1", "k2", "k3")] == [0, 1, 1]
+    assert live.find("held", "k3", 9)[0]["body_preview"] == "another"
 
 
 def test_a_held_frame_is_dropped(live):
@@ -141,7 +141,7 @@ def test_a_held_frame_is_dropped(live):
     said(live, "drop", str(held["id"]))
     sender.join(60)
     assert len(errors) == 1
-    assert live.host.find_by_key("lost", "k1", 9) == []
+    assert live.find("lost", "k1", 9) == []
 
 
 def test_what_clients_made_up_cannot_command_the_terminal(live):

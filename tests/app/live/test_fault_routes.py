@@ -167,7 +167,7 @@ def test_held_frames_are_changed_dropped_and_let_pass(live):
     assert live.ask("POST", "/api/faults/held", {"action": "pass"})[1]["held"] == []
     sender.join(60)
     assert not live.get("/api/faults")[1]["is_active"]
-    assert [len(live.host.find_by_key("T", key, 9)) for key in ("k1", "k2")] == [0, 1]
+    assert [len(live.find("T", key, 9)) for key in ("k1", "k2")] == [0, 1]
 
 
 def test_a_server_that_does_not_allow_faults_cannot_be_broken(tmp_path):

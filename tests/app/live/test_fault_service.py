@@ -38,7 +38,7 @@ def live(tmp_path):
 
 
 def stored(live, topic, key):
-    return len(live.host.find_by_key(topic, key, 32))
+    return len(live.find(topic, key, 32))
 
 
 def is_sent(live, one):
@@ -87,11 +87,12 @@ def test_a_send_is_held_gets_another_key_and_is_stored_under_it(live):
         assert (held["direction"], held["timeout_ms"], held["properties"]["KEYS"]) == ("in", 3_000, "k1")
         assert held["meaning"]["en"].endswith(f"sends k1 to broker-a, for Q{held['header']['e']}.")
         assert stored(live, "orders", "k1") == 0
-        view = live.host.faults.let_pass(held["id"], {}, {"KEYS": "changed"}, b"another body")
+        body = b"another body"
+        view = live.host.faults.change(lambda service: service.let_pass(held["id"], {}, {"KEYS": "changed"}, body))
         assert view["held"] == []
     assert outcome[0].message_queue.topic == "orders"
     assert (stored(live, "orders", "k1"), stored(live, "orders", "changed")) == (0, 1)
-    assert live.host.find_by_key("orders", "changed", 1)[0]["body_preview"] == "another body"
+    assert live.find("orders", "changed", 1)[0]["body_preview"] == "another body"
 
 
 def test_of_many_held_frames_the_oldest_are_reported_and_all_are_counted(live):
@@ -101,7 +102,7 @@ def test_of_many_held_frames_the_oldest_are_reported_and_all_are_counted(live):
             producer.send_oneway(message("orders", keys=f"k{number}"))
         view = live.faults_when(lambda view: view["held_count"] == HELD_SHOWN + 7)
         assert [one["keys"][0] for one in view["held"]] == [f"k{number}" for number in range(HELD_SHOWN)]
-        assert live.host.faults.pass_all()["held_count"] == 0
+        assert live.host.faults.change(lambda service: service.injector.stop_holding())["held_count"] == 0
 
 
 def test_a_delayed_send_is_reported_after_its_rule_is_spent_and_is_stored_when_all_is_cleared(live):
@@ -126,7 +127,7 @@ def test_a_rejected_send_is_refused_by_the_fault_and_the_next_one_succeeds(live)
     (rule,) = live.break_it("fault", what="reject", frame="SEND_MESSAGE_V2", code="NO_PERMISSION", key="k1")["rules"]
     with pytest.raises(MQClientError, match="refused by fault 1"):
         live.send(message("orders", keys="k1"))
-    live.host.faults.remove(rule["rule_id"])
+    live.host.faults.change(lambda service: service.injector.remove(rule["rule_id"]))
     live.send(message("orders", keys="k1"))
     assert stored(live, "orders", "k1") == 1
 
@@ -229,7 +230,7 @@ def test_a_rejected_pull_makes_the_consumer_back_off_and_it_goes_on_afterwards(l
         await asyncio.to_thread(live.faults_when, lambda view: view["rules"][0]["hits"] >= 3)
         assert time.monotonic() - began >= 2 * member.consumer.instance.config.pull_time_delay_when_exception_ms / 1_000
         await asyncio.to_thread(live.send, message("orders"))
-        live.host.faults.remove(rule["rule_id"])
+        live.host.faults.change(lambda service: service.injector.remove(rule["rule_id"]))
         await until(lambda: heard)
         await member.consumer.shutdown()
 

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from app.foundation.live_source import MemberWithoutBroker
 from app.live.live_host import LiveHost
+from app.web.live_source import MemberWithoutBroker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.live.live_machines import LiveHostSettings
 from engine.name_server.name_server_config import NameServerConfig

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -12,8 +13,17 @@ from app.commands.administration.transactions import _find
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.transactions.half_message_lookup import HalfMessageAction, HalfMessageRefusal, HalfMessageRefused
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
+from engine.protocol.command.headers import SendMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message_properties import (
+    PROPERTY_PRODUCER_GROUP,
+    PROPERTY_TRANSACTION_PREPARED,
+    encode_properties,
+)
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import TRANSACTION_PREPARED_TYPE
+from engine.store.files.store_config import MessageStoreConfig
 from tests.support.live.live_server import LiveServer, ObedientListener
 
 UNKNOW, COMMIT = LocalTransactionState.UNKNOW, LocalTransactionState.COMMIT_MESSAGE
@@ -292,3 +302,41 @@ def test_a_transaction_is_neither_a_batch_nor_oneway_nor_delayed(live, other):
     sent = CliRunner().invoke(main, ["send", "Transfers", "x", "--transaction", "commit", *other])
     assert sent.exit_code == 2
     assert "--transaction excludes" in sent.output
+
+
+def test_a_half_message_without_a_unique_id_is_decided_by_its_offset_id_everywhere(live):
+    """Clients that give no unique id are few, but the broker takes what they send."""
+    properties = {PROPERTY_TRANSACTION_PREPARED: "true", PROPERTY_PRODUCER_GROUP: "bank"}
+    header = SendMessageRequestHeader("bank", "Transfers", "TBW102", 4, 0, TRANSACTION_PREPARED_TYPE, 0, 0)
+    header = replace(header, properties=encode_properties(properties))
+
+    async def send(engine):
+        command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header, b"x")
+        return await engine.operator._client.call(live.host.broker_address, command, 3_000)
+
+    def by_page(name):
+        return post(live, "rollback", {"message": name})[0] == 200
+
+    def by_tool(name):
+        return tool(live, "commit", "--yes", name).exit_code == 0
+
+    for decide in (by_page, by_tool):
+        name = live.host.ask(send).ext_fields["msgId"]
+        assert (decide(name), decide(name)) == (True, False)
+
+
+def test_a_decision_by_hand_is_no_delivery(live):
+    send_in_transactions(live, ("s-1", UNKNOW), ("s-2", COMMIT))
+    when_decided(live, "s-2")
+    totals = live.host._machines.broker.stats.totals
+    before = totals.out_requests
+    assert post(live, "commit", {"message": "s-1"})[0] == 200
+    assert totals.out_requests == before
+
+
+def test_without_an_index_page_and_tool_say_why_they_find_nothing(tmp_path):
+    with LiveServer(tmp_path, store=MessageStoreConfig(message_index_enable=False)) as blind:
+        send_in_transactions(blind, ("b-1", UNKNOW))
+        status, answer = post(blind, "commit", {"message": "b-1"})
+        assert (status, answer["reason"]) == (409, "no_index")
+        assert answer["error"] in tool(blind, "commit", "--yes", "b-1").output

@@ -6,6 +6,7 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -137,7 +138,7 @@ def test_a_dead_letter_resent_to_its_group_is_marked_and_not_resent_again(live):
 
 
 def test_all_dead_letters_are_resent_in_portions_and_the_pages_are_bounded(live, monkeypatch):
-    monkeypatch.setattr("engine.broker.delivery.dead_letter_administrator.RESEND_MAX", 2)
+    monkeypatch.setattr("app.remote.remote_dead_letters.RESEND_MAX", 2)
     bury(live, "bulk", "bulk", *[f"b-{number}" for number in range(5)])
     assert [dead["queue_offset"] for dead in page(live, "bulk", "?count=2")] == [3, 4]
     assert [dead["queue_offset"] for dead in page(live, "bulk", "?start=1&count=2")] == [1, 2]
@@ -213,6 +214,29 @@ def test_bad_requests_and_other_web_sites_are_refused(live, body, headers, statu
     assert words in (answer if isinstance(answer, str) else answer["error"])
 
 
+def test_looking_at_dead_letters_is_no_delivery(live):
+    bury(live, "looked-at", "looks", "l-2")
+    totals = live.host._machines.broker.stats.totals
+    before = totals.out_requests
+    assert len(page(live, "looked-at")) == 1
+    assert groups(live)["looked-at"]["count"] == 1
+    assert totals.out_requests == before
+
+
+def test_without_an_index_nobody_knows_what_was_resent_and_nothing_is(tmp_path):
+    with LiveServer(tmp_path, store=MessageStoreConfig(message_index_enable=False)) as blind:
+        blind.create_topic("%DLQ%shop", 1)
+        blind.send(message("%DLQ%shop", keys="b-1"))
+        (dead,) = page(blind, "shop")
+        assert (dead["resent"], dead["resent_known"]) == (None, False)
+        (failed,) = resend(blind, "shop", {"messages": "all", "to": "group"})[1]["failed"]
+        assert failed["reason"] == "no_index"
+        assert "not known: messageIndexEnable is false" in blind.tool("dead-letters", "list", "shop").output
+        for names in (("--all",), (dead["id"],)):
+            refused = blind.tool("dead-letters", "resend", "shop", *names, "--to", "group", "--yes")
+            assert (refused.exit_code, "messageIndexEnable is false" in refused.output) == (1, True)
+
+
 def test_unknown_groups_and_bad_pages_are_refused(live):
     assert live.get("/api/live/dead-letters/nobody")[0] == 404
     assert live.get("/api/live/dead-letters/shop?count=0")[0] == 400
@@ -261,7 +285,7 @@ def test_the_trail_says_who_waits_who_does_not_want_it_and_until_when_it_is_dela
 def test_a_group_that_passed_a_message_that_it_does_not_want_says_so(live):
     live.send(message("mix", keys="f-1", tags="b"), message("mix", keys="f-2", tags="a"))
     broker = live.host._machines.broker
-    states = {}
+    states, reports = {}, []
 
     def until(got):
         if got and not states:
@@ -270,11 +294,14 @@ def test_a_group_that_passed_a_message_that_it_does_not_want_says_so(live):
             for queue_id in range(4):
                 thread.call(lambda at=queue_id: broker.consumer_offset_manager.commit_offset("", "picky", "mix", at, 2))
             states.update({key: trails(live, key)[0]["groups"]["picky"] for key in ("f-1", "f-2")})
+            with ThreadPoolExecutor() as other_thread:  # this one's event loop is the consumer's
+                reports.append(other_thread.submit(live.tool, "message", "--key", "f-1", "--topic", "mix").result())
         return bool(states)
 
     consume(live, "picky", "mix", lambda one: SUCCESS, until, expression="a")
     assert (states["f-1"]["state"], states["f-1"]["expression"]) == ("filtered", "a")
     assert states["f-2"]["state"] == "passed"
+    assert "group picky: has passed it without consuming it: it subscribes to a" in reports[0].output
 
 
 def test_a_key_of_several_messages_leads_to_each_and_a_name_of_none_to_nothing(live):
@@ -283,6 +310,17 @@ def test_a_key_of_several_messages_leads_to_each_and_a_name_of_none_to_nothing(l
     assert trails(live, "nobody") == []
     assert live.get("/api/messages/trail")[0] == 400
     assert live.get("/api/messages/trail?name=x&limit=3")[0] == 400
+
+
+def test_without_an_index_a_message_is_found_by_its_offset_id_with_the_copy_that_is_there(tmp_path):
+    with LiveServer(tmp_path, store=MessageStoreConfig(message_index_enable=False)) as blind:
+        (sent,) = blind.send(message("blind", keys="b-1"))
+        assert trails(blind, "b-1") == []
+        (trail,) = trails(blind, sent.offset_message_id)
+        assert [step["kind"] for step in trail["steps"]] == ["produced", "stored"]
+        assert trail["steps"][1]["broker"] == "broker-a"
+        shown = blind.tool("message", sent.offset_message_id)
+        assert (shown.exit_code, "stored: blind" in shown.output) == (0, True)
 
 
 def test_used_delay_levels_are_shown_with_what_waits_and_until_when(live):
@@ -311,6 +349,7 @@ def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     assert all(line.endswith("-") and "calls" in line for line in lines.values())
     shown = live.tool("dead-letters", "show", "cli", "c-1").output
     assert "original topic     calls" in shown
+    assert "cause of death     consumer-decided" in shown
     assert shown.splitlines()[-1] == "body of c-1"
     refused = live.tool("dead-letters", "resend", "cli", "c-1", "--to", "topic", input="n\n")
     assert (refused.exit_code, "Every group that subscribes to calls" in refused.output) == (1, True)

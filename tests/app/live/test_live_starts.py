@@ -32,7 +32,7 @@ def test_offsets_and_messages_survive_a_graceful_restart(tmp_path):
     with LiveServer(tmp_path / "data", page=False) as live:
         (record,) = live.host.state()["commit_log"]["tail"]
         assert record["body_preview"] == "still here"
-        assert live.host.find_by_key("kept", "k", 10)[0]["offset"] == record["offset"]
+        assert live.find("kept", "k", 10)[0]["offset"] == record["offset"]
 
 
 def test_a_second_broker_on_the_same_data_is_refused_by_name(live, tmp_path):

@@ -10,7 +10,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
-from tests.support.live.live_server import LiveServer
+from tests.support.live.live_server import LiveServer, message
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +248,21 @@ def test_what_is_done_by_hand_asks_the_name_server_that_was_started_anew(tmp_pat
         live.break_it("crash", "name-server")
         live.break_it("restart", "name-server")
         assert post(live, "messages", {"topic": "letters", "body": "after"})[0] == 200
-        asked = live.host._service._client._servers[live.host.name_server_address]
+        asked = live.host._live.operator._client._servers[live.host.name_server_address]
         assert asked is live.host._machines.name_server.server
         assert live.host.state()["cluster"]
+
+
+def test_messages_and_dead_letters_are_found_while_the_name_server_is_down(tmp_path):
+    with LiveServer(tmp_path, allow_faults=True) as live:
+        live.create_topic("%DLQ%shop", 1)
+        live.send(message("%DLQ%shop", keys="k"))
+        live.break_it("crash", "name-server")
+        assert len(live.get("/api/messages?topic=%25DLQ%25shop&key=k")[1]["messages"]) == 1
+        assert len(live.get("/api/messages/trail?name=k")[1]["messages"]) == 1
+        assert [one["group"] for one in live.get("/api/live/dead-letters")[1]["groups"]] == ["shop"]
+        status, report = post(live, "dead-letters/shop/resend", {"messages": "all", "to": "group"})
+        assert (status, [one["topic"] for one in report["resent"]]) == (200, ["%RETRY%shop"])
+        assert post(live, "transactions/commit", {"message": "k"})[0] == 404
+        live.break_it("crash", "broker-a")
+        assert live.get("/api/messages/trail?name=k")[0] == 503

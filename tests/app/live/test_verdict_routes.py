@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 def live(tmp_path):
     with LiveServer(tmp_path / "data") as live:
         # What the machine that runs the tests has on its disk is no business of theirs.
-        live.host.set_thresholds({"disk_full": None})
+        live.host.ask(lambda live: live.set_thresholds({"disk_full": None}))
         yield live
 
 
@@ -34,7 +34,7 @@ def make_backlog(live, number=5):
     manager = live.host._machines.broker.consumer_offset_manager
     for queue_id in range(4):
         manager.commit_offset("test", "reports", "orders", queue_id, 0)
-    live.host.set_thresholds({"group_offline": 0})  # which looks at once
+    live.host.ask(lambda live: live.set_thresholds({"group_offline": 0}))  # which looks at once
 
 
 def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live):
@@ -57,7 +57,7 @@ def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live)
 def test_a_synchronous_master_without_a_slave_is_found_out_by_the_looks_themselves(tmp_path):
     broker = BrokerConfig(port=0, broker_role=HaRole.SYNC_MASTER, ha_listen_port=0)
     with LiveServer(tmp_path / "data", broker=broker) as live:
-        live.host.set_thresholds({"slaves_missing": 0, "disk_full": None})
+        live.host.ask(lambda live: live.set_thresholds({"slaves_missing": 0, "disk_full": None}))
         (clause,) = live.get("/api/live/verdict")[1]["clauses"]
         assert (clause["rule"], clause["panel"]) == ("slaves_missing", "replication")
 

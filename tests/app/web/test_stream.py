@@ -5,9 +5,9 @@ import queue
 
 import pytest
 
-from app.foundation.live_source import MemberWithoutBroker
 from app.foundation.patch import apply_patch
 from app.foundation.viewer import BAD_EVENTS_MAX, EVENT_BURST, EVENTS_PER_SECOND, WINDOW
+from app.web.live_source import MemberWithoutBroker
 from app.web.stream import VIEWERS_MAX, LiveStream, TooManyViewers
 from engine.runtime.live.engine_thread import EngineUnavailable
 
@@ -27,45 +27,6 @@ class Source:
 
     def history(self):
         return {"seconds": []}
-
-    def history_between(self, first, last):
-        return {}
-
-    def verdict(self):
-        return {}
-
-    def set_thresholds(self, wanted):
-        return {}
-
-    def find_by_key(self, topic, key, limit):
-        return []
-
-    def find_by_unique_id(self, unique_id, topic, limit):
-        return []
-
-    def record_at(self, offset):
-        return None
-
-    def queue_entries(self, topic, queue_id, start, count):
-        return None
-
-    def act_on_half_message(self, action, name):
-        return {}
-
-    def operate(self, operation):
-        return {}
-
-    def message_trails(self, name, topic):
-        return []
-
-    def dead_letter_groups(self):
-        return []
-
-    def dead_letters(self, group, start, count):
-        return None
-
-    def resend_dead_letters(self, group, operation):
-        return None
 
 
 class Browsers:

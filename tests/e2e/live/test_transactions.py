@@ -140,7 +140,7 @@ def test_an_operator_commits_a_half_message_of_the_live_broker_after_a_question(
         assert server.host.state()["transactions"]["op_end"] == 0
         page.locator("#transactions [data-action=commit]").click()
         # Somebody else is quicker.
-        server.host.act_on_half_message(HalfMessageAction.ROLLBACK, "paid-7")
+        server.host.ask(lambda live: live.operator.act_on_half_message(HalfMessageAction.ROLLBACK, "paid-7"))
         dialog.locator("[type=submit]").click()
         expect(dialog.get_by_role("alert")).to_contain_text("已有结论")
         page.keyboard.press("Escape")

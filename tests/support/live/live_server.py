@@ -106,6 +106,10 @@ class LiveServer:
         command = [*arguments, "--name-server", *self.name_servers]
         return CliRunner().invoke(main, command, prog_name="glassmq", **options)
 
+    def find(self, topic, key, limit):
+        """Summaries of the messages of ``topic`` with this key, newest first."""
+        return self.host.ask(lambda live: live.operator.by_key(topic, key, limit))
+
     def send(self, *messages, group="test_producer"):
         """Send messages with our client; the results."""
         return asyncio.run(self._send(messages, group))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import cached_property
+from inspect import isawaitable
 
 from app.foundation.json_types import JsonObject
 from app.foundation.operator_requests import OperationRefused
@@ -14,7 +16,10 @@ from engine.broker.transactions.half_message_lookup import HalfMessageAction, Ha
 
 
 class RecordSearch:
-    """The part of ``LiveSource`` that looks for messages in ``records``: commit-log offset -> stored bytes."""
+    """The part of a ``LiveSource`` that answers from ``records``: commit-log offset -> stored bytes.
+
+    Functions that are asked get an object with what they use of the live engine.
+    """
 
     records: dict[int, bytes]
     tree: JsonObject
@@ -29,60 +34,77 @@ class RecordSearch:
         """The real one, over made-up looks."""
         return Watcher(Thresholds())
 
+    def ask(self, function):
+        answer = function(MadeUpEngine(self))
+        return asyncio.run(answer) if isawaitable(answer) else answer
+
     def _matching(self, accept: Callable[[JsonObject], bool], limit: int):
         summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
         return [one for one, _ in zip(filter(accept, summaries), range(limit), strict=False)]
 
-    def find_by_key(self, topic: str, key: str, limit: int):
-        return self._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
+    def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
+        return None
 
-    def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int):
-        return self._matching(lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit)
 
-    def act_on_half_message(self, action: HalfMessageAction, name: str):
-        raise HalfMessageRefused(HalfMessageRefusal.NO_SUCH, name=name)
+class MadeUpEngine:
+    """Stands in for :class:`app.web.live_source.LiveEngine` and its parts, which are all this object."""
 
-    def history_between(self, first: int, last: int):
-        return self.watcher.history.between(first, last)
+    def __init__(self, source: RecordSearch) -> None:
+        self._source = source
+        self._tree = source.tree
+        self.watcher = source.watcher
+        self.queue_entries = source.queue_entries
+        self.state = self.topics = self.operator = self
 
-    def verdict(self):
-        return self.watcher.as_json()
+    def by_key(self, topic: str, key: str, limit: int):
+        return self._source._matching(lambda one: one["topic"] == topic and key in one["keys"], limit)
+
+    def by_unique_id(self, unique_id: str, topic: str | None, limit: int):
+        return self._source._matching(
+            lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit
+        )
+
+    def record_at(self, offset: int) -> bytes | None:
+        return self._source.records.get(offset)
+
+    def trails(self, name: str, topic: str | None):
+        return []
+
+    def find(self, text: str):
+        """As a broker that has one more topic than its tree says."""
+        unseen = {"unseen-orders": {"kind": "normal", "queues": 4, "stored": 12}}
+        return {"topics": {name: facts for name, facts in unseen.items() if text.lower() in name}, "omitted": 3}
 
     def set_thresholds(self, wanted):
         self.watcher.change_thresholds(wanted)
         return self.watcher.as_json()
 
-    def operate(self, request):
+    def carry_out(self, request):
         raise OperationRefused("by_broker", why="this broker is made up")
 
-    def topics_with(self, text: str):
-        """As a broker that has one more topic than its tree says."""
-        unseen = {"unseen-orders": {"kind": "normal", "queues": 4, "stored": 12}}
-        return {"topics": {name: facts for name, facts in unseen.items() if text.lower() in name}, "omitted": 3}
+    def act_on_half_message(self, action: HalfMessageAction, name: str):
+        raise HalfMessageRefused(HalfMessageRefusal.NO_SUCH, name=name)
 
     def clients(self, group: str):
         """As ``internals`` has it; members of other groups do not answer."""
-        members = self.tree["groups"].get(group, {}).get("members", {})
+        members = self._tree["groups"].get(group, {}).get("members", {})
         silent = {"state": "silent", "asked_ms": None, "answered_ms": None, "remark": "", "queues": []}
         made_up = {
             "group": group,
-            "now_ms": self.tree["cluster"]["now_ms"],
+            "now_ms": self._tree["cluster"]["now_ms"],
             "members": [{"client_id": name, **facts, **silent} for name, facts in members.items()],
             "omitted_members": 0,
             "retries": [],
             "are_all_retries": True,
         }
-        return {**made_up, **self.internals.get(group, {})}
-
-    def message_trails(self, name: str, topic: str | None):
-        return []
+        return lambda: {**made_up, **self._source.internals.get(group, {})}
 
     def dead_letter_groups(self):
         return []
 
     def dead_letters(self, group: str, start: int | None, count: int):
         """As many as ``tree`` says, none of which was made up."""
-        topic = self.tree["topics"].get(f"%DLQ%{group}")
+        topic = self._tree["topics"].get(f"%DLQ%{group}")
         if topic is None:
             return None
         first, end = (topic["queues"]["0"][name] for name in ("min", "max"))
@@ -91,6 +113,3 @@ class RecordSearch:
 
     def resend_dead_letters(self, group: str, request):
         return None
-
-    def record_at(self, offset: int) -> bytes | None:
-        return self.records.get(offset)

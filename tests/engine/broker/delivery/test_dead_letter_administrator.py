@@ -1,155 +1,55 @@
-"""Resending dead letters at the broker: which ones, how many at a time, and to which queue."""
+"""Resending one dead letter at the broker: to which queue, and what counts as resent."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from engine.broker.delivery import dead_letter_administrator
-from engine.broker.delivery.dead_letter import DeadLetterRefusal, ResendTo
-from engine.broker.delivery.dead_letter_administrator import ResendReport
-from engine.protocol.names import dlq_topic, retry_topic
-from engine.protocol.response_code import ResponseCode
+from engine.broker.delivery.dead_letter import DeadLetterRefusal, DeadLetterRefused, ResendTo
+from engine.protocol.names import retry_topic
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab
 
 GROUP = "consumers"
-RETRY, DLQ = retry_topic(GROUP), dlq_topic(GROUP)
 
 
-@pytest.fixture
-def lab() -> Iterator[BrokerLab]:
-    """Four dead letters, k0 to k3, all first sent to queue 3 of T."""
-    with broker_lab() as lab:
-        client = lab.client()
-        client.create_topic("T", queues=4)
-        for number in range(4):
-            client.send(keys=f"k{number}", properties={"UNIQ_KEY": f"U{number}"}, queue_id=3)
-        for message in [client.messages(queue_id=3, offset=number)[0] for number in range(4)]:
-            assert client.send_back(message, delay_level=-1).code == ResponseCode.SUCCESS
-        lab.run_for(100)
-        yield lab
-
-
-def resend_from(lab: BrokerLab, start: int, to: ResendTo = ResendTo.GROUP) -> ResendReport:
-    return lab.world.run(lab.broker.dead_letter_administrator.resend_from(GROUP, start, to), node="broker-a")
-
-
-def resend_named(lab: BrokerLab, *names: str) -> ResendReport:
-    administrator = lab.broker.dead_letter_administrator
-    return lab.world.run(administrator.resend_named(GROUP, names, ResendTo.GROUP, anyway=False), node="broker-a")
-
-
-def keys(report: ResendReport) -> list[str]:
-    return [one.dead.keys[0] for one in report.resent]
-
-
-def test_all_are_resent_a_few_at_a_time_and_the_last_call_says_that_there_are_no_more(
-    lab: BrokerLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dead_letter_administrator, "RESEND_MAX", 2)
-    first = resend_from(lab, 0)
-    assert (keys(first), first.next_number) == (["k0", "k1"], 2)
-    last = resend_from(lab, 2)
-    assert (keys(last), last.next_number) == (["k2", "k3"], None)
-    assert lab.broker.store.max_offset(RETRY, 0) == 4
-
-
-def test_what_is_not_kept_any_more_is_passed_over(lab: BrokerLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letter_administrator, "RESEND_MAX", 2)
-    (queue,) = [queue for topic, _, queue in lab.broker.store.consume_queues() if topic == DLQ]
-    queue.min_offset = 2
-    report = resend_from(lab, 0)
-    assert (keys(report), report.next_number) == (["k2", "k3"], None)
-
-
-@settings(max_examples=25)
-@given(
-    queue_ids=st.lists(st.integers(0, 3), max_size=15),
-    start=st.integers(0, 20),
-    count=st.integers(0, 20),
-    expired=st.integers(0, 15),
-)
-def test_the_dead_letters_of_all_queues_are_one_sequence_in_the_order_of_the_log(queue_ids, start, count, expired):
-    with broker_lab() as lab:
-        client = lab.client()
-        client.create_topic(DLQ, queues=4)
-        for number, queue_id in enumerate(queue_ids):
-            client.send(DLQ, str(number).encode(), queue_id=queue_id)
-        lab.run_for(100)
-        administrator = lab.broker.dead_letter_administrator
-        kept = list(range(min(expired, max(0, len(queue_ids) - 1)), len(queue_ids)))
-        if kept:
-            (oldest,) = administrator.page(GROUP, kept[0], 1)
-            for topic, _, queue in lab.broker.store.consume_queues():
-                if topic == DLQ:
-                    queue.correct_min_offset(oldest.commit_log_offset)
-            (group,) = administrator.groups()
-            assert (group.min_number, group.max_number, group.count) == (kept[0], len(queue_ids), len(kept))
-        expected = [number for number in kept if number >= start][:count]
-        first = max(start, kept[0] if kept else 0)
-        assert [int(dead.body) for dead in administrator.page(GROUP, first, count)] == expected
-
-
-def test_those_in_other_queues_are_resent_too(lab: BrokerLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letter_administrator, "RESEND_MAX", 3)
-    client = lab.client("sender")
-    client.create_topic(DLQ, queues=3)
-    for number in (4, 5):
-        client.send(DLQ, keys=f"k{number}", properties={"UNIQ_KEY": f"U{number}"}, queue_id=number - 3)
+def bury(lab: BrokerLab, *keys: str) -> None:
+    """Have the group give up messages that are first sent to queue 3 of T."""
+    client = lab.client()
+    client.create_topic("T", queues=4)
+    for number, key in enumerate(keys):
+        client.send(keys=key, properties={"UNIQ_KEY": key.upper()}, queue_id=3)
+        (message,) = client.messages(queue_id=3, offset=number)
+        client.send_back(message, delay_level=-1)
     lab.run_for(100)
-    first = resend_from(lab, 0)
-    last = resend_from(lab, first.next_number or 0)
-    assert keys(first) + keys(last) == [f"k{number}" for number in range(6)]
-    assert last.next_number is None
-    assert keys(resend_from(lab, 0)) == []
 
 
-def test_a_dead_letter_that_is_named_twice_or_by_two_at_once_is_resent_once(lab: BrokerLab) -> None:
-    (dead,) = lab.broker.dead_letter_administrator.page(GROUP, 0, 1)
-    report = resend_named(lab, "k0", "U0", dead.offset_message_id)
-    assert (keys(report), report.already) == (["k0"], 2)
-
-    async def three_at_once() -> list[ResendReport]:
-        administrators = [lab.broker.dead_letter_administrator for _ in range(3)]
-        return await asyncio.gather(*(one.resend_from(GROUP, 0, ResendTo.GROUP) for one in administrators))
-
-    reports = lab.world.run(three_at_once(), node="broker-a")
-    assert sorted(key for report in reports for key in keys(report)) == ["k1", "k2", "k3"]
-    assert sum(report.already for report in reports) == 3 * 4 - 3
+def test_it_goes_back_to_its_queue_unless_that_is_gone() -> None:
+    with broker_lab() as lab:
+        bury(lab, "k0", "k1")
+        administrator = lab.broker.dead_letter_administrator
+        first = lab.world.run(administrator.resend(GROUP, "k0", ResendTo.TOPIC), node="broker-a")
+        assert (first.topic, first.queue_id, first.queue_offset) == ("T", 3, 2)
+        lab.client("admin").create_topic("T", queues=2)
+        second = lab.world.run(administrator.resend(GROUP, "k1", ResendTo.TOPIC), node="broker-a")
+        assert second.queue_id in (0, 1)
 
 
-def test_a_message_that_is_no_dead_letter_of_the_group_is_none_whatever_it_is_called(lab: BrokerLab) -> None:
-    (living,) = lab.client("other").messages(queue_id=3, max_messages=1)
-    report = resend_named(lab, living.offset_message_id)
-    ((_, refused),) = report.failed
-    assert refused.refusal is DeadLetterRefusal.NO_SUCH
-    assert not report.resent
-
-
-def test_it_goes_back_to_its_queue_unless_that_is_gone(lab: BrokerLab) -> None:
-    client = lab.client("admin")
-    administrator = lab.broker.dead_letter_administrator
-    first = lab.world.run(administrator.resend(GROUP, "k0", ResendTo.TOPIC), node="broker-a")
-    assert (first.topic, first.queue_id, first.queue_offset) == ("T", 3, 4)
-    client.create_topic("T", queues=2)
-    second = lab.world.run(administrator.resend(GROUP, "k1", ResendTo.TOPIC), node="broker-a")
-    assert second.queue_id in (0, 1)
+def test_one_that_was_resent_is_refused_and_so_is_a_message_that_is_none() -> None:
+    with broker_lab() as lab:
+        bury(lab, "k0")
+        administrator = lab.broker.dead_letter_administrator
+        lab.world.run(administrator.resend(GROUP, "k0", ResendTo.GROUP), node="broker-a")
+        (living,) = lab.client("other").messages(queue_id=3, max_messages=1)
+        for name, refusal in (("K0", DeadLetterRefusal.RESENT), (living.offset_message_id, DeadLetterRefusal.NO_SUCH)):
+            with pytest.raises(DeadLetterRefused) as refused:
+                administrator.check(GROUP, name, ResendTo.GROUP)
+            assert refused.value.refusal is refusal
 
 
 def test_a_slow_disk_does_not_make_a_resent_message_any_less_resent() -> None:
     store_config = MessageStoreConfig(flush_disk_type=FlushDiskType.SYNC_FLUSH, sync_flush_timeout_ms=500)
     with broker_lab(store_config=store_config) as lab:
-        client = lab.client()
-        client.create_topic("T")
-        client.send(keys="k", properties={"UNIQ_KEY": "U"})
-        (message,) = client.messages()
-        client.send_back(message, delay_level=-1)
-        lab.run_for(100)
+        bury(lab, "k")
         lab.world.storages["broker-a"].flush_us = 2_000_000
-        assert keys(resend_named(lab, "k")) == ["k"]
-        assert lab.broker.store.max_offset(RETRY, 0) == 1
+        lab.world.run(lab.broker.dead_letter_administrator.resend(GROUP, "k", ResendTo.GROUP), node="broker-a")
+        assert lab.broker.store.max_offset(retry_topic(GROUP), 0) == 1

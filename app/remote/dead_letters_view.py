@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from app.foundation.json_types import JsonObject, JsonValue
 from app.observation.bounds import client_text
 from app.observation.record_view import message_summary
+from app.remote.remote_dead_letters import DeadLetterGroup, RemoteDeadLetters, ResendReport
 from engine.broker.delivery.dead_letter import DeadLetterRefused, original_topic, retries_of
-from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator, DeadLetterGroup, ResendReport
 
 if TYPE_CHECKING:
     from engine.protocol.message.message import MessageExt
@@ -41,11 +41,11 @@ def group_view(group: DeadLetterGroup) -> JsonObject:
     }
 
 
-def dead_letter_view(administrator: DeadLetterAdministrator, group: str, dead: MessageExt) -> JsonObject:
+async def dead_letter_view(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt) -> JsonObject:
     """Return a dead letter as JSON."""
     summary = message_summary(dead)
     try:
-        again, is_known = administrator.resent_as(group, dead), True
+        again, is_known = await dead_letters.resent_as(group, dead), True
     except DeadLetterRefused:  # there is no index
         again, is_known = None, False
     return {
@@ -58,7 +58,7 @@ def dead_letter_view(administrator: DeadLetterAdministrator, group: str, dead: M
         "tags": dead.tags,
         "topic": original_topic(dead),
         "retries": retries_of(dead),
-        "cause": str(administrator.cause_of_death(group, dead)),
+        "cause": str(await dead_letters.cause_of_death(group, dead)),
         "born_ms": dead.born_timestamp,
         "born_host": dead.born_host,
         "dead_ms": dead.store_timestamp,
