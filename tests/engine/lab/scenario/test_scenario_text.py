@@ -289,7 +289,7 @@ EXTRA_MISTAKES = [
     ("script: [{at_ms: 1, kind: explode}]", "script[0].kind", "crash, crash-power"),
     ("script: [{at_ms: 1, kind: crash, target: X}]", "script[0].target", "N1, B1, P1, C1"),
     ("script: [{at_ms: 1, kind: link-loss, target: 'P1->B1', ratio: 2}]", "script[0].kind", "from 0 to 1"),
-    ("script: [{at_ms: 1, kind: heal, what: all}]", "script[0].kind", "'what'"),
+    ("script: [{at_ms: 1, kind: heal, what: all}]", "script[0].kind", "heal.what: there is no such field"),
     ("invariants: 5", "invariants", "list"),
     ("order: first", "order", "integer"),
     ("try: {en: this}", "try.zh", "missing"),
