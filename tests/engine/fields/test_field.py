@@ -133,15 +133,15 @@ def test_a_value_nested_too_deep_to_be_printed_is_refused():
     [
         (Field("n", "integer", 1, 5), True, "n: True is not allowed; allowed: an integer from 1 to 5"),
         (Field("n", "integer", 1, 5), 1.0, "n: 1.0 is not allowed; allowed: an integer from 1 to 5"),
-        (Field("n", "integer", 1, 5), None, "n: it is missing; allowed: an integer from 1 to 5"),
+        (Field("n", "integer", 1, 5), None, "n: is missing; allowed: an integer from 1 to 5"),
         (Field("n", "number", 0, 1), float("nan"), "n: nan is not allowed; allowed: a number from 0 to 1"),
         (Field("n", "switch"), "true", "n: 'true' is not allowed; allowed: true or false"),
-        (Field("n", "text", 1, 3), "four", "n: it has 4 characters; allowed: a text of 1 to 3 characters"),
+        (Field("n", "text", 1, 3), "four", "n: has 4 characters; allowed: a text of 1 to 3 characters"),
         (Field("n", "choice", allowed=("a", "b")), ["a"], "n: ['a'] is not allowed; allowed: a, b"),
         (
             Field("n", "names", 1, 2),
             [],
-            "n: it has 0 entries; allowed: a list of 1 to 2 texts, each of 1 to 200 characters",
+            "n: has 0 entries; allowed: a list of 1 to 2 texts, each of 1 to 200 characters",
         ),
         (
             Field("n", "pattern", 0, 9),
@@ -151,7 +151,7 @@ def test_a_value_nested_too_deep_to_be_printed_is_refused():
         (
             Field("n", "text", 1, 9, is_secret=True),
             7,
-            "n: its value is not allowed; allowed: a text of 1 to 9 characters",
+            "n: has a value that is not allowed; allowed: a text of 1 to 9 characters",
         ),
         (Field("n", "text", 1, 99, check=validate_topic), "a b", "n: "),
         (
@@ -171,10 +171,10 @@ def test_a_refusal_names_path_problem_and_what_is_allowed(field, value, error):
 @pytest.mark.parametrize(
     ("given_name", "error"),
     [
-        ("qeues", "qeues: there is no such field (did you mean queues?); allowed: topic, queues"),
-        ("zzz", "zzz: there is no such field; allowed: topic, queues"),
-        (5, "5: there is no such field; allowed: topic, queues"),
-        ("x" * 999, "'" + "x" * 60 + "...': there is no such field"),
+        ("qeues", "qeues: is not allowed here (did you mean queues?); allowed: topic, queues"),
+        ("zzz", "zzz: is not allowed here; allowed: topic, queues"),
+        (5, "5: is not allowed here; allowed: topic, queues"),
+        ("x" * 999, "'" + "x" * 60 + "...': is not allowed here"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_allowed_one(given_name, error):
