@@ -80,7 +80,7 @@ class LiveSource(Protocol):
     def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
         """Set thresholds of rules (null turns a rule off), and return the verdict by them.
 
-        Raises ``ThresholdRefused``, ``OSError``.
+        Raises ``FieldRefused``, ``OSError``.
         """
         ...
 

@@ -10,7 +10,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from engine.fields.refusal import SHOWN_MAX, FieldRefused, shown
@@ -38,7 +38,8 @@ class Field:
     :ivar allowed: what a choice may be; members of an enumeration are returned as such.
     :ivar each: the longest text in ``names`` and ``texts``.
     :ivar fields: the table of an object, and of each object in a list; empty: it is not looked into.
-    :ivar check: a further check of a text. Raises an error that says what is wrong.
+    :ivar check: a further check of a text, or of each of ``names``. Raises an error that says what is wrong.
+    :ivar strip: blanks around a text are left out before it is checked.
     :ivar says: what is allowed, as a form says it.
     :ivar is_secret: the value is not quoted.
     """
@@ -54,6 +55,7 @@ class Field:
     check: Callable[[str], object] | None = None
     says: Mapping[str, str] | None = None
     is_secret: bool = False
+    strip: bool = False
 
     def read(self, value: object, path: str, *, of_text: bool = False) -> Any:
         """Return ``value`` checked, or the default. Raises :class:`FieldRefused`."""
@@ -62,15 +64,18 @@ class Field:
                 raise self.refused(path, Text("field.missing"))
             return self.default
         given = _parsed(self.kind, value) if of_text and isinstance(value, str) else value
+        given = given.strip() if self.strip and isinstance(given, str) else given
         checked = _CHECKS[self.kind](self, given)
         if checked is None:
             raise self.refused(path, self._problem(value))
+        if self.kind in ("names", "texts") or self.fields:
+            return self._parts(checked, path, of_text=of_text)
         if self.check is not None:
             try:
                 self.check(str(checked))
             except (ValueError, ProtocolError) as error:
                 raise self.refused(path, str(error)) from None
-        return self._parts(checked, path, of_text=of_text) if self.fields else checked
+        return checked
 
     def refused(self, path: str, problem: Mapping[str, str] | str) -> FieldRefused:
         """Return the refusal of this field, to be raised."""
@@ -97,6 +102,13 @@ class Field:
         return Text("field.bad", value=shown(value))
 
     def _parts(self, value: Any, path: str, *, of_text: bool) -> Any:
+        low = 1 if self.kind == "names" else 0
+        text = Field("", "text", low, self.each, check=self.check, says=self.says, strip=self.strip)
+        if self.kind == "names":
+            return tuple(text.read(one, f"{path}[{at}]") for at, one in enumerate(value))
+        if self.kind == "texts":
+            name = replace(text, low=1)
+            return {name.read(key, path): text.read(one, path_of(key, path)) for key, one in value.items()}
         if self.kind == "object":
             return read_fields(self.fields, value, path, of_text=of_text)
         return [read_fields(self.fields, one, f"{path}[{at}]", of_text=of_text) for at, one in enumerate(value)]
@@ -145,7 +157,8 @@ def only_known(data: Iterable[object], known: Iterable[str], path: str = "") -> 
 
 def path_of(name: object, path: str) -> str:
     """Return the full name of a field; ``name`` may be anything."""
-    plain_name = name if isinstance(name, str) and name.isprintable() and len(name) <= SHOWN_MAX else shown(name)
+    is_plain = isinstance(name, str) and name.isprintable() and 0 < len(name) <= SHOWN_MAX
+    plain_name = str(name) if is_plain else shown(name)
     return f"{path}.{plain_name}" if path else plain_name
 
 
@@ -204,21 +217,9 @@ def _list(field: Field, value: object) -> object:
     return value if isinstance(value, list | tuple) and field.low <= len(value) <= field.high else None
 
 
-def _names(field: Field, value: object) -> object:
-    listed = _list(field, value)
-    fits = isinstance(listed, list | tuple) and all(_is_text(one, 1, field.each) for one in listed)
-    return tuple(listed) if fits and isinstance(listed, list | tuple) else None
-
-
 def _object(field: Field, value: object) -> object:
     fits = isinstance(value, Mapping) and (field.fields or field.low <= len(value) <= field.high)
     return value if fits else None
-
-
-def _texts(field: Field, value: object) -> object:
-    found = _object(field, value)
-    fits = isinstance(found, Mapping) and all(_is_text(one, 0, field.each) for pair in found.items() for one in pair)
-    return found if fits else None
 
 
 def _any(field: Field, value: object) -> object:
@@ -236,8 +237,8 @@ _CHECKS: Mapping[Kind, Callable[[Field, object], object]] = {
     "choice": _choice,
     "text": _text,
     "pattern": _pattern,
-    "names": _names,
-    "texts": _texts,
+    "names": _list,
+    "texts": _object,
     "list": _list,
     "object": _object,
     "any": _any,

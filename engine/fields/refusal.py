@@ -45,6 +45,11 @@ class FieldRefused(ValueError):
         return self.text["en"]
 
 
+def in_language(words: Mapping[str, str] | str, language: str) -> str:
+    """Return problem or what is allowed in ``language``."""
+    return words if isinstance(words, str) else words[language]
+
+
 def shown(value: object) -> str:
     """Return ``value`` as an error message quotes it: never longer than a line, never an error itself."""
     if isinstance(value, str):

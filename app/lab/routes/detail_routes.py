@@ -18,7 +18,8 @@ from app.lab.views.frames import KEPT_PARCELS
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
 from app.web.api import json_answer
-from app.web.api_parameters import only_known, short_text
+from app.web.api_parameters import read_query
+from engine.fields.field import Field
 
 #: Characters of a key that is searched for.
 KEY_MAX = 200
@@ -63,8 +64,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/lives")
     def lives(world: str) -> Response:
-        only_known(request.args, ("contains",))
-        text = short_text("contains", request.args.get("contains", ""), KEY_MAX)
+        text = read_query(Field("contains", "text", 1, KEY_MAX))["contains"]
         browser = browser_of_request()
 
         def look(worlds: LabWorlds) -> JsonObject:
@@ -75,8 +75,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/why")
     def why(world: str) -> Response:
-        only_known(request.args, ("key",))
-        key = short_text("key", request.args.get("key", ""), KEY_MAX)
+        key = read_query(Field("key", "text", 1, KEY_MAX))["key"]
         browser = browser_of_request()
 
         def ask(worlds: LabWorlds, answer: Future[JsonObject]) -> WhyJob:

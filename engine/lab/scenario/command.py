@@ -211,5 +211,5 @@ def parse_command(data: object, commands: Mapping[str, CommandKind] = COMMANDS) 
         kind = read_tag("kind", commands, data, "command")
         values = read_fields((commands[kind].target_field, *commands[kind].fields), data, kind, also=("kind",))
     except FieldRefused as refused:
-        raise CommandRefused(refused.text) from None
+        raise CommandRefused(refused.text) from refused
     return Command(kind, values.pop("target"), values)
