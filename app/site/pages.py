@@ -23,7 +23,9 @@ from engine.texts import LANGUAGES
 
 #: Modules of the page -> those of the site that take their place.
 REPLACED_MODULES = {
-    f"static/common/{name}.js": f"static/site/{name}.js" for name in ("addresses", "page_data", "transport")
+    "static/common/addresses.js": "static/site/addresses.js",
+    "static/common/transport.js": "static/site/transport.js",
+    "static/lessons/done_steps.js": "static/site/done_steps.js",
 }
 #: WebAssembly is compiled in the worker, which has a policy of its own where the host sends one.
 POLICY = (
@@ -31,12 +33,11 @@ POLICY = (
     "font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'"
 )
 _ADDRESS = re.compile(r"""\b(href|src|action)="(/[^"]*)\"""")
-_STATIC_IN_DATA = re.compile(r'"/static/')
+_FILES_IN_DATA = re.compile(r'"/(static|modules)/')
 _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re.DOTALL)
-_PAGE_DATA = re.compile(r"""(<script type="application/json" id="page-data")[^>]*>(.*?)</script>""", re.DOTALL)
 _NONCE = re.compile(r""" nonce="[^"]*\"""")
 #: Addresses that only a server answers.
-_ABSENT = re.compile(r"/(live|pipeline|storage|api|lab/wire)(?![\w-])")
+_ABSENT = re.compile(r"/(live|pipeline|storage|lab/wire|api/(live|faults))(?![\w-])")
 _PRELOADED = re.compile(r"""\s*<link rel="preload" href="/api/[^>]*>""")
 
 
@@ -79,8 +80,7 @@ def as_file(page: str, path: str, folder: str) -> str:
     root = "../" * (path.count("/") + 1) if path else "./"
     page = _PRELOADED.sub("", _NONCE.sub("", page))
     page = _ADDRESS.sub(lambda found: f'{found[1]}="{_relative(found[2], root, folder)}"', page)
-    page = _STATIC_IN_DATA.sub(f'"{root}static/', page)
-    page = _PAGE_DATA.sub(lambda found: f"{found[1]}>{_without_texts(found[2])}</script>", page)
+    page = _FILES_IN_DATA.sub(rf'"{root}\1/', page)
     import_map = _import_map(page, root)
     page = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{import_map}</script>', page)
     digest = base64.b64encode(hashlib.sha256(import_map.encode()).digest()).decode()
@@ -95,12 +95,9 @@ def _relative(address: str, root: str, folder: str) -> str:
         return f"{root}{address[1:]}"
     if _ABSENT.match(path):
         return f"{root}{folder}{NEEDS_A_SERVER[1:]}/"
+    if path.startswith("/api/"):
+        return address  # static/site/transport.js asks the worker
     return f"{root}{folder}{path[1:]}{'' if path.endswith('/') else '/'}{mark}{rest}"
-
-
-def _without_texts(data: str) -> str:
-    kept = {key: value for key, value in json.loads(data).items() if key != "translations"}
-    return json.dumps(kept)
 
 
 def _import_map(page: str, root: str) -> str:
