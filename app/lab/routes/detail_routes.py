@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import LIVES_FOUND_MAX
@@ -58,7 +58,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/journal")
     def journal_page(world: str) -> Response:
-        read = read_journal_request(request.args)
+        read = read_journal_request()
         browser = browser_of_request()
         return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).player.run.world.journal)))
 
@@ -85,6 +85,6 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:
-        left_us, right_us = read_window(request.args)
+        left_us, right_us = read_window()
         browser = browser_of_request()
         return json_answer(host.ask(lambda worlds: worlds.session(world, browser).player.window(left_us, right_us)))
