@@ -112,7 +112,7 @@ def test_a_kind_speaks_both_languages(kind):
         ({"kind": "drop-next", "frame": "PUSH"}, "empty (= any), reply, SEND_MESSAGE"),
         ({"kind": "partition", "left": [], "right": ["B1"]}, "a list of 1 to 100 texts"),
         ({"kind": "partition", "left": "B1", "right": ["B1"]}, "a list of 1 to 100 texts"),
-        ({"kind": "partition", "left": [5], "right": ["B1"]}, "a list of 1 to 100 texts"),
+        ({"kind": "partition", "left": [5], "right": ["B1"]}, "left[0]: 5 is not allowed; allowed: a text of 1"),
         ({"kind": "add-consumer", "target": "C2", "like": ""}, "1 to 200 characters"),
         ({"kind": "setting", "target": "B1", "name": "x", "value": [1]}, "finite number"),
         ({"kind": "setting", "target": "B1", "name": "x", "value": float("inf")}, "finite number"),
