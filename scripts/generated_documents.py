@@ -246,7 +246,7 @@ def command_table(commands: Mapping[str, CommandKind]) -> str:
     rows = ["| kind | target | fields | what it does |", "|---|---|---|---|"]
     for kind, command in commands.items():
         fields = ", ".join(
-            f"`{field.name}`" + (f" ({field.default})" if field.default not in (None, "") else "")
+            f"`{field.name}`" + (f" ({field.default})" if field.default not in (..., "") else "")
             for field in command.fields
         )
         rows.append(f"| `{kind}` | {command.target.value} | {fields} | {_cell(command.what['en'])} |")

@@ -7,12 +7,12 @@ The request causes the members to be asked (307), each once a second at most; th
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, shown
+from app.web.api_parameters import read_query
 from app.web.live_source import LiveSource
-from engine.protocol.errors import ProtocolError
+from engine.fields.field import Field
 from engine.protocol.names import validate_group
 
 
@@ -21,12 +21,5 @@ def add_client_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.get("/live/clients")
     def clients() -> Response:
-        only_known(request.args, ("group",))
-        group = request.args.get("group", "")
-        try:
-            validate_group(group)
-        except ProtocolError as error:
-            raise BadParameter(
-                "group", f"{shown(group)} is not valid: {error}", "the name of a consumer group"
-            ) from None
+        group = read_query(Field("group", "text", 1, 255, check=validate_group))["group"]
         return json_answer(source.ask(lambda live: live.clients(group))())

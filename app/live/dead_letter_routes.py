@@ -15,21 +15,37 @@ The gate and the JSON rule of app/live/transaction_routes.py keep other sites' p
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.foundation.operator_requests import ResendRequest
+from app.foundation.translator import in_all_languages
 from app.remote.remote_dead_letters import RESEND_MAX
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
+from app.web.api_parameters import INT64_MAX, json_body, read_part, read_query
 from app.web.live_source import LiveSource
 from engine.broker.delivery.dead_letter import ResendTo
-from engine.protocol.message.message_properties import KEY_SEPARATOR
+from engine.fields.field import Field, read_fields
+from engine.fields.refusal import FieldRefused, shown
 
 #: Dead letters that one page lists.
 PAGE_MAX = 100
 PAGE = 20
-_GROUP_MAX = 255
-_NAME_MAX = 1024
+_GROUP = Field("group", "text", 1, 255)
+_ALL = Field("messages", "choice", allowed=("all",))
+_MESSAGES = Field(
+    "messages",
+    "names",
+    1,
+    RESEND_MAX,
+    each=1024,
+    strip=True,
+    says=in_all_languages("operate.field_messages", most=RESEND_MAX),
+)
+_HOW = (
+    Field("to", "choice", allowed=tuple(ResendTo)),
+    Field("anyway", "switch", default=False),
+    Field("start", "integer", 0, INT64_MAX, default=0),
+)
 
 
 def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
@@ -37,21 +53,21 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.get("/live/dead-letters")
     def dead_letter_groups() -> Response:
-        only_known(request.args, ())
+        read_query()
         return json_answer({"groups": [*source.ask(lambda live: live.operator.dead_letter_groups())]})
 
     @api.get("/live/dead-letters/<group>")
     def dead_letters(group: str) -> Response:
-        only_known(request.args, ("start", "count"))
-        start = whole_number("start", request.args["start"], 0) if "start" in request.args else None
-        count = whole_number("count", request.args.get("count", str(PAGE)), 1, PAGE_MAX)
-        short_text("group", group, _GROUP_MAX)
+        start, count = read_query(
+            Field("start", "integer", 0, INT64_MAX, default=None), Field("count", "integer", 1, PAGE_MAX, default=PAGE)
+        ).values()
+        read_part(_GROUP, group)
         page = source.ask(lambda live: live.operator.dead_letters(group, start, count))
         return _no_such_group(group) if page is None else json_answer(page)
 
     @api.post("/live/dead-letters/<group>/resend")
     def resend_dead_letters(group: str) -> Response:
-        short_text("group", group, _GROUP_MAX)
+        read_part(_GROUP, group)
         resend = _read_request()
         report = source.ask(lambda live: live.operator.resend_dead_letters(group, resend))
         return _no_such_group(group) if report is None else json_answer(report)
@@ -62,34 +78,10 @@ def _no_such_group(group: str) -> Response:
 
 
 def _read_request() -> ResendRequest:
-    """Read the current request. Raises :class:`BadParameter`."""
-    example = '{"messages": ["..."] or "all", "to": "topic" or "group"}'
-    body = read_json_object(("messages", "to", "anyway", "start"), example)
-    to = body.get("to")
-    if to not in list(ResendTo):
-        raise BadParameter(
-            "to", "it is missing" if to is None else f"{shown(str(to))} is not valid", ", ".join(ResendTo)
-        )
-    anyway, start = body.get("anyway", False), body.get("start", 0)
-    if not isinstance(anyway, bool):
-        raise BadParameter("anyway", f"{shown(str(anyway))} is not valid", "true or false")
-    if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < 2**63:
-        raise BadParameter("start", f"{shown(str(start))} is not valid", 'a number, with messages "all"')
-    messages = body.get("messages")
-    if messages == "all":
-        if anyway:
-            raise BadParameter("anyway", "all would be sent again and again", "anyway with named messages only")
-        return ResendRequest(None, ResendTo(to), start=start)
-    return ResendRequest(_names(messages), ResendTo(to), anyway=anyway)
-
-
-def _names(messages: object) -> tuple[str, ...]:
-    allowed = f'"all", or a list of 1 to {RESEND_MAX} message ids or keys'
-    if not isinstance(messages, list):
-        raise BadParameter("messages", "it is missing or not a list", allowed)
-    if not 1 <= len(messages) <= RESEND_MAX:
-        raise BadParameter("messages", f"there are {len(messages)}", allowed)
-    for name in messages:
-        if not isinstance(name, str):
-            raise BadParameter("messages", f"{shown(str(name))} is not a string", allowed)
-    return tuple(short_text("messages", name.strip(KEY_SEPARATOR), _NAME_MAX) for name in messages)
+    """Read the current request. Raises :class:`FieldRefused`."""
+    body = json_body()
+    is_all = isinstance(body, dict) and body.get("messages") == "all"
+    messages, to, anyway, start = read_fields((_ALL if is_all else _MESSAGES, *_HOW), body).values()
+    if is_all and anyway:
+        raise FieldRefused("anyway", "all would be sent again and again", "anyway with named messages only")
+    return ResendRequest(None, to, start=start) if is_all else ResendRequest(messages, to, anyway=anyway)

@@ -25,22 +25,22 @@ these.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from typing import Any
 
-from app.foundation.json_types import JsonObject, JsonValue
+from flask import Blueprint, Response
+
 from app.foundation.translator import in_all_languages
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, read_json_object, shown, whole_number
+from app.web.api_parameters import json_body, read_json, read_part, read_query, refusal_json
 from engine.faults.errors import FaultRefused
+from engine.fields.field import Field, read_fields
+from engine.fields.refusal import FieldRefused
 from engine.lab.scenario.errors import CommandRefused
+from engine.texts import Text
 
 COMMANDS_MAX = 50
-_ID_MAX = 2**53
-#: The action, under its name and the name that it had before 0.2.
-_ACTION_KEYS = ("action", "deed")
 _TEXT_MAX = 32_767
-_CLIENT_MAX = 200
 _BODY_BYTES_MAX = 48 * 1024
 
 
@@ -56,20 +56,18 @@ def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
 
     @api.get("/faults")
     def show() -> Response:
-        only_known(request.args, ())
+        read_query()
         if faults is None:
             return json_answer({"is_allowed": False, "is_active": False})
         return json_answer({"is_allowed": True, **faults.view()})
 
     @api.post("/faults")
     def break_it() -> Response:
-        body = _any_json_object()
+        body = json_body()
         service = _allowed(faults)
-        if "commands" not in body:
+        if not isinstance(body, dict) or "commands" not in body:
             return json_answer(service.apply(body))
-        commands = body["commands"]
-        if not isinstance(commands, list) or not 0 < len(commands) <= COMMANDS_MAX or len(body) > 1:
-            raise BadParameter("commands", "it is not a plain list of commands", f"1 to {COMMANDS_MAX} commands")
+        commands = read_fields([Field("commands", "list", 1, COMMANDS_MAX)], body)["commands"]
         return json_answer([service.apply(command) for command in commands][-1])
 
     @api.delete("/faults")
@@ -78,7 +76,7 @@ def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
 
     @api.delete("/faults/<rule>")
     def remove(rule: str) -> Response:
-        allowed, rule_id = _allowed(faults), whole_number("rule", rule, 1, _ID_MAX)
+        allowed, rule_id = _allowed(faults), read_part(Field("rule", "integer", 1), rule)
         return json_answer(allowed.change(lambda service: service.injector.remove(rule_id)))
 
 
@@ -95,12 +93,9 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
 
     @api.post("/faults/record")
     def record() -> Response:
-        body = read_json_object(("client", "bodies"), '{"client": "10.0.0.7*", "bodies": true}')
-        client, bodies = body.get("client", ""), body.get("bodies", False)
-        if not isinstance(client, str) or len(client) > _CLIENT_MAX or "*" in client[:-1]:
-            raise BadParameter("client", "it is not a pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
-        if not isinstance(bodies, bool):
-            raise BadParameter("bodies", f"{shown(str(bodies))} is not valid", "true or false")
+        client, bodies = read_json(
+            Field("client", "pattern", 0, 200, default=""), Field("bodies", "switch", default=False)
+        ).values()
         return json_answer(_allowed(faults).change(lambda service: service.injector.record(client, with_bodies=bodies)))
 
     @api.delete("/faults/record")
@@ -115,19 +110,17 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
 
     @api.post("/faults/held")
     def pass_all() -> Response:
-        body = read_json_object(_ACTION_KEYS, '{"action": "pass"}')
-        _action(body, ("pass",))
+        _read_action("pass")
         return json_answer(_allowed(faults).change(lambda service: service.injector.stop_holding()))
 
     @api.post("/faults/held/<held>")
     def decide(held: str) -> Response:
-        body = read_json_object(
-            (*_ACTION_KEYS, "fields", "properties", "body"), '{"action": "pass", "properties": {"KEYS": "k"}}'
-        )
-        held_id = whole_number("held", held, 1, _ID_MAX)
-        if _action(body, ("pass", "drop")) == "drop":
+        read = _read_action("pass", "drop", more=_CHANGES)
+        held_id = read_part(Field("held", "integer", 1), held)
+        if read["action"] == "drop":
             return json_answer(_allowed(faults).change(lambda service: service.injector.drop_held(held_id)))
-        changes = _texts(body, "fields"), _texts(body, "properties"), _body(body)
+        body = None if read["body"] is None else read["body"].encode()
+        changes = read["fields"], read["properties"], body
         return json_answer(_allowed(faults).change(lambda service: service.let_pass(held_id, *changes)))
 
 
@@ -143,46 +136,27 @@ def _add_error_answers(api: Blueprint) -> None:
 
     @api.errorhandler(CommandRefused)
     def malformed(error: CommandRefused) -> Response:
-        return json_answer({"error": str(error), "text": dict(error.text)}, 400)
+        reported = refusal_json(error.__cause__) if isinstance(error.__cause__, FieldRefused) else {}
+        return json_answer({**reported, "error": str(error), "text": dict(error.text)}, 400)
 
 
-def _any_json_object() -> JsonObject:
-    """Return the body of the current request; its allowed fields depend on the command."""
-    fields = ("kind", "target", "commands", *_command_fields())
-    return read_json_object(fields, '{"kind": "fault", "target": "broker-a", "what": "drop", "frame": "HEART_BEAT"}')
+def _fits(body: str) -> None:
+    if (length := len(body.encode())) > _BODY_BYTES_MAX:
+        raise ValueError(f"has {length} bytes")
 
 
-def _command_fields() -> tuple[str, ...]:
-    from app.live.fault_service import LIVE_COMMANDS
-
-    return tuple({field.name: None for kind in LIVE_COMMANDS.values() for field in kind.fields})
-
-
-def _action(body: JsonObject, known: tuple[str, ...]) -> str:
-    action = body.get("action", body.get("deed"))
-    if not isinstance(action, str) or action not in known:
-        raise BadParameter("action", f"{shown(str(action))} is not valid", ", ".join(known))
-    return action
+#: What may be changed in a held frame.
+_CHANGES = (
+    Field("fields", "texts", 0, 100, default={}, each=_TEXT_MAX),
+    Field("properties", "texts", 0, 100, default={}, each=_TEXT_MAX),
+    Field("body", "text", 0, _BODY_BYTES_MAX, default=None, check=_fits),
+)
 
 
-def _texts(body: JsonObject, name: str) -> dict[str, str]:
-    value: JsonValue = body.get(name) or {}
-    if isinstance(value, dict) and len(value) <= 100:
-        texts = {key: text for key, text in value.items() if isinstance(text, str) and len(text) <= _TEXT_MAX}
-        if len(texts) == len(value):
-            return texts
-    raise BadParameter(name, "it is not an object of strings", f"at most 100 strings of at most {_TEXT_MAX} characters")
-
-
-def _body(body: JsonObject) -> bytes | None:
-    text = body.get("body")
-    if text is None:
-        return None
-    if isinstance(text, str):
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
-            raise BadParameter("body", "it is not UTF-8 text", f"at most {_BODY_BYTES_MAX} bytes") from None
-        if len(data) <= _BODY_BYTES_MAX:
-            return data
-    raise BadParameter("body", "it is not a string, or too long", f"at most {_BODY_BYTES_MAX} bytes")
+def _read_action(*allowed: str, more: tuple[Field, ...] = ()) -> dict[str, Any]:
+    """Return the fields of the current request. ``action`` may have the name that it had before 0.2."""
+    action, deed = (Field(name, "choice", allowed=allowed, default=None) for name in ("action", "deed"))
+    read = read_json(action, deed, *more)
+    if (chosen := read["action"] or read["deed"]) is None:
+        raise action.refused("action", Text("field.missing"))
+    return {**read, "action": chosen}

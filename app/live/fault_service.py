@@ -18,7 +18,8 @@ from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
 from engine.faults.fault_rule import Direction, FaultAction, FaultRule
-from engine.lab.scenario.command import COMMANDS, MS_MAX, CommandField, CommandKind, Target, parse_command
+from engine.fields.field import Field
+from engine.lab.scenario.command import COMMANDS, MS_MAX, CommandKind, Target, parse_command
 from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text
 
@@ -55,16 +56,14 @@ LIVE_COMMANDS: Mapping[str, CommandKind] = {
 } | {
     "advance": CommandKind(
         Target.BROKER,
-        (CommandField("ms", "integer", low=1, high=MS_MAX),),
+        (Field("ms", "integer", 1, MS_MAX),),
         Text("command.advance.name"),
         Text("command.advance.what"),
     ),
-    "slow-fsync": dataclasses.replace(
-        COMMANDS["slow-fsync"], fields=(CommandField("ms", "integer", high=PAUSE_MS_MAX),)
-    ),
+    "slow-fsync": dataclasses.replace(COMMANDS["slow-fsync"], fields=(Field("ms", "integer", 0, PAUSE_MS_MAX),)),
     "pause": CommandKind(
         Target.BROKER,
-        (CommandField("ms", "integer", 5_000, low=1, high=PAUSE_MS_MAX),),
+        (Field("ms", "integer", 1, PAUSE_MS_MAX, default=5_000),),
         Text("command.pause.name"),
         Text("command.pause.what"),
     ),

@@ -17,7 +17,9 @@ from flask.typing import ResponseReturnValue
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
+from app.web.api_parameters import read_json
+from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.filter.evaluation_tree import EvaluatedPart, PartOutcome, evaluate_parts
@@ -28,7 +30,7 @@ from engine.protocol.java_hash import java_string_hash
 #: Characters of an expression; less than a broker takes, because a person types it and its tree is drawn.
 EXPRESSION_MAX = 1_000
 PROPERTIES_MAX = 30
-NAME_MAX = 100
+TAG_MAX = 100
 VALUE_MAX = 1_000
 TAGS_MAX = 500
 
@@ -49,9 +51,10 @@ def add_filter_routes(api: Blueprint) -> None:
 
     @api.post("/filter/evaluate")
     def evaluate() -> Response:
-        body = read_json_object(("expression", "properties"), "an object with expression, properties")
-        text = _text_field(body, "expression", EXPRESSION_MAX, may_be_empty=True)
-        properties = _properties(body.get("properties", {}))
+        text, properties = read_json(
+            Field("expression", "text", 0, EXPRESSION_MAX),
+            Field("properties", "texts", 0, PROPERTIES_MAX, default={}, each=VALUE_MAX),
+        ).values()
         try:
             tree = evaluate_parts(compile_expression(text), properties)
         except FilterSyntaxError as error:
@@ -60,33 +63,10 @@ def add_filter_routes(api: Blueprint) -> None:
 
     @api.post("/filter/tags")
     def compare_tags() -> Response:
-        body = read_json_object(("expression", "tag"), "an object with expression, tag")
-        text = _text_field(body, "expression", TAGS_MAX, may_be_empty=True)
-        tag = None if body.get("tag") is None else _text_field(body, "tag", NAME_MAX, may_be_empty=True)
+        text, tag = read_json(
+            Field("expression", "text", 0, TAGS_MAX), Field("tag", "text", 0, TAG_MAX, default=None)
+        ).values()
         return json_answer(_tags_json(text, tag or None))
-
-
-def _text_field(body: JsonObject, name: str, maximum: int, *, may_be_empty: bool = False) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise BadParameter(name, "it is missing or not a string", f"a text of up to {maximum} characters")
-    return value if may_be_empty and not value else short_text(name, value, maximum)
-
-
-def _properties(value: JsonValue) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise BadParameter("properties", "it is not an object", '{"age": "7"}')
-    if len(value) > PROPERTIES_MAX:
-        raise BadParameter("properties", f"there are {len(value)}", f"at most {PROPERTIES_MAX}")
-    properties = {}
-    for name, text in value.items():
-        short_text("a property's name", name, NAME_MAX)
-        if not isinstance(text, str) or len(text) > VALUE_MAX:
-            raise BadParameter(
-                shown(name), "its value is too long or not a string", f"a text of up to {VALUE_MAX} characters"
-            )
-        properties[name] = text
-    return properties
 
 
 def _mistake_json(error: FilterSyntaxError) -> JsonObject:
@@ -123,7 +103,7 @@ def _tags_json(expression: str, tag: str | None) -> JsonObject:
     try:
         subscription = build_subscription_data("T", expression)
     except ProtocolError as error:
-        raise BadParameter("expression", str(error), "* or TagA || TagB") from None
+        raise FieldRefused("expression", str(error), "* or TagA || TagB") from None
     code = java_string_hash(tag) if tag is not None else 0
     lets_through = subscription.matches_tags_code(code)
     wanted: list[JsonValue] = [{"tag": wanted, "code": java_string_hash(wanted)} for wanted in subscription.tags_set]

@@ -17,9 +17,11 @@ these.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.foundation.operator_requests import (
     BODY_BYTES_MAX,
     DELAY_LEVEL_MAX,
@@ -32,24 +34,74 @@ from app.foundation.operator_requests import (
 )
 from app.foundation.translator import in_all_languages
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, read_json_object, shown
+from app.web.api_parameters import read_json
 from app.web.live_source import LiveSource
-from engine.protocol.errors import ProtocolError
+from engine.fields.field import EXACT_MAX, Field
+from engine.fields.refusal import FieldRefused, shown
 from engine.protocol.names import is_dlq_topic, is_retry_topic, validate_group, validate_topic
+from engine.texts import Text
 
 _KEYS_MAX = 16
 _KEY_MAX = 255
-_TIME_MAX = 2**53
-_OFFSET_MAX = 2**53
 
 
-class BadField(BadParameter):
-    """A field of a form is invalid; what is allowed is in both languages."""
+def _says(field: str, **values: object) -> Mapping[str, str]:
+    return in_all_languages("operate.field_" + field, **values)
 
-    def __init__(self, field: str, problem: str, text: str | None = None, **values: object) -> None:
-        """Make the error. ``text``: the key of the text about what is allowed, where it is not that of the field."""
-        allowed = in_all_languages("operate.field_" + (text or field), **values)
-        super().__init__(field, problem, allowed["en"], allowed)
+
+def _number(name: str, low: int, high: int, default: int | None) -> Field:
+    return Field(name, "integer", low, high, default, says=_says("number", name=name, least=low, most=high))
+
+
+def _check_body(text: str) -> None:
+    if (length := len(text.encode())) > BODY_BYTES_MAX:
+        raise ValueError(f"has {length} bytes")
+
+
+def _check_key(text: str) -> None:
+    if not text.isprintable() or any(character.isspace() for character in text):
+        raise ValueError(f"{shown(text)} is not one word")
+
+
+def _check_tag(text: str) -> None:
+    if text:  # a form sends an empty one for none
+        _check_key(text)
+    if "||" in text:
+        raise ValueError(f"{shown(text)} is not one tag")
+
+
+_TOPIC = Field("topic", "text", 1, 255, check=validate_topic, says=_says("topic"))
+_NEW_TOPIC = (_TOPIC, _number("queues", 1, QUEUES_MAX, 4))
+_MESSAGE = (
+    _TOPIC,
+    Field("body", "text", 1, BODY_BYTES_MAX, check=_check_body, says=_says("body", most=BODY_BYTES_MAX)),
+    Field("tag", "text", 0, _KEY_MAX, default=None, check=_check_tag, says=_says("tag", most=_KEY_MAX)),
+    Field(
+        "keys",
+        "names",
+        0,
+        _KEYS_MAX,
+        default=(),
+        each=_KEY_MAX,
+        check=_check_key,
+        says=_says("keys", most=_KEYS_MAX, longest=_KEY_MAX),
+    ),
+    _number("delay_level", 0, DELAY_LEVEL_MAX, 0),
+)
+_PLACES = (
+    _number("time_ms", 0, EXACT_MAX, None),
+    _number("queue_id", 0, QUEUES_MAX, None),
+    _number("offset", 0, EXACT_MAX, None),
+)
+_RESET = (
+    Field("group", "text", 1, 255, check=validate_group, says=_says("group")),
+    _TOPIC,
+    Field("to", "choice", allowed=tuple(ResetTarget), says=_says("to")),
+    *_PLACES,
+    Field("preview", "switch", default=False),
+)
+#: Target -> the fields that it needs.
+_NEEDED = {ResetTarget.TIME: ("time_ms",), ResetTarget.OFFSET: ("queue_id", "offset")}
 
 
 def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
@@ -57,22 +109,18 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.post("/live/topics")
     def create_topic() -> Response:
-        body = read_json_object(("topic", "queues"), '{"topic": "orders", "queues": 4}')
-        request = TopicRequest(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
+        request = TopicRequest(**_own_topic(read_json(*_NEW_TOPIC)))
         return json_answer(source.ask(lambda live: live.operator.carry_out(request)))
 
     @api.post("/live/messages")
     def send_message() -> Response:
-        body = read_json_object(("topic", "body", "tag", "keys", "delay_level"), '{"topic": "orders", "body": "hello"}')
-        delay_level = _number(body, "delay_level", 0, DELAY_LEVEL_MAX, 0)
-        request = SendMessageRequest(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
+        read = _own_topic(read_json(*_MESSAGE))
+        request = SendMessageRequest(**{**read, "tag": read["tag"] or None})
         return json_answer(source.ask(lambda live: live.operator.carry_out(request)))
 
     @api.post("/live/offsets")
     def reset_offsets() -> Response:
-        known = ("group", "topic", "to", "time_ms", "queue_id", "offset", "preview")
-        body = read_json_object(known, '{"group": "billing", "topic": "orders", "to": "earliest"}')
-        request = _reset_request(body)
+        request = _reset_request(read_json(*_RESET))
         try:
             return json_answer(source.ask(lambda live: live.operator.carry_out(request)))
         except OperationRefused as refused:
@@ -85,96 +133,20 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
         return json_answer({"error": str(error), "text": dict(error.text)}, 409)
 
 
-def _reset_request(body: JsonObject) -> ResetOffsetRequest:
-    to = body.get("to")
-    if not isinstance(to, str) or to not in list(ResetTarget):
-        raise BadField("to", f"{shown(str(to))} is not valid")
-    preview = body.get("preview", False)
-    if not isinstance(preview, bool):
-        raise BadParameter("preview", f"{shown(str(preview))} is not valid", "true or false")
-    return ResetOffsetRequest(
-        _group(body),
-        _topic(body),
-        ResetTarget(to),
-        _number(body, "time_ms", 0, _TIME_MAX, None if to == ResetTarget.TIME else 0),
-        _number(body, "queue_id", 0, QUEUES_MAX, None if to == ResetTarget.OFFSET else 0),
-        _number(body, "offset", 0, _OFFSET_MAX, None if to == ResetTarget.OFFSET else 0),
-        preview,
-    )
+def _reset_request(read: dict[str, Any]) -> ResetOffsetRequest:
+    target = read.pop("to")
+    for field in _PLACES:
+        if read[field.name] is None:
+            if field.name in _NEEDED.get(target, ()):
+                raise field.refused(field.name, Text("field.missing"))
+            read[field.name] = 0
+    return ResetOffsetRequest(place=target, **read)
 
 
-def _topic(body: JsonObject) -> str:
-    topic = body.get("topic")
-    if not isinstance(topic, str):
-        raise BadField("topic", "it is missing or not a string")
-    try:
-        validate_topic(topic)
-    except ProtocolError as error:
-        raise BadField("topic", str(error)) from None
-    return topic
-
-
-def _own_topic(body: JsonObject) -> str:
-    """Return a topic that does not hold a group's retries or dead letters: only the broker creates and writes those."""
-    topic = _topic(body)
+def _own_topic(read: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a topic that holds a group's retries or dead letters: only the broker creates and writes those."""
+    topic = read["topic"]
     if is_retry_topic(topic) or is_dlq_topic(topic):
-        raise BadField("topic", f"{shown(topic)} is written by the broker", "own_topic")
-    return topic
-
-
-def _group(body: JsonObject) -> str:
-    group = body.get("group")
-    if not isinstance(group, str):
-        raise BadField("group", "it is missing or not a string")
-    try:
-        validate_group(group)
-    except ProtocolError as error:
-        raise BadField("group", str(error)) from None
-    return group
-
-
-def _body(body: JsonObject) -> str:
-    text = body.get("body")
-    if not isinstance(text, str) or not text:
-        raise BadField("body", "it is missing, empty or not a string", most=BODY_BYTES_MAX)
-    try:
-        length = len(text.encode())
-    except UnicodeEncodeError:
-        raise BadField("body", "it is not UTF-8 text", most=BODY_BYTES_MAX) from None
-    if length > BODY_BYTES_MAX:
-        raise BadField("body", f"it has {length} bytes", most=BODY_BYTES_MAX)
-    return text
-
-
-def _tag(body: JsonObject) -> str | None:
-    tag = body.get("tag")
-    if tag is None or tag == "":
-        return None
-    if not isinstance(tag, str) or "||" in tag or not _is_word(tag):
-        raise BadField("tag", f"{shown(str(tag))} is not valid", most=_KEY_MAX)
-    return tag
-
-
-def _keys(body: JsonObject) -> tuple[str, ...]:
-    keys = body.get("keys")
-    if keys is None:
-        return ()
-    if not isinstance(keys, list) or len(keys) > _KEYS_MAX:
-        raise BadField("keys", "they are not a list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
-    words = [key for key in keys if isinstance(key, str) and _is_word(key)]
-    if len(words) != len(keys):
-        raise BadField("keys", "one of them is not a word", most=_KEYS_MAX, longest=_KEY_MAX)
-    return tuple(words)
-
-
-def _is_word(text: str) -> bool:
-    """Return whether the text has no blanks and no separators of properties."""
-    return 1 <= len(text) <= _KEY_MAX and text.isprintable() and not any(character.isspace() for character in text)
-
-
-def _number(body: JsonObject, name: str, least: int, most: int, default: int | None) -> int:
-    value = body.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        problem = "it is missing" if value is None else f"{shown(str(value))} is not valid"
-        raise BadField(name, problem, "number", name=name, least=least, most=most)
-    return value
+        says = _says("own_topic")
+        raise FieldRefused("topic", f"{shown(topic)} is written by the broker", says, says)
+    return read

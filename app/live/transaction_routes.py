@@ -16,12 +16,13 @@ from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
+from app.web.api_parameters import read_json, read_part
 from app.web.live_source import LiveSource
 from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageAction, HalfMessageRefused
-from engine.protocol.message.message_properties import KEY_SEPARATOR
+from engine.fields.field import Field
 
-_NAME_MAX = 1024
+#: The unique id or a key of a half message.
+_MESSAGE = Field("message", "text", 1, 1024, strip=True)
 
 
 def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
@@ -29,22 +30,12 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.post("/live/transactions/<action>")
     def act_on_half_message(action: str) -> Response:
-        if action not in list(HalfMessageAction):
-            raise BadParameter("action", f"{shown(action)} is not valid", ", ".join(HalfMessageAction))
-        name = _read_name()
-        done = source.ask(lambda live: live.operator.act_on_half_message(HalfMessageAction(action), name))
+        chosen = HalfMessageAction(read_part(Field("action", "choice", allowed=tuple(HalfMessageAction)), action))
+        name = read_json(_MESSAGE)["message"]
+        done = source.ask(lambda live: live.operator.act_on_half_message(chosen, name))
         return json_answer({"action": action, "deed": action, "message": done})
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:
         body: JsonObject = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
         return json_answer(body, 404 if error.refusal in NOT_FOUND else 409)
-
-
-def _read_name() -> str:
-    """Return the message that the current request names. Raises :class:`BadParameter`."""
-    body = read_json_object(("message",), '{"message": "..."}')
-    name = body.get("message")
-    if not isinstance(name, str):
-        raise BadParameter("message", "it is missing or not a string", "the unique id or a key of a half message")
-    return short_text("message", name.strip(KEY_SEPARATOR), _NAME_MAX)

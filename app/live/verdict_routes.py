@@ -11,15 +11,12 @@ app/live/transaction_routes.py hold here too.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
-from app.watch.rules import RULES
-from app.watch.thresholds import ThresholdRefused
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, read_json_object
+from app.web.api_parameters import json_body, read_query
 from app.web.live_source import LiveSource
-
-_NAMES = tuple(rule.name for rule in RULES)
+from engine.fields.field import Field
 
 
 def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
@@ -27,15 +24,13 @@ def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.get("/live/verdict")
     def verdict() -> Response:
-        only_known(request.args, ())
+        read_query()
         return json_answer(source.ask(lambda live: live.watcher.as_json()))
 
     @api.post("/live/verdict/thresholds")
     def set_thresholds() -> Response:
-        wanted = read_json_object(_NAMES, '{"group_behind": 5000, "dead_letters": null}')
+        wanted = Field("body", "object").read(json_body(), "body")
         try:
             return json_answer(source.ask(lambda live: live.set_thresholds(wanted)))
-        except ThresholdRefused as refused:
-            raise BadParameter(refused.name, refused.problem, refused.text["en"], refused.text) from None
         except OSError as error:
             return json_answer({"error": f"the thresholds cannot be written: {error.strerror}"}, 500)

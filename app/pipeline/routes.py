@@ -12,9 +12,8 @@ Errors are ``{"error", "text": {"en", "zh"}}``; of an argument with ``parameter`
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import (
@@ -28,15 +27,33 @@ from app.pipeline.host import (
 )
 from app.pipeline.views import description_json
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, shown
+from app.web.api_parameters import read_json, read_query
+from engine.fields.field import Field
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
 from engine.pipeline.jobs.description import Texts
-from engine.protocol.json_form import json_library
 
 _BODY_MAX_BYTES = 32_000
-_KEY_MAX = 200
+
+
+def _check_key(key: str) -> None:
+    if not key.isprintable():
+        raise ValueError("has characters that cannot be printed")
+
+
+_BODY = (
+    Field("job", "text", 1, 200),
+    Field("arguments", "object", default={}),
+    Field(
+        "keys",
+        "object",
+        default=None,
+        fields=tuple(
+            Field(name, "text", 1, 200, check=_check_key, is_secret=True) for name in ("access_key", "secret_key")
+        ),
+    ),
+)
 
 
 def create_pipeline_page() -> Blueprint:
@@ -57,7 +74,7 @@ def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
 
     @api.get("/pipeline/jobs")
     def jobs() -> Response:
-        only_known(request.args, ())
+        read_query()
         missing = missing_package()
         problem = in_all_languages("pipeline.switched_off") if host is None else None
         if host is not None and missing is not None:
@@ -75,25 +92,21 @@ def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
 
     @api.get("/pipeline/runs")
     def runs() -> Response:
-        only_known(request.args, ())
+        read_query()
         return json_answer({"runs": [] if host is None else host.runs()})
 
     @api.get("/pipeline/runs/<run_id>")
     def run(run_id: str) -> Response:
-        only_known(request.args, ())
+        read_query()
         return json_answer(_running(host).state(run_id))
 
     @api.post("/pipeline/runs")
     def begin() -> Response:
         pipeline = _running(host)
-        body = _read_object(("job", "arguments", "keys"))
-        job, arguments = body.get("job"), body.get("arguments", {})
-        if not isinstance(job, str):
-            raise BadParameter("job", "it is missing or not a string", ", ".join(registry.JOB_NAMES))
-        if not isinstance(arguments, dict):
-            raise BadParameter("arguments", "they are not an object", '{"topic": "orders"}')
+        job, arguments, keys = read_json(*_BODY, bytes_max=_BODY_MAX_BYTES).values()
         confined = confine_folders(registry.describe(job), arguments, pipeline.settings.folder)
-        return json_answer({"id": pipeline.start(job, confined, _keys(body.get("keys")))}, 201)
+        credentials = None if keys is None else BrokerCredentials(**keys)
+        return json_answer({"id": pipeline.start(job, confined, credentials)}, 201)
 
     @api.post("/pipeline/runs/<run_id>/stop")
     def stop(run_id: str) -> Response:
@@ -142,30 +155,3 @@ def _running(host: PipelineHost | None) -> PipelineHost:
 
 def _refusal(text: Texts, status: int, **more: str) -> Response:
     return json_answer({"error": text["en"], "text": dict(text), **more}, status)
-
-
-def _read_object(fields: tuple[str, ...]) -> JsonObject:
-    if request.mimetype != "application/json":
-        raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not supported", "application/json")
-    if request.content_length is None or request.content_length > _BODY_MAX_BYTES:
-        raise BadParameter("body", "its length is missing or too large", f"at most {_BODY_MAX_BYTES} bytes")
-    try:
-        body = json_library.loads(request.get_data(cache=False))
-    except ValueError as error:
-        raise BadParameter("body", f"it is not JSON: {error}", "an object") from None
-    if not isinstance(body, dict):
-        raise BadParameter("body", "it is not an object", f"an object with {', '.join(fields)}")
-    only_known(body, fields)
-    return body
-
-
-def _keys(value: object) -> BrokerCredentials | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict) or set(value) != {"access_key", "secret_key"}:
-        raise BadParameter("keys", "they are not a pair", '{"access_key": ..., "secret_key": ...}')
-    for name, text in value.items():
-        # The key itself is not repeated in the answer.
-        if not isinstance(text, str) or not 1 <= len(text) <= _KEY_MAX or not text.isprintable():
-            raise BadParameter(name, "it is not a key", f"a text of up to {_KEY_MAX} characters")
-    return BrokerCredentials(value["access_key"], value["secret_key"])

@@ -13,28 +13,45 @@ the same files at any time, so that links into them stay valid. Errors are ``{"e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.storage.laboratory import kafka_side, rocketmq_side
-from app.storage.laboratory.laboratory import BuiltStores, Laboratory, LaboratoryBusy
+from app.storage.laboratory.laboratory import Laboratory, LaboratoryBusy
 from app.storage.laboratory.search import SearchQuestion, search
 from app.storage.laboratory.store_files import StoreFile, UnknownFile
-from app.storage.laboratory.store_side import StoreSide
-from app.storage.laboratory.traffic import BOUNDS, CODECS, FIRST_MS, STEP_MS, LaboratoryTraffic, read_traffic
+from app.storage.laboratory.traffic import (
+    BOUNDS,
+    CODECS,
+    FIRST_MS,
+    STEP_MS,
+    TRAFFIC_FIELDS,
+    LaboratoryTraffic,
+    traffic_of,
+)
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, short_text, shown, whole_number
+from app.web.api_parameters import read_query
+from engine.fields.field import Field
+from engine.fields.refusal import shown
 from engine.runtime.port import DiskFault
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 
-_TRAFFIC = tuple(LaboratoryTraffic().as_json())
-_PLACE = ("store", "path", "at")
-_QUESTION = ("by", "topic", "queue", "value")
-_WAYS = ("offset", "key", "time")
-_KEY_MAX = 40
+_PLACE = (
+    Field("store", "choice", allowed=("rocketmq", "kafka")),
+    Field("path", "text", 0, 200, default=""),
+    Field("at", "integer", 0, 2**31 - 1, default=0),
+)
+_QUESTION = (
+    Field("by", "choice", allowed=("offset", "key", "time")),
+    Field("topic", "text", 1, 40),
+    Field("queue", "integer", default=0),
+    Field("value", "text", 0, 40),
+)
 #: Sizes of files that the page shows.
 _SIZES = {
     "commit_log_bytes": rocketmq_side.CONFIG.mapped_file_size_commit_log,
@@ -46,7 +63,6 @@ _SIZES = {
     "segment_bytes": kafka_side.CONFIG.segment_bytes,
     "index_interval_bytes": kafka_side.CONFIG.index_interval_bytes,
 }
-_POSITION_MAX = 2**31 - 1
 
 
 def create_storage_page() -> Blueprint:
@@ -67,13 +83,12 @@ def add_storage_routes(api: Blueprint, laboratory: Laboratory, scenarios: Callab
 
     @api.get("/storage/scenarios")
     def storage_scenarios() -> Response:
-        only_known(request.args, ())
+        read_query()
         return json_answer({"scenarios": scenarios()})
 
     @api.get("/storage/stores")
     def storage_stores() -> Response:
-        only_known(request.args, _TRAFFIC)
-        traffic = read_traffic(request.args)
+        traffic = traffic_of(read_query(*TRAFFIC_FIELDS))
         with laboratory.stores(traffic) as stores:
             return json_answer(
                 {
@@ -89,21 +104,19 @@ def add_storage_routes(api: Blueprint, laboratory: Laboratory, scenarios: Callab
 
     @api.get("/storage/file")
     def storage_file() -> Response:
-        only_known(request.args, (*_TRAFFIC, *_PLACE))
-        with laboratory.stores(read_traffic(request.args)) as stores:
-            return json_answer(StoreFile(_side(stores), request.args.get("path", "")).page(_position()))
+        with _file(laboratory) as (file, at):
+            return json_answer(file.page(at))
 
     @api.get("/storage/unit")
     def storage_unit() -> Response:
-        only_known(request.args, (*_TRAFFIC, *_PLACE))
-        with laboratory.stores(read_traffic(request.args)) as stores:
-            return json_answer(StoreFile(_side(stores), request.args.get("path", "")).unit(_position()))
+        with _file(laboratory) as (file, at):
+            return json_answer(file.unit(at))
 
     @api.get("/storage/find")
     def storage_find() -> Response:
-        only_known(request.args, (*_TRAFFIC, *_QUESTION))
-        traffic = read_traffic(request.args)
-        question = _question(traffic)
+        read = read_query(*TRAFFIC_FIELDS, *_QUESTION)
+        traffic = traffic_of(read)
+        question = _question(traffic, read)
         with laboratory.stores(traffic) as stores:
             return json_answer(search(stores, question))
 
@@ -130,29 +143,26 @@ def refusal(key: str, status: int, **values: object) -> Response:
     return json_answer({"error": text["en"], "text": text}, status)
 
 
-def _side(stores: BuiltStores) -> StoreSide:
-    name = request.args.get("store", "")
-    if name not in stores.sides:
-        raise BadParameter("store", f"{shown(name)} is not known", ", ".join(stores.sides))
-    return stores.sides[name]
+@contextmanager
+def _file(laboratory: Laboratory) -> Iterator[tuple[StoreFile, int]]:
+    """Open the file that the current request names, and return it with the position."""
+    read = read_query(*TRAFFIC_FIELDS, *_PLACE)
+    with laboratory.stores(traffic_of(read)) as stores:
+        yield StoreFile(stores.sides[read["store"]], read["path"]), read["at"]
 
 
-def _position() -> int:
-    return whole_number("at", request.args.get("at", "0"), 0, _POSITION_MAX)
-
-
-def _question(traffic: LaboratoryTraffic) -> SearchQuestion:
-    by, topic = request.args.get("by", ""), request.args.get("topic", "")
-    if by not in _WAYS:
-        raise BadParameter("by", f"{shown(by)} is not known", ", ".join(_WAYS))
-    topics = [traffic.topic(number) for number in range(traffic.topics)]
-    if topic not in topics:
-        raise BadParameter("topic", f"{shown(topic)} is not known", ", ".join(topics))
-    queue_id = whole_number("queue", request.args.get("queue", "0"), 0, traffic.queues - 1)
-    text = request.args.get("value", "")
-    if by == "key":
-        return SearchQuestion(by, topic, queue_id, short_text("value", text, _KEY_MAX))
-    if by == "offset":
-        return SearchQuestion(by, topic, queue_id, whole_number("value", text, 0, traffic.messages))
+def _question(traffic: LaboratoryTraffic, read: Mapping[str, Any]) -> SearchQuestion:
+    """Return the question, whose bounds depend on the traffic."""
+    topics = tuple(traffic.topic(number) for number in range(traffic.topics))
+    bounds = {"offset": traffic.messages, "time": traffic.messages * STEP_MS}
+    value = (
+        Field("value", "text", 1, 40) if read["by"] == "key" else Field("value", "integer", 0, bounds[read["by"]])
+    ).read(read["value"], "value", of_text=True)
     # As the form sends it: milliseconds since the first message.
-    return SearchQuestion(by, topic, queue_id, FIRST_MS + whole_number("value", text, 0, traffic.messages * STEP_MS))
+    value = FIRST_MS + value if read["by"] == "time" else value
+    return SearchQuestion(
+        read["by"],
+        Field("topic", "choice", allowed=topics).read(read["topic"], "topic"),
+        Field("queue", "integer", 0, traffic.queues - 1).read(read["queue"], "queue"),
+        value,
+    )

@@ -7,12 +7,13 @@ POST /api/storage/runs/KIND/cancel   ends the run
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.storage.routes import refusal
 from app.storage.runs.host import RunUnderWay, StorageRuns
 from app.web.api import json_answer
-from app.web.api_parameters import BadParameter, only_known, shown
+from app.web.api_parameters import read_part, read_query
+from engine.fields.field import Field
 
 
 def add_run_routes(api: Blueprint, runs: StorageRuns) -> None:
@@ -37,10 +38,8 @@ def add_run_routes(api: Blueprint, runs: StorageRuns) -> None:
         return refusal("storage.run_under_way", 503)
 
     def known(kind: str) -> str:
-        only_known(request.args, ())
-        if kind not in runs.kinds:
-            raise BadParameter("kind", f"{shown(kind)} is not known", ", ".join(runs.kinds))
-        return kind
+        read_query()
+        return str(read_part(Field("kind", "choice", allowed=tuple(runs.kinds)), kind))
 
     def answer(kind: str, status: int = 200) -> Response:
         return json_answer(runs.state(known(kind)), status)

@@ -14,26 +14,14 @@ from pathlib import Path
 from app.foundation.json_types import JsonValue
 from app.foundation.translator import in_all_languages
 from app.watch.rules import RULES, Rule
+from engine.fields.field import Field, only_known
+from engine.fields.refusal import FieldRefused
 from engine.protocol.json_form import json_library
-from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.host")
 
 FILE_NAME = "verdict.json"
 _BY_NAME = {rule.name: rule for rule in RULES}
-
-
-class ThresholdRefused(ValueError):
-    """A threshold cannot be set: which, why, and what is allowed.
-
-    :ivar text: what is allowed, by language.
-    """
-
-    def __init__(self, name: str, problem: str, text: dict[str, str]) -> None:
-        super().__init__(f"{name}: {problem}; allowed: {text['en']}")
-        self.name = name
-        self.problem = problem
-        self.text = text
 
 
 class Thresholds:
@@ -52,7 +40,7 @@ class Thresholds:
         return self._set.get(rule.name, rule.default)
 
     def change(self, wanted: Mapping[str, JsonValue]) -> None:
-        """Set all of these or none: raises :class:`ThresholdRefused`, ``OSError`` where the file cannot be written."""
+        """Set all of these or none: raises :class:`FieldRefused`, ``OSError`` where the file cannot be written."""
         changed = {**self._set, **{name: checked(name, value) for name, value in wanted.items()}}
         # Defaults are not stored: they follow the defaults of later versions.
         changed = {name: value for name, value in changed.items() if value != _BY_NAME[name].default}
@@ -79,19 +67,15 @@ class Thresholds:
         for name, value in found.items():
             try:
                 self._set[name] = checked(name, value)
-            except ThresholdRefused as refused:
+            except FieldRefused as refused:
                 log.warning("a threshold in %s is left out: %s", file, refused)
                 self._is_unreadable = True
 
 
 def checked(name: str, value: JsonValue) -> int | None:
-    """Return ``value`` when rule ``name`` may have it. Raises :class:`ThresholdRefused`."""
-    rule = _BY_NAME.get(name)
-    if rule is None:
-        raise ThresholdRefused(name[:60], "there is no such rule", dict.fromkeys(LANGUAGES, ", ".join(_BY_NAME)))
-    if value is None:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool) or not rule.least <= value <= rule.most:
-        text = in_all_languages("verdict.threshold_refused", rule=name, least=rule.least, most=rule.most)
-        raise ThresholdRefused(name, f"{str(value)[:60]!r} is not valid", text)
-    return value
+    """Return ``value`` when rule ``name`` may have it. Raises :class:`FieldRefused`."""
+    only_known([name], _BY_NAME)
+    rule = _BY_NAME[name]
+    says = in_all_languages("verdict.threshold_refused", rule=name, least=rule.least, most=rule.most)
+    threshold: int | None = Field(name, "integer", rule.least, rule.most, default=None, says=says).read(value, name)
+    return threshold

@@ -38,7 +38,7 @@ class Watcher:
         self.verdict.look(facts_of(state))
 
     def change_thresholds(self, wanted: Mapping[str, JsonValue]) -> None:
-        """Change thresholds. Raises :class:`~app.watch.thresholds.ThresholdRefused`, ``OSError``."""
+        """Change thresholds. Raises :class:`~engine.fields.refusal.FieldRefused`, ``OSError``."""
         self.verdict.thresholds.change(wanted)
 
     def state_parts(self) -> JsonObject:

@@ -14,11 +14,12 @@ from werkzeug.exceptions import HTTPException
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject, JsonValue
 from app.observation.record_view import queue_entry_view, record_view
-from app.web.api_parameters import BadParameter, only_known, short_text, shown, whole_number
+from app.web.api_parameters import INT64_MAX, read_part, read_query
 from app.web.live_source import LiveSource
+from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused, shown
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
-from engine.protocol.message.message_properties import KEY_SEPARATOR
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 #: Messages that one search returns at most, and the default.
@@ -29,7 +30,8 @@ ENTRIES_MAX = 200
 
 #: Seconds since 1970: the year 5138.
 _SECOND_MAX = 10**11
-_TOPIC_MAX = 255
+_TOPIC = Field("topic", "text", 1, 255)
+_TOPIC_OR_ANY = Field("topic", "text", 1, 255, default=None)
 _KEY_MAX = 1024
 
 
@@ -44,36 +46,31 @@ def create_api(source: LiveSource) -> Blueprint:
 
     @api.get("/live/state")
     def live_state() -> Response:
-        only_known(request.args, ())
+        read_query()
         return json_answer(source.state())
 
     @api.get("/live/history")
     def live_history() -> Response:
-        return json_answer(_history(source, request.args.to_dict()))
+        return json_answer(_history(source))
 
     @api.get("/live/topics")
     def topics() -> Response:
-        only_known(request.args, ("text",))
-        text = short_text("text", request.args.get("text", "").strip(), _TOPIC_MAX)
+        text = read_query(Field("text", "text", 1, 255, strip=True))["text"]
         return json_answer(source.ask(lambda live: live.state.topics.find(text)))
 
     @api.get("/messages")
     def messages() -> Response:
-        return json_answer({"messages": _as_list(_search(source, request.args.to_dict()))})
+        return json_answer({"messages": _as_list(_search(source))})
 
     @api.get("/messages/trail")
     def message_trail() -> Response:
-        only_known(request.args, ("name", "topic"))
-        name = short_text("name", request.args.get("name", "").strip(KEY_SEPARATOR), _KEY_MAX)
-        topic = request.args.get("topic")
-        if topic is not None:
-            short_text("topic", topic, _TOPIC_MAX)
+        name, topic = read_query(Field("name", "text", 1, _KEY_MAX, strip=True), _TOPIC_OR_ANY).values()
         return json_answer({"messages": [*source.ask(lambda live: live.operator.trails(name, topic))]})
 
     @api.get("/messages/at/<offset>")
     def message_at(offset: str) -> Response:
-        only_known(request.args, ())
-        position = whole_number("offset", offset, 0)
+        read_query()
+        position = read_part(Field("offset", "integer", 0, INT64_MAX), offset)
         raw = source.ask(lambda live: live.operator.record_at(position))
         if raw is None:
             return json_answer({"error": f"no message starts at commit log offset {position}"}, 404)
@@ -81,15 +78,15 @@ def create_api(source: LiveSource) -> Blueprint:
 
     @api.get("/topics/<topic>/queues/<queue_id>/entries")
     def queue_entries(topic: str, queue_id: str) -> Response:
-        only_known(request.args, ("start", "count"))
-        number = whole_number("queue_id", queue_id, 0, 2**31 - 1)
-        start = whole_number("start", request.args.get("start", "0"), 0)
-        count = whole_number("count", request.args.get("count", "50"), 1, ENTRIES_MAX)
-        short_text("topic", topic, _TOPIC_MAX)
-        entries = source.ask(lambda live: live.operator.queue_entries(topic, number, start, count))
+        page = read_query(
+            Field("start", "integer", 0, INT64_MAX, default=0), Field("count", "integer", 1, ENTRIES_MAX, default=50)
+        )
+        number = read_part(Field("queue_id", "integer", 0, 2**31 - 1), queue_id)
+        read_part(_TOPIC, topic)
+        entries = source.ask(lambda live: live.operator.queue_entries(topic, number, page["start"], page["count"]))
         if entries is None:
             return json_answer({"error": f"topic {shown(topic)} has no queue {number} here"}, 404)
-        return json_answer({"start": start, "entries": [queue_entry_view(entry) for entry in entries]})
+        return json_answer({"start": page["start"], "entries": [queue_entry_view(entry) for entry in entries]})
 
     @api.errorhandler(EngineUnavailable)
     def engine_unavailable(error: EngineUnavailable) -> Response:
@@ -103,42 +100,38 @@ def http_error_answer(error: HTTPException) -> Response:
     return json_answer({"error": f"{error.code} {error.name}: {request.method} {request.path}"}, error.code or 500)
 
 
-def _history(source: LiveSource, parameters: dict[str, str]) -> JsonObject:
+def _history(source: LiveSource) -> JsonObject:
     """Return the history of the seconds ``from`` to ``to`` (by default: now); without ``from`` the last ten minutes,
     second by second.
     """
-    only_known(parameters, ("from", "to"))
-    if "from" not in parameters:
+    seconds = [Field(name, "integer", 0, _SECOND_MAX, default=None) for name in ("from", "to")]
+    first, last = read_query(*seconds).values()
+    if first is None:
         return source.history()
-    first = whole_number("from", parameters["from"], 0, _SECOND_MAX)
-    last = whole_number("to", parameters.get("to", str(_SECOND_MAX)), 0, _SECOND_MAX)
-    if first > last:
-        raise BadParameter("from", f"{first} is later than to", f"at most {last}")
+    if last is not None and first > last:
+        raise FieldRefused("from", f"{first} is later than to", f"at most {last}")
     # A copy costs the engine a millisecond; rendering a day of it may take twenty of them.
-    return source.ask(lambda live: copy.deepcopy(live.watcher.history)).between(first, last)
+    history = source.ask(lambda live: copy.deepcopy(live.watcher.history))
+    return history.between(first, _SECOND_MAX if last is None else last)
 
 
 def _as_list(summaries: list[JsonObject]) -> list[JsonValue]:
     return [*summaries]
 
 
-def _search(source: LiveSource, parameters: dict[str, str]) -> list[JsonObject]:
-    only_known(parameters, ("topic", "key", "unique_id", "offset_message_id", "limit"))
-    limit = whole_number("limit", parameters.get("limit", str(SEARCH_LIMIT)), 1, SEARCH_LIMIT_MAX)
-    wanted = [name for name in ("key", "unique_id", "offset_message_id") if name in parameters]
+def _search(source: LiveSource) -> list[JsonObject]:
+    names = ("key", "unique_id", "offset_message_id")
+    keys = [Field(name, "text", 1, _KEY_MAX, default=None, strip=True) for name in names]
+    read = read_query(_TOPIC_OR_ANY, *keys, Field("limit", "integer", 1, SEARCH_LIMIT_MAX, default=SEARCH_LIMIT))
+    wanted = [name for name in names if read[name] is not None]
     if len(wanted) != 1:
         problem = "give one of them" if not wanted else f"{' and '.join(wanted)} were given together"
-        raise BadParameter(
-            "key, unique_id, offset_message_id", problem, "topic and key, or unique_id, or offset_message_id"
-        )
-    topic = parameters.get("topic")
-    if topic is not None:
-        short_text("topic", topic, _TOPIC_MAX)
-    text = short_text(wanted[0], parameters[wanted[0]].strip(KEY_SEPARATOR), _KEY_MAX)
+        raise FieldRefused(", ".join(names), problem, "topic and key, or unique_id, or offset_message_id")
+    topic, limit, text = read["topic"], read["limit"], read[wanted[0]]
     match wanted[0]:
         case "key":
             if topic is None:
-                raise BadParameter("topic", "it is missing", "the topic whose messages carry the key")
+                raise FieldRefused("topic", "is missing", "the topic whose messages carry the key")
             return source.ask(lambda live: live.operator.by_key(topic, text, limit))
         case "unique_id":
             return source.ask(lambda live: live.operator.by_unique_id(text, topic, limit))
@@ -150,7 +143,7 @@ def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
     try:
         _, offset = decode_offset_message_id(text)
     except (ProtocolError, ValueError) as error:
-        raise BadParameter(
+        raise FieldRefused(
             "offset_message_id", f"{shown(text)} is not valid: {error}", "32 hexadecimal digits (56 for IPv6)"
         ) from None
     raw = source.ask(lambda live: live.operator.record_at(offset)) if offset >= 0 else None

@@ -17,11 +17,12 @@ from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.translator import choose_language, texts, translate
 from app.web.api import http_error_answer, json_answer
-from app.web.api_parameters import BadParameter
+from app.web.api_parameters import refusal_json
 from app.web.framing import frame_options, framing_policy
 from app.web.page_modules import PageModules, page_modules
 from app.web.static_files import VersionedFiles
 from app.web.throttle import REQUESTS_PER_SECOND
+from engine.fields.refusal import FieldRefused
 from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.http")
@@ -122,9 +123,9 @@ def _packages(static_folder: Path) -> JsonObject:
 
 
 def _add_error_pages(app: Flask) -> None:
-    @app.errorhandler(BadParameter)
-    def bad_parameter(error: BadParameter) -> Response:
-        return json_answer(error.as_json(), 400)
+    @app.errorhandler(FieldRefused)
+    def field_refused(refused: FieldRefused) -> Response:
+        return json_answer(refusal_json(refused), 400)
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> ResponseReturnValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from werkzeug.test import Client
 
@@ -13,7 +14,7 @@ def import_map(page: str) -> dict[str, str]:
     return json.loads(re.search(r'<script type="importmap"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["imports"]
 
 
-def module_at(http: Client, address: str) -> object:
+def module_at(http: Client, address: str) -> dict[str, Any]:
     """The default export of the module at an address, which is JSON."""
     answer = http.get(address)
     assert (answer.status_code, answer.mimetype) == (200, "text/javascript"), answer.status

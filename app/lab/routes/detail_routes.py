@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import LIVES_FOUND_MAX
@@ -17,7 +17,8 @@ from app.lab.session.worlds import LabWorlds
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
 from app.web.api import json_answer
-from app.web.api_parameters import only_known, short_text
+from app.web.api_parameters import read_query
+from engine.fields.field import Field
 from engine.lab.witness.frame_log import PARCELS_REMEMBERED
 
 #: Characters of a key that is searched for.
@@ -57,14 +58,13 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/journal")
     def journal_page(world: str) -> Response:
-        read = read_journal_request(request.args)
+        read = read_journal_request()
         browser = browser_of_request()
         return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).player.run.world.journal)))
 
     @lab.get("/api/lab/<world>/lives")
     def lives(world: str) -> Response:
-        only_known(request.args, ("contains",))
-        text = short_text("contains", request.args.get("contains", ""), KEY_MAX)
+        text = read_query(Field("contains", "text", 1, KEY_MAX))["contains"]
         browser = browser_of_request()
 
         def look(worlds: LabWorlds) -> JsonObject:
@@ -75,8 +75,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/why")
     def why(world: str) -> Response:
-        only_known(request.args, ("key",))
-        key = short_text("key", request.args.get("key", ""), KEY_MAX)
+        key = read_query(Field("key", "text", 1, KEY_MAX))["key"]
         browser = browser_of_request()
 
         def ask(worlds: LabWorlds, answer: Future[JsonObject]) -> WhyJob:
@@ -86,6 +85,6 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
 
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:
-        left_us, right_us = read_window(request.args)
+        left_us, right_us = read_window()
         browser = browser_of_request()
         return json_answer(host.ask(lambda worlds: worlds.session(world, browser).player.window(left_us, right_us)))

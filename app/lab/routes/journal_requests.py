@@ -1,76 +1,57 @@
-"""Reads a page's query of a run's journal strictly; a refusal names the parameter."""
+"""Reads a page's query of a run's journal; a refusal names the parameter and what is allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
-from app.lab.foundation.refusal import LabRefused
 from app.lab.session.journal_pages import PAGE_MAX, JournalFilter, entries_after, search_backward, search_forward
+from app.web.api_parameters import read_query
+from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused
 from engine.lab.run.recording import EVENTS_MAX
 from engine.lab.scenario.command import TEXT_MAX_LENGTH
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS
 from engine.runtime.lab.lab_journal import LabJournal
+from engine.texts import Text
 
 _DIRECTIONS = ("after", "below", "above")
 _TIME_MAX_US = DURATION_MAX_MS * 1_000
+_QUERY = (
+    *(Field(name, "integer", 0, EVENTS_MAX + 1, default=None) for name in _DIRECTIONS),
+    Field("count", "integer", 0, PAGE_MAX, default=PAGE_MAX),
+    Field("text", "text", 0, TEXT_MAX_LENGTH, default=""),
+    Field("node", "text", 0, NAME_MAX, default=""),
+    Field("matters", "choice", default="no", allowed=("yes", "no")),
+)
 
 
-def read_journal_request(query: Mapping[str, str]) -> Callable[[LabJournal], JsonObject]:
-    """Read one of three queries, and return the function that answers it from the journal::
+def read_journal_request() -> Callable[[LabJournal], JsonObject]:
+    """Read one of three queries of the current request, and return the function that answers it from the journal::
 
         ?after=NUMBER&count=COUNT           entries after that one, without a gap
         ?below=NUMBER&text=TEXT&node=NAME   entries that match, before that one
         ?above=NUMBER&text=TEXT&node=NAME   entries that match, after that one
         ...&matters=yes                     without housekeeping
 
-    Raises :class:`LabRefused`.
+    Raises :class:`FieldRefused`.
     """
-    _only(query, (*_DIRECTIONS, "count", "text", "node", "matters"))
-    asked = [name for name in _DIRECTIONS if name in query]
+    read = read_query(*_QUERY)
+    asked = [name for name in _DIRECTIONS if read[name] is not None]
     if len(asked) != 1:
-        raise LabRefused("bad_request", problem=f"journal: {' | '.join(_DIRECTIONS)}")
-    number = _number(query, asked[0], EVENTS_MAX + 1)
+        raise FieldRefused("journal", Text("field.count", count=len(asked)), f"1: {' | '.join(_DIRECTIONS)}")
+    number = read[asked[0]]
     if asked[0] == "after":
-        count = _number(query, "count", PAGE_MAX, PAGE_MAX)
-        return lambda journal: entries_after(journal, number, count)
-    if query.get("matters", "no") not in ("yes", "no"):
-        raise LabRefused("bad_request", problem="matters: yes | no")
-    wanted = JournalFilter(
-        _text(query, "text", TEXT_MAX_LENGTH).lower(), _text(query, "node", NAME_MAX), query.get("matters") == "yes"
-    )
+        return lambda journal: entries_after(journal, number, read["count"])
+    wanted = JournalFilter(read["text"].lower(), read["node"], read["matters"] == "yes")
     search = search_backward if asked[0] == "below" else search_forward
     return lambda journal: search(journal, wanted, number)
 
 
-def read_window(query: Mapping[str, str]) -> tuple[int, int]:
-    """Read ``?left_us=TIME&right_us=TIME``. Raises :class:`LabRefused`."""
-    _only(query, ("left_us", "right_us"))
-    left_us = _number(query, "left_us", _TIME_MAX_US)
-    right_us = _number(query, "right_us", _TIME_MAX_US)
-    if right_us < left_us:
-        raise LabRefused("bad_request", problem="left_us <= right_us")
-    return left_us, right_us
-
-
-def _only(query: Mapping[str, str], known: tuple[str, ...]) -> None:
-    for name in query:
-        if name not in known:
-            raise LabRefused("bad_request", problem=f"{name[:NAME_MAX]!r}: {' | '.join(known)}")
-
-
-def _number(query: Mapping[str, str], name: str, maximum: int, default: int | None = None) -> int:
-    text = query.get(name)
-    if text is None and default is not None:
-        return default
-    if text is None or not text.isascii() or not text.isdigit() or len(text) > 20 or int(text) > maximum:
-        raise LabRefused("number", field=name, minimum=0, maximum=maximum)
-    return int(text)
-
-
-def _text(query: Mapping[str, str], name: str, maximum: int) -> str:
-    text = query.get(name, "")
-    if len(text) > maximum:
-        raise LabRefused("bad_request", problem=f"{name}: <= {maximum}")
-    return text
+def read_window() -> tuple[int, int]:
+    """Read ``?left_us=TIME&right_us=TIME`` of the current request. Raises :class:`FieldRefused`."""
+    left_us, right_us = read_query(
+        *(Field(name, "integer", 0, _TIME_MAX_US) for name in ("left_us", "right_us"))
+    ).values()
+    return left_us, Field("right_us", "integer", left_us, _TIME_MAX_US).read(right_us, "right_us")

@@ -182,7 +182,7 @@ def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
                 {
                     "name": field.name,
                     "kind": field.kind,
-                    "default": field.default,
+                    "default": None if field.default is ... else field.default,
                     "low": field.low,
                     "high": field.high,
                     "allowed": list(field.allowed),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
-from app.web.api_parameters import BadParameter, shown, whole_number
+from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused
 from engine.kafka.records.compression import SPOKEN_CODECS
 
 #: When the first message is born, in ms since 1970: 1 January 2026, UTC. The same traffic gives the same bytes.
@@ -63,6 +65,13 @@ class LaboratoryTraffic:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
+#: The fields of a request that name its traffic.
+TRAFFIC_FIELDS = (
+    *(Field(name, "integer", *bounds, default=getattr(LaboratoryTraffic(), name)) for name, bounds in BOUNDS.items()),
+    Field("codec", "choice", default=LaboratoryTraffic().codec, allowed=CODECS),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class TrafficMessage:
     """One message of the traffic. ``key`` None: it has none. ``born_ms``: since 1970."""
@@ -74,25 +83,19 @@ class TrafficMessage:
     born_ms: int
 
 
-def read_traffic(parameters: Mapping[str, str]) -> LaboratoryTraffic:
-    """Return the traffic that ``parameters`` describe, with defaults for missing ones. Raises ``BadParameter``."""
-    defaults = LaboratoryTraffic()
-    numbers = {
-        name: whole_number(name, parameters.get(name, str(getattr(defaults, name))), least, most)
-        for name, (least, most) in BOUNDS.items()
-    }
-    codec = parameters.get("codec", defaults.codec)
-    if codec not in CODECS:
-        raise BadParameter("codec", f"{shown(codec)} is not known", ", ".join(CODECS))
+def traffic_of(read: Mapping[str, Any]) -> LaboratoryTraffic:
+    """Return the traffic that the values of :data:`TRAFFIC_FIELDS` describe. Raises :class:`FieldRefused` where they
+    are too much together.
+    """
     for name, other, most, what in (
         ("queues", "topics", QUEUES_MAX, "queues of all topics"),
         ("messages", "body_bytes", BODIES_MAX_BYTES, "bytes of all bodies"),
     ):
-        together = numbers[name] * numbers[other]
+        together = read[name] * read[other]
         if together > most:
             text = in_all_languages("storage.too_much." + name, together=f"{together:,}", most=f"{most:,}")
-            raise BadParameter(name, f"{numbers[name]} times {numbers[other]} are {together}", f"{most} {what}", text)
-    return LaboratoryTraffic(codec=codec, **numbers)
+            raise FieldRefused(name, f"{read[name]} times {read[other]} are {together}", f"{most} {what}", text)
+    return LaboratoryTraffic(**{field.name: read[field.name] for field in TRAFFIC_FIELDS})
 
 
 def messages_of(traffic: LaboratoryTraffic) -> Iterator[TrafficMessage]:

@@ -7,13 +7,15 @@ Only the safe core of YAML is allowed: mappings, lists and scalars. A field dete
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from engine.fields.field import Field, only_known
+from engine.fields.refusal import FieldRefused
 from engine.lab.scenario.errors import ScenarioError
 
 #: Bounds of a text from an untrusted source. The largest scenario that comes with GlassMQ has some 4,400 characters.
@@ -23,8 +25,8 @@ EVENTS_MAX = 10_000
 #: libyaml's, which is about ten times as fast; an installation may lack it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_INTEGER = re.compile(r"[+-]?\d{1,15}")
-_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,9})?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,9})?")
 _Value = TypeVar("_Value")
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -127,32 +129,38 @@ class Section:
         for name, (key, _) in self._fields.items():
             if name in self._asked:
                 continue
-            what = "is not supported by this version" if name in not_yet else "is not allowed here"
-            if roles := roles_with(name):
-                what += f", only with role {' or '.join(roles)}"
-            raise ScenarioError(line_of(key), self.name_of(name), f"{what}; allowed: {', '.join(self._asked)}")
+            roles = roles_with(name)
+            if roles or name in not_yet:
+                what = "is not supported by this version" if name in not_yet else "is not allowed here"
+                if roles:
+                    what += f", only with role {' or '.join(roles)}"
+                raise ScenarioError(line_of(key), self.name_of(name), f"{what}; allowed: {', '.join(self._asked)}")
+            try:
+                only_known([name], self._asked)
+            except FieldRefused as refused:
+                raise ScenarioError(line_of(key), self.name_of(name), str(refused.detail)) from None
 
     # --- values ------------------------------------------------------------------------------------------------------
 
+    def value(self, field: Field) -> Any:
+        """Return the value of the field, or its default."""
+        node = self._node(field.name)
+        try:
+            return field.read(None if node is None else _plain(node), self.name_of(field.name), of_text=True)
+        except FieldRefused as refused:
+            raise self.fail(field.name, str(refused.detail)) from None
+
+    def read(self, table: Iterable[Field]) -> dict[str, Any]:
+        """Return the values of all fields of the table, by name."""
+        return {field.name: self.value(field) for field in table}
+
     def text(self, field: str, default: str | None = None, *, max_length: int = 2_000) -> str:
         """Return a text. Without ``default`` the field is required."""
-        node = self._node(field)
-        if node is None:
-            return self._default(field, default)
-        value = _scalar(node, self.name_of(field))
-        if len(value) > max_length:
-            raise self.fail(field, f"has {len(value)} characters; allowed: {max_length}")
-        return value
+        return str(self.value(Field(field, "text", 0, max_length, _or_required(default))))
 
     def choice(self, field: str, allowed: Sequence[str], default: str | None = None) -> str:
         """Return the word in ``field``, which must be one of ``allowed``."""
-        node = self._node(field)
-        if node is None:
-            return self._default(field, default)
-        value = _scalar(node, self.name_of(field))
-        if value not in allowed:
-            raise self.fail(field, f"{value!r} is not allowed; allowed: {', '.join(allowed)}")
-        return value
+        return str(self.value(Field(field, "choice", default=_or_required(default), allowed=tuple(allowed))))
 
     def word(self, field: str, default: _Word) -> _Word:
         """Return a member of the enumeration of ``default``."""
@@ -171,29 +179,20 @@ class Section:
 
     def switch(self, field: str, *, default: bool) -> bool:
         """Return the boolean in ``field``."""
-        return self.choice(field, ["true", "false"], str(default).lower()) == "true"
+        return bool(self.value(Field(field, "switch", default=default)))
 
     def integer(self, field: str, low: int, high: int, default: int | None = None) -> int:
         """Return an integer from ``low`` to ``high``."""
-        node = self._node(field)
-        if node is None:
-            return self._default(field, default)
-        return _integer(node, self.name_of(field), low, high)
+        return int(self.value(Field(field, "integer", low, high, _or_required(default))))
 
     def optional_integer(self, field: str, low: int, high: int) -> int | None:
         """Return an integer as ``integer`` does; None if the field is absent or ``null``."""
-        node = self._node(field)
-        return None if node is None else _integer(node, self.name_of(field), low, high)
+        found: int | None = self.value(Field(field, "integer", low, high, default=None))
+        return found
 
     def number(self, field: str, low: float, high: float, default: float) -> float:
         """Return a number from ``low`` to ``high``, possibly with decimals."""
-        node = self._node(field)
-        if node is None:
-            return default
-        word = _scalar(node, self.name_of(field))
-        if not _NUMBER.fullmatch(word) or not low <= float(word) <= high:
-            raise self.fail(field, f"{word!r} is not allowed; allowed: a number from {low:g} to {high:g}")
-        return float(word)
+        return float(self.value(Field(field, "number", low, high, default)))
 
     def words(self, field: str, *, max_count: int = 100) -> tuple[str, ...]:
         """Return a list of words; empty if the field is absent."""
@@ -264,20 +263,21 @@ class Section:
             raise self.fail(field, f"has {len(node.value)} entries; allowed: {max_count}")
         return list(node.value)
 
-    def _default(self, field: str, default: _Value | None) -> _Value:
-        if default is None:
-            raise ScenarioError(self.line, self.name_of(field), "is missing")
-        return default
+
+def _or_required(default: object) -> object:
+    return ... if default is None else default
+
+
+def _plain(node: Node) -> object:
+    """Return the words of ``node`` as JSON has them."""
+    if isinstance(node, SequenceNode):
+        return [_plain(one) for one in node.value]
+    if isinstance(node, MappingNode):
+        return {str(key.value): _plain(one) for key, one in node.value}
+    return str(node.value)
 
 
 def _scalar(node: Node, name: str) -> str:
     if not isinstance(node, ScalarNode):
         raise ScenarioError(line_of(node), name, "must be a single value, not a list or a mapping")
     return str(node.value)
-
-
-def _integer(node: Node, name: str, low: int, high: int) -> int:
-    word = _scalar(node, name)
-    if not _INTEGER.fullmatch(word) or not low <= int(word) <= high:
-        raise ScenarioError(line_of(node), name, f"{word!r} is not allowed; allowed: an integer from {low} to {high}")
-    return int(word)

@@ -98,7 +98,10 @@ def test_an_example_is_found_although_its_text_has_no_name_of_the_term(monkeypat
     [
         (TERM.replace("zh: [位点], ", ""), r"terms\[0\]\.zh.*is missing"),
         (TERM.replace(", about: {en: A place., zh: 位置。}", ""), r"terms\[0\]\.about.*is missing"),
-        (TERM.replace("about", "alos: [x], about"), r"alos.*is not allowed here; allowed: about, en"),
+        (
+            TERM.replace("about", "alos: [x], about"),
+            r"alos.*is not allowed here \(did you mean also\?\); allowed: about",
+        ),
         (TERM.replace("}]", "}, {en: [Offset], zh: [偏移], about: {en: x, zh: x}}]"), "'offset' is also a name"),
         (
             TERM.replace("}]", "}, {en: [place], zh: [位点], about: {en: x, zh: x}}]"),

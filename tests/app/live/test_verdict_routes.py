@@ -74,7 +74,7 @@ def test_a_rule_that_is_switched_off_is_silent_in_the_answer_already(live):
     [
         ({"group_behind": 0}, "group_behind"),
         ({"group_behind": "many"}, "group_behind"),
-        ({"no_rule": 1}, "'no_rule'"),
+        ({"no_rule": 1}, "no_rule"),
         ([1], "body"),
     ],
 )

@@ -93,8 +93,8 @@ def test_a_run_is_started_read_and_stopped(client):
         ({"jobs": "tiny"}, 400, "jobs"),
         ({"job": "tiny", "keys": {"access_key": "a"}}, 400, "keys"),
         ({"job": "tiny", "keys": {"access_key": "a", "secret_key": "a\nsecret"}}, 400, "secret_key"),
-        (["tiny"], 400, "not an object"),
-        ({"job": "tiny", "arguments": {"topic": "x" * 40_000}}, 400, "too large"),
+        (["tiny"], 400, "allowed: an object with job, arguments, keys"),
+        ({"job": "tiny", "arguments": {"topic": "x" * 40_000}}, 400, "is too large; allowed: at most 32000 bytes"),
     ],
 )
 def test_a_wrong_request_is_refused_with_what_is_allowed(client, body, status, said):

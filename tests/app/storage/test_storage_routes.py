@@ -53,7 +53,7 @@ def test_a_message_is_found_in_both(client):
     ("address", "named"),
     [
         ("stores?topics=0", "topics"),
-        ("stores?colour=red", "'colour'"),
+        ("stores?colour=red", "colour"),
         ("stores?messages=10000&body_bytes=4096", "messages"),
         (f"file?{SMALL}&store=pulsar&path=x", "store"),
         (f"file?{SMALL}&store=kafka&path=orders-0-0/00000000000000000000.log&at=-1", "at"),

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.storage.laboratory.traffic import BOUNDS, STEP_MS, LaboratoryTraffic, messages_of, read_traffic
-from app.web.api_parameters import BadParameter
+from app.storage.laboratory.traffic import BOUNDS, STEP_MS, TRAFFIC_FIELDS, LaboratoryTraffic, messages_of, traffic_of
+from engine.fields.field import read_fields
+from engine.fields.refusal import FieldRefused
+
+
+def read_traffic(query):
+    return traffic_of(read_fields(TRAFFIC_FIELDS, query, of_text=True))
 
 
 def test_without_a_choice_it_is_the_default():
@@ -16,21 +21,22 @@ def test_without_a_choice_it_is_the_default():
 def test_each_number_is_bounded_and_its_refusal_names_it_and_what_is_allowed(name):
     least, most = BOUNDS[name]
     for value in (str(least - 1), str(most + 1), "many", "1.5", ""):
-        with pytest.raises(BadParameter, match=rf"^{name}: .*allowed: an integer from {least} to {most}$"):
+        with pytest.raises(FieldRefused, match=rf"^{name}: .*allowed: an integer from {least} to {most}$"):
             read_traffic({name: value})
 
 
 def test_snappy_and_unknown_codecs_are_refused_by_name():
     for codec in ("snappy", "rar", ""):
-        with pytest.raises(BadParameter, match=r"^codec: .*allowed: none, gzip, lz4, zstd$"):
+        with pytest.raises(FieldRefused, match=r"^codec: .*allowed: none, gzip, lz4, zstd$"):
             read_traffic({"codec": codec})
 
 
 @pytest.mark.parametrize("much", [{"messages": "10000", "body_bytes": "801"}, {"topics": "32", "queues": "3"}])
 def test_what_is_too_much_together_is_refused_in_both_languages(much):
-    with pytest.raises(BadParameter) as refused:
+    with pytest.raises(FieldRefused) as refused:
         read_traffic(much)
-    assert set(refused.value.as_json()["text"]) == {"en", "zh"}
+    assert refused.value.sentence is not None
+    assert set(refused.value.sentence) == {"en", "zh"}
 
 
 def test_messages_go_round_topics_and_queues_and_are_the_same_each_time():

@@ -1,6 +1,7 @@
 """Whatever stands in a parameter of the API: it is answered or refused, never a failure, and it starts nothing."""
 
 import itertools
+import json
 import sys
 from urllib.parse import quote
 
@@ -27,10 +28,19 @@ READ = [
     "/api/messages?key={}&topic={}&limit={}",
     "/api/messages/trail?name={}&topic={}",
     "/api/messages/at/{}",
+    "/api/live/history?from={}&to={}",
+    "/api/live/clients?group={}",
+    "/api/storage/stores?topics={}&messages={}&codec={}",
+    "/api/storage/file?store={}&path={}&at={}",
+    "/api/storage/find?by={}&topic={}&queue={}&value={}",
+    "/api/storage/runs/{}",
     "/api/topics/{}/queues/{}/entries?start={}&count={}",
     "/api/live/dead-letters/{}?start={}&count={}",
     "/api/pipeline/runs/{}",
     "/api/lab/{}/journal?text={}&from={}&count={}",
+    "/api/lab/{}/journal?after={}&count={}&matters={}",
+    "/api/lab/{}/window?left_us={}&right_us={}",
+    "/api/lab/{}/why?key={}",
     "/api/lab/{}/records/{}/{}",
     "/api/lab/{}/lives?contains={}&limit={}",
     "/api/lab/explorations/{}",
@@ -45,12 +55,37 @@ WRITTEN = {
     "/api/live/transactions/commit": ("message",),
     "/api/live/dead-letters/g/resend": ("messages", "to", "anyway", "start"),
     "/api/live/topics": ("topic", "queues"),
+    "/api/live/verdict/thresholds": ("group_behind", "dead_letters"),
     "/api/live/messages": ("topic", "body", "tag", "keys", "delay_level"),
     "/api/live/offsets": ("group", "topic", "to", "time_ms", "queue_id", "offset", "preview"),
     "/api/lab/explorations": ("world", "max_stalls", "hold_ms", "from_ms"),
+    "/api/lab/explorations/plan": ("world", "lose", "crash", "without", "forced_unlocks"),
+    "/api/lab/w/audit": ("event",),
+    "/api/lab/w/variant": ("change",),
     "/api/lab/import": ("format", "version", "scenario", "text", "seed", "commands", "event", "time_us"),
     "/api/lessons/01-first-message/check": ("world", "step", "prediction"),
 }
+RAW = st.one_of(
+    st.binary(max_size=20),
+    JSON.map(lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")),
+    st.sampled_from(
+        [
+            b'{"topic": "a", "topic": "b"}',
+            b'{"message": {"a": 1, "a": 1}}',
+            b'{"queues": NaN}',
+            b'{"queues": -Infinity, "topic": "a"}',
+            b'{"queues": 1e999}',
+            b'{"queues": ' + b"9" * 5_000 + b"}",
+            b"[" * 900 + b"]" * 900,
+            b"[" * 100_000,
+            b'{"topic": "\\ud800"}',
+            b'\xef\xbb\xbf{"topic": "a"}',
+            b'{"topic": "\xff"}',
+            b"null",
+            b"",
+        ]
+    ),
+)
 NUMBERS = [
     (job, one)
     for job in JOB_NAMES
@@ -100,6 +135,15 @@ def test_no_value_in_a_body_makes_the_server_fail_or_starts_anything(server, cli
     assert client.post(address, json=body).status_code < 500
     assert server.pipeline.runs() == []
     assert server.lab.worlds.sessions == {}
+
+
+@many
+@given(st.sampled_from(sorted(WRITTEN)), RAW)
+def test_no_body_makes_the_server_fail(server, client, address, data):
+    answer = client.post(address, data=data, content_type="application/json")
+    assert answer.status_code < 500
+    assert answer.status_code < 400 or answer.json["error"]
+    assert server.pipeline.runs() == []
 
 
 @many

@@ -34,7 +34,7 @@ class RecordSearch:
         """The real one, over made-up looks."""
         return Watcher(Thresholds())
 
-    def ask(self, function):
+    def ask(self, function: Callable[[Any], Any]) -> Any:
         answer = function(MadeUpEngine(self))
         return asyncio.run(answer) if isawaitable(answer) else answer
 

@@ -14,6 +14,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "compiled": frozenset(),
     "runtime": frozenset(),
     "protocol": frozenset(),
+    "fields": frozenset({"protocol", "texts"}),
     "filter": frozenset({"protocol"}),
     "remoting": frozenset({"protocol", "runtime"}),
     "store": frozenset({"protocol", "runtime"}),
@@ -26,7 +27,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "xa": frozenset({"protocol", "runtime", "remoting", "bank"}),
     "idempotence": frozenset({"protocol", "client", "runtime"}),
     "kafka": frozenset({"runtime"}),
-    "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "texts"}),
+    "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "fields", "texts"}),
     "faults": frozenset({"protocol", "runtime", "texts"}),
     "lab": None,
     "testkit": frozenset(

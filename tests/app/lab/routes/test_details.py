@@ -101,7 +101,7 @@ def test_the_filter_of_a_node_takes_what_arrives_there(browser):
 def test_a_question_that_means_nothing_is_refused(browser, query):
     answer = get(browser, "journal", **query)
     assert answer.status_code == 400
-    assert answer.get_json()["error"]["zh"]
+    assert answer.get_json()["text"]["zh"]
 
 
 @pytest.fixture

@@ -7,15 +7,16 @@ import random
 
 import pytest
 
+from engine.fields.field import Field
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.command import COMMANDS, CommandField, Target, parse_command
+from engine.lab.scenario.command import COMMANDS, Target, parse_command
 from engine.lab.scenario.errors import CommandRefused
 from tests.support.lab.lab_scenarios import SECOND_CONSUMER, small
 
 NODES = ["N1", "B1", "P1", "C1", "C2", "C3"]
 
 
-def any_value(chance: random.Random, field: CommandField) -> object:
+def any_value(chance: random.Random, field: Field) -> object:
     if field.kind == "integer":
         return chance.choice([int(field.low), 1, 5, 60])
     if field.kind == "number":

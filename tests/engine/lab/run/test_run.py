@@ -268,7 +268,7 @@ def exported_small(**changes: object) -> dict[str, object]:
         ({"journal_hash": "x" * 65}, "journal_hash must be"),
         ({"commands": {}}, "commands must be a list"),
         ({"commands": [5]}, "must be a JSON object"),
-        ({"commands": [{}]}, "command 1: a command must be an object"),
+        ({"commands": [{}]}, "command 1: command: None is not allowed; allowed: an object with kind"),
         ({"commands": [{"event": -1, "time_us": 0, "command": {"kind": "heal"}}]}, "event of command 1"),
         (
             {"commands": [{"event": 1, "time_us": 0, "command": {"kind": "heal"}}] * 501},

@@ -49,8 +49,8 @@ def test_a_refusal_inside_another_one_keeps_its_languages():
     export = {"format": "glassmq-lab-run", "version": 1, "scenario": "x", "commands": [{"command": {"kind": "x"}}]}
     with pytest.raises(RecordingRefused) as caught:
         parse_export({**export, "text": scenario_text("hello"), "seed": 1})
-    assert caught.value.text["en"].startswith("command 1: unknown command 'x'; allowed: ")
-    assert caught.value.text["zh"].startswith("第 1 个命令：没有命令 'x'；可用命令：")
+    assert caught.value.text["en"].startswith("command 1: command.kind: 'x' is not allowed; allowed: ")
+    assert caught.value.text["zh"].startswith("第 1 个命令：command.kind：不能是 'x'；允许：")
     assert all(kind in caught.value.text["zh"] for kind in COMMANDS)
 
 

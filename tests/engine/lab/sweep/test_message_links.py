@@ -15,8 +15,8 @@ def test_each_frame_that_a_fault_may_meet_is_sent_while_faults_last():
     sent: set[tuple[str, str, str]] = set()
     for way in ("message-table", "state-table"):
         with LabRun(with_way(SCENARIO, WAYS[way])) as run:
-            name_of = run.world.link_faults.names.name_of
-            watch = lambda parcel, _: sent.add((parcel.source, parcel.target, name_of(parcel)))  # noqa: B023, E731
+            frames = run.world.witness.frames
+            watch = lambda parcel, _: sent.add((parcel.source, parcel.target, frames.name_of(frames.newest)))  # noqa: B023, E731
             run.world.lab.network.parcel_watchers.append(watch)
             run.run_to_time(18_000_000)
     links = message_links(SCENARIO)
