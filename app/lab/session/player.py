@@ -111,6 +111,10 @@ class WorldPlayer:
             self._end_job()
         self._changed()
 
+    def wake(self, now: float) -> None:
+        """Go on from where it is: no time has passed while there were no viewers."""
+        self._pace.go_on(now, self.run.now_us)
+
     def rest(self) -> None:
         """Stop because there are no viewers, and free the copies that only make going back fast."""
         if self.playing:
