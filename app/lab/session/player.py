@@ -126,7 +126,7 @@ class WorldPlayer:
         """Run one event; in the past, go forward by one recorded event."""
         self.pause()
         if self.in_past:
-            self.scrub(self._past.event + 1, step=1)
+            self.scrub(min(self._past.event + 1, self.run.event_number), step=1)
             return
         self._require_future()
         self._guarded(self.run.step)
