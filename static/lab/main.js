@@ -5,6 +5,7 @@ import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { markInOrder } from "../common/palette.js";
 import { Popover } from "./actions/popover.js";
 import { isLooking } from "./actions/thing.js";
 import { labData } from "./commands.js";
@@ -113,6 +114,7 @@ else {
     keepAddressInStep();
   }
 }
+markInOrder();
 render(html`<${Title} />`, document.getElementById("title-place"));
 render(html`<${Connection} />`, document.getElementById("connection-place"));
 render(html`<${Choices} />`, document.getElementById("controls-place"));
