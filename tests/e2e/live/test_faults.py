@@ -51,7 +51,9 @@ def test_a_held_send_is_changed_in_the_page_and_stored_with_its_new_key(server, 
         expect(page.locator("#faults [data-rule]")).to_contain_text("no hits")
 
         sent = sending.submit(producer.send, message("orders", "hello", keys="before"))
-            expect(banner).to_contain_text("1 held frame")
+        expect(page.locator("[data-held]")).to_contain_text(re.compile("sends before to broker-a, for Q0"))
+        expect(page.locator("[data-held] .held-patience")).to_contain_text("probably")
+        expect(banner).to_contain_text("1 held frame")
         assert findings_in_every_theme(page) == []
         page.locator("[name='properties.KEYS']").fill("after")
         page.get_by_role("button", name="Let it pass, changed").click()
