@@ -104,7 +104,7 @@ def dialog_of(page: Page) -> Locator:
 def test_a_link_opens_its_moment_though_the_run_went_on(page, address):
     run_to_ms(page, 400)
     early = event_number(page)
-    page.wait_for_function("location.hash.length > 1")
+    page.wait_for_function("() => location.hash.length > 1")
     link = open_share(page).locator("#share-link").input_value()
     page.keyboard.press("Escape")
     run_to_ms(page, 3000)
