@@ -2,8 +2,9 @@
 
 Socket.IO namespace ``/lab``. A browser sends::
 
-    open         {scenario?, seed?, link?, world?, fresh?}   join a world, making it where needed: the browser's own
-                 world of that scenario, or one rebuilt from a link, or (world) one that its owner has published
+    open         {scenario?, seed?, link?, world?, fresh?, exact?, asks?}   join a world, making it where needed: the
+                 browser's own world of that scenario, or one rebuilt from a link, or (world) one that its owner has
+                 published; asks: a run of the scenario that has begun is not joined but reported (found)
     control      {action, ...}:
                  pause | step | step-back | restart | fork
                  step-actor {actor}          the next event of that actor, and all before it
@@ -24,6 +25,8 @@ and gets::
     patch        {sequence, operations}                      see app.foundation.patch; leads from view to view
     journal      {from, entries: [[number, time_us, actor, label, cause], ...]}   the newest entries; what the page has
                  after number ``from`` is replaced. There may be a gap: see app.lab.session.journal_pages
+    found        {event, age_s}          the browser's run of the scenario, and how many seconds ago it was made: open
+                 without asks joins it, open with fresh begins another
     refused      {reason, en, zh}
     goodbye      {reason}
 

@@ -2,7 +2,8 @@
 
     GET    /api/faults              the active faults: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and
            ``hits``,
-                                    ``hits`` (the newest first), ``broken``, ``clock_ahead_ms``, the ``held`` frames
+                                    ``hits`` (the newest first), ``broken``, ``broker_crashed_ms`` (when it was killed),
+                                    ``clock_ahead_ms``, the ``held`` frames
                                     that came first, of ``held_count``, ``lease_ms``: how much longer these wait unless
                                     they are viewed, and ``delayed_count``
     POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});

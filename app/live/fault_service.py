@@ -80,6 +80,7 @@ class FaultService:
         self.injector = injector
         self._machines = machines
         self._pause_engine = pause
+        self._broker_crashed_ms: int | None = None
         #: One command at a time: a broker that is being started cannot be started again.
         self._one_at_a_time = asyncio.Lock()
         self._actions: dict[str, Callable[[Command], Awaitable[None] | None]] = {
@@ -146,6 +147,7 @@ class FaultService:
             await self._machines.crash_name_server()
         else:
             await self._machines.crash_broker()
+            self._broker_crashed_ms = self.injector.clock.now_ms()
 
     async def _restart(self, command: Command) -> None:
         if command.target == NAME_SERVER:
@@ -206,7 +208,7 @@ class FaultService:
         disk = machines.broker_disk
         locks = machines.broker.rebalance_lock_manager if machines.broker_runs else None
         return {
-            "broker_crashed": not machines.broker_runs,
+            "broker_crashed": not machines.broker_runs and machines.member is None,
             "name_server_crashed": not machines.name_server_runs,
             "disk_full": disk.is_full,
             "flush_ms": disk.flush_ms,
@@ -229,6 +231,7 @@ class FaultService:
             "broker": machines.broker_name,
             "clock_ahead_ms": machines.ahead_ms,
             "broken": broken,
+            "broker_crashed_ms": self._broker_crashed_ms if broken["broker_crashed"] else None,
             "rules": [rule_view(rule, now_ms) for rule in injector.rules],
             "hits": [
                 {

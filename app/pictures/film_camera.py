@@ -6,23 +6,30 @@ import base64
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from app.pictures.stage_camera import StageCamera
+from app.pictures.stage_camera import NoPicture, StageCamera
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 KINDS = ("gif", "webm")
 #: Milliseconds that the last picture stays.
 REST_MS = 2_500
-_OPEN = """async ([kind, width, height]) => {
+#: Prepares the page of a stage; gets the kind of film, its width and height.
+OPEN = """async ([kind, width, height]) => {
     const { openRecorder } = await import("/static/lab/film/recorder.js");
     const { view } = await import("/static/lab/view.js");
     const { standAt } = await import("/static/lab/session.js");
     window.film = { recorder: openRecorder(kind, width, height), view, standAt };
 }"""
-_STAND = """async (time) => {
+#: Milliseconds after which a stage that does not come to its moment is given up.
+PATIENCE_MS = 60_000
+_STAND = """async ([time, patience]) => {
     const { standAt, view } = window.film;
-    const next = () => new Promise(requestAnimationFrame);
+    const end = performance.now() + patience;
+    const next = () => {
+        if (performance.now() > end) throw new Error(`the stage stands at ${view.peek().time_us / 1e6} s`);
+        return new Promise(requestAnimationFrame);
+    };
     while (view.peek().busy !== null) await next();
     standAt(time);
     while (view.peek().time_us !== time || view.peek().busy !== null) await next();
@@ -47,13 +54,26 @@ def take_film(
     language: str = "en",
     report: Callable[[int], None] = lambda _: None,
 ) -> bytes:
-    """Return the film of a run that ends where ``link`` leads. ``report`` is called with the number of each picture."""
+    """Return the film of a run that ends where ``link`` leads. ``report`` is called with the number of each picture.
+
+    Raises :class:`~app.pictures.stage_camera.NoPicture`: a picture that does not come is given up.
+    """
     with StageCamera(browser, address, *size, theme=theme, language=language, with_caption=True) as camera:
         page = camera.open(scenario, link)
-        page.evaluate(_OPEN, [kind, *size])
+        page.evaluate(OPEN, [kind, *size])
         for number, time_us in enumerate(times_us, 1):
-            page.evaluate(_STAND, time_us)
+            stand_at(page, time_us)
             png = base64.b64encode(page.screenshot()).decode()
             page.evaluate(_ADD, [png, REST_MS if number == len(times_us) else 1_000 // per_second])
             report(number)
         return base64.b64decode(page.evaluate(_FINISH))
+
+
+def stand_at(page: Page, time_us: int) -> None:
+    """Let a stage that :data:`OPEN` has prepared show the run at ``time_us``. Raises ``NoPicture``."""
+    from playwright.sync_api import Error
+
+    try:
+        page.evaluate(_STAND, [time_us, PATIENCE_MS])
+    except Error as error:
+        raise NoPicture(f"no picture of {time_us / 1e6:g} s: {error.message.splitlines()[0]}") from None

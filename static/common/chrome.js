@@ -15,12 +15,20 @@ language?.addEventListener("change", () => {
   location.assign(inLanguage(language.value));
 });
 
-// What drops down from the head goes when one of its links is followed within the page.
-for (const drop of document.querySelectorAll(".drop"))
+// What drops down from the head stands at its button, and goes when one of its links is followed within the page.
+for (const drop of document.querySelectorAll(".drop")) {
   drop.addEventListener(
     "click",
     (event) => event.target.closest("a") && drop.matches(":popover-open") && drop.hidePopover(),
   );
+  drop.addEventListener("beforetoggle", (event) => {
+    if (event.newState !== "open") return;
+    const { left, right } = document.querySelector(`[popovertarget="${drop.id}"]`).getBoundingClientRect();
+    const { clientWidth: width } = document.documentElement;
+    drop.style.setProperty("--drop-left", left + right < width ? `${left}px` : "auto");
+    drop.style.setProperty("--drop-right", left + right < width ? "auto" : `${width - right}px`);
+  });
+}
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {

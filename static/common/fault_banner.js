@@ -1,5 +1,5 @@
-// A tab that hangs from the head of every page while faults are active in the running engine: which ones, and
-// the button that ends them. It covers a little, and moves nothing.
+// A tab on every page while faults are active in the running engine: which ones, and the button that ends them. It
+// stands at the window's foot, over nothing that a page says first, and moves nothing.
 
 import { html, render } from "htm/preact";
 import { useSignal } from "@preact/signals";
@@ -37,7 +37,7 @@ function Banner() {
 // Within another page's frame that page has the banner.
 if (window.top === window) {
   const place = document.createElement("div");
-  document.querySelector(".page-head").append(place);
+  document.body.append(place);
   render(html`<${Banner} />`, place);
   look();
 }

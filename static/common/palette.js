@@ -1,10 +1,9 @@
 // Colours, letters and shapes. Colour never stands alone: a topic also has a two-letter code, a group a letter in a
-// shape. Topics get their colours in a fixed order, the oldest first, so that the first ones are far apart, for
-// colour-blind eyes too (tests/app/web/test_topic_colours.py); topics of the system and of groups are grey. A group has
-// no colour: its shape identifies it. styles/tokens.css has the values, and a text colour for each that is readable on
-// it.
-
-import { keep, kept as recalled } from "./kept.js";
+// shape. All of it follows from the name, so that every browser shows the same, also after a restart. Only the lab,
+// whose scenarios have their topics and groups in one order, hands them out in that order, so that the first ones are
+// far apart, for colour-blind eyes too (tests/app/web/test_topic_colours.py). Topics of the system and of groups are
+// grey. A group has no colour: its shape identifies it. styles/tokens.css has the values, and a text colour for each
+// that is readable on it.
 
 const TONES = ["sky", "orange", "green", "blue", "yellow", "pink", "brown", "violet"];
 const SYSTEM_TONE = "grey";
@@ -24,31 +23,28 @@ const SHAPES = [
   "M-.58 -1H.58L1.16 0L.58 1H-.58L-1.16 0Z", // hexagon
 ];
 
-/**
- * Hands out the same mark for the same name as long as the page lives. What a mark looks like follows from which names
- * came before it; no mark changes when others come or go.
- */
+let isInOrder = false;
+/** From now on a mark differs, as far as there are any left, from those that were handed out before it. */
+export const markInOrder = () => (isInOrder = true);
+
+/** Hands out the same mark for the same name as long as the page lives; no mark changes when others come or go. */
 function assigner(make) {
   const given = new Map();
-  const markOf = (name) => {
-    if (!given.has(name)) {
-      given.set(name, make(name, [...given.values()]));
-      keepLater();
-    }
+  return (name) => {
+    if (!given.has(name)) given.set(name, make(name, isInOrder ? [...given.values()] : null));
     return given.get(name);
   };
-  return { given, markOf };
 }
 
-const topics = assigner((name, others) => ({
-  tone: SYSTEM_NAME.test(name) ? SYSTEM_TONE : leastUsed(TONES, others, "tone"),
-  code: freeCode(name, new Set(others.map((mark) => mark.code))),
+export const topicMark = assigner((name, others) => ({
+  tone: SYSTEM_NAME.test(name) ? SYSTEM_TONE : oneOf(TONES, name, others, "tone"),
+  code: freeCode(name, new Set(others?.map((mark) => mark.code))),
 }));
 
-const groups = assigner((name, others) => ({
+export const groupMark = assigner((name, others) => ({
   tone: GROUP_TONE,
-  shape: leastUsed(SHAPES, others, "shape"),
-  letter: freeLetter(name, new Set(others.map((mark) => mark.letter))),
+  shape: oneOf(SHAPES, name, others, "shape"),
+  letter: freeLetter(name, new Set(others?.map((mark) => mark.letter))),
 }));
 
 /** How far the letter is below the middle of a shape: where a triangle is wide. */
@@ -58,72 +54,23 @@ const LETTER_DY = new Map([
 ]);
 export const letterDy = ({ shape }) => LETTER_DY.get(shape) ?? ".36em";
 
-export const topicMark = topics.markOf;
-export const groupMark = groups.markOf;
-
-// ------------------------------------------------------------------------------ the same marks after a reload
-
-const KEPT = "glassmq.marks-by-age";
-let isKeeping = false;
-let isKeepingDue = false;
-
-/**
- * Takes the marks of these names, oldest first, as this browser showed them last time and keeps from now on what is
- * handed out: a reload, or a topic that came meanwhile, changes no mark. Names that are gone are forgotten.
- */
-export function recallMarks(topicNames, groupNames) {
-  if (!isKeeping) {
-    const kept = readKept();
-    adopt(topics.given, kept.topics, topicNames, (mark) => typeof mark.code === "string");
-    adopt(
-      groups.given,
-      kept.groups,
-      groupNames,
-      (mark) => typeof mark.letter === "string" && SHAPES.includes(mark.shape),
-    );
-    isKeeping = true;
-  }
-  topicNames.forEach(topicMark);
-  groupNames.forEach(groupMark);
-}
-
-function adopt(given, kept, names, isWhole) {
-  for (const name of names) {
-    const mark = kept?.[name];
-    if (!given.has(name) && mark && isTone(mark.tone) && isWhole(mark)) given.set(name, mark);
-  }
-}
-
-const isTone = (tone) => [...TONES, SYSTEM_TONE, GROUP_TONE].includes(tone);
-
-function readKept() {
-  try {
-    return JSON.parse(recalled(KEPT)) ?? {};
-  } catch {
-    return {}; // written by something else
-  }
-}
-
-/** One write for all marks of this turn. */
-function keepLater() {
-  if (!isKeeping || isKeepingDue) return;
-  isKeepingDue = true;
-  queueMicrotask(() => {
-    isKeepingDue = false;
-    const [topicMarks, groupMarks] = [topics, groups].map(({ given }) => Object.fromEntries(given));
-    keep(KEPT, JSON.stringify({ topics: topicMarks, groups: groupMarks }));
-  });
-}
-
 // ------------------------------------------------------------------------------------- what follows from a name
 
-/** The first of `choices` that fewer of the others have than any: each comes once before one comes again. */
-function leastUsed(choices, others, what) {
+/** The one that the name is spread to; in order, the first that fewer of the others have than any. */
+function oneOf(choices, name, others, what) {
+  if (others === null) return choices[hashOf(name) % choices.length];
   const uses = (choice) => others.filter((mark) => mark[what] === choice).length;
   return choices.reduce((best, choice) => (uses(choice) < uses(best) ? choice : best));
 }
 
-/** A letter of the group's name that no other group has, else any: "billing" -> B. */
+/** FNV-1a, its high bits folded into the low ones. */
+function hashOf(name) {
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/** A letter of the group's name, in order one that no other group has: "billing" -> B. */
 function freeLetter(name, taken) {
   const alphabet = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
   const own = [...name.toUpperCase()].filter((character) => alphabet.includes(character));
@@ -133,7 +80,7 @@ function freeLetter(name, taken) {
 
 const SIGNS = { RETRY: "↻", DLQ: "†" };
 
-/** Two letters that stand for the topic and that no other topic has: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
+/** Two letters that stand for the topic, in order two that no other has: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
 function freeCode(name, taken) {
   const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1]];
   const words = name
@@ -143,7 +90,12 @@ function freeCode(name, taken) {
   const letters = words.join("").toUpperCase() || "TT";
   const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
   if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];
-  const candidates = [initials.toUpperCase(), ...[...letters.slice(1)].map((letter) => letters[0] + letter)];
+  const digit = isInOrder ? "" : /\d?$/.exec(name)[0];
+  const candidates = [
+    letters[0] + digit,
+    initials.toUpperCase(),
+    ...[...letters.slice(1)].map((letter) => letters[0] + letter),
+  ];
   const numbered = Array.from({ length: 36 }, (_, index) => letters[0] + index.toString(36).toUpperCase());
   return [...candidates, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);
 }

@@ -40,3 +40,9 @@ export const shortMs = (ms) => {
 /** Bytes that are not text as dots, as next to the bytes of a hex dump. */
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 export const printable = (text) => String(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\ufffd]/g, "·");
+
+/** An offset where there is room for few digits; that some are left out in front is said: 12741 -> "…741". */
+export function shortOffset(offset, most = 4, kept = 3) {
+  const digits = String(offset);
+  return digits.length <= most ? digits : `…${digits.slice(-kept)}`;
+}

@@ -35,7 +35,7 @@ export const SHORTCUTS = new Map([
   ["c", ["lab.share.heading", () => document.getElementById("share")?.click()]],
   ["n", ["lab.keys.nodes", () => document.querySelector(".node")?.focus()]],
   ["e", ["lab.panel.frames", () => focusPanel("frames")]],
-  ["d", ["lab.panel.sequence", () => focusPanel("sequence")]],
+  ["d", ["lab.panel.sequence", () => focusPanel("sequence", "[role=application]")]],
   ["l", ["lab.keys.log", () => focusPanel("log", "#log-filter")]],
   ["s", ["lab.panel.source", () => focusPanel("source")]],
   ["i", ["lab.panel.invariants", () => focusPanel("invariants")]],

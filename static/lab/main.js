@@ -1,9 +1,11 @@
 // Puts the lab's page together: the stage, the panels around it, and the world behind them.
 
 import { html, render } from "htm/preact";
+import { computed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
+import { markInOrder } from "../common/palette.js";
 import { Popover } from "./actions/popover.js";
 import { isLooking } from "./actions/thing.js";
 import { labData } from "./commands.js";
@@ -13,6 +15,7 @@ import { AuditDialog } from "./panels/analysis/audit.js";
 import { Begin, BeginAgain } from "./panels/controls/begin_again.js";
 import { Banner, Notice } from "./panels/controls/banner.js";
 import { Compare } from "./panels/analysis/compare.js";
+import { ContinueRun } from "./panels/controls/continue_run.js";
 import { Controls } from "./panels/controls/controls.js";
 import { DeadLettersDialog } from "./panels/messages/dead_letters.js";
 import { Caption } from "./panels/stage/caption.js";
@@ -44,7 +47,7 @@ import { goToEventOfAddress, keepAddressInStep, requestOfAddress } from "./perma
 import { restWhile, tellWhatNeverCame, useSource } from "./session.js";
 import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
-import { loaded, view } from "./view.js";
+import { isHidden, loaded, view } from "./view.js";
 
 const PANELS = {
   story: Story,
@@ -88,6 +91,7 @@ function Page() {
       </section>
     </div>
     <${Popover} />
+    <${ContinueRun} />
     <${HalfDialog} />
     <${DeadLettersDialog} />
     <${FrameDialog} />
@@ -110,6 +114,7 @@ else {
     keepAddressInStep();
   }
 }
+markInOrder();
 render(html`<${Title} />`, document.getElementById("title-place"));
 render(html`<${Connection} />`, document.getElementById("connection-place"));
 render(html`<${Choices} />`, document.getElementById("controls-place"));
@@ -117,5 +122,6 @@ const page = document.getElementById("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
 if (!isCompared) listenToKeys();
-restWhile(isLooking);
+// Nor does a world go on while nobody sees it, here or in another tab.
+restWhile(computed(() => isLooking.value || (isHidden.value && view.value.world.viewers === 1)));
 tellWhatNeverCame();

@@ -8,8 +8,12 @@ import { loaded, mine, view } from "./view.js";
 
 const WRITE_AFTER_MS = 400;
 
-/** The run that the address asks for: { scenario, seed?, link?, world?, exact? } */
+/** The run that the address asks for: { scenario, seed?, link?, world?, exact?, asks? }. A page that was opened at an
+    address begins at its moment, and asks before it goes on with a run of earlier; one that was loaded again, or lost
+    its connection, is back where it was. */
 export function requestOfAddress() {
+  const [{ type } = {}] = performance.getEntriesByType("navigation");
+  const isOpened = type === "navigate" && !loaded.peek();
   const [, , scenario] = pageOf(location.pathname).split("/");
   const search = new URLSearchParams(location.search);
   const request = {};
@@ -18,9 +22,8 @@ export function requestOfAddress() {
   if (search.get("world")) request.world = search.get("world");
   const link = location.hash.slice(1);
   if (link) request.link = link;
-  // Other pages lead to the very event; returning to an address of this page continues where the world is
-  // now.
-  if (link && search.has("exact")) request.exact = true;
+  if (link && (isOpened || search.has("exact"))) request.exact = true;
+  if (isOpened && !link && !request.world) request.asks = true;
   return request;
 }
 

@@ -24,6 +24,8 @@ export const findLives = (text) => source.lives(text);
 export const askWhy = (key) => source.why(key);
 export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
 export const sourceFile = (file) => source.sourceFile(file);
+/** Answers what the page asks about a run that was found: begin another one, or join it. */
+export const openFound = (isFresh) => source.openFound(isFresh);
 /** Opens the run of a link again, in place of this one. */
 export const openLink = (link) => source.openLink(link);
 /** Opens a run and plays it by itself; the last events before `event` come one by one. */

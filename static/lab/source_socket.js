@@ -6,7 +6,7 @@ import { openConnection, sendRequest } from "../common/transport.js";
 import { t } from "../common/i18n.js";
 import { applyPatch, PatchRefused } from "../live/patch.js";
 import { bilingual } from "./format.js";
-import { mine, receiveJournal, receiveView, sequence, status, tell } from "./view.js";
+import { foundRun, mine, receiveJournal, receiveView, sequence, status, tell } from "./view.js";
 
 const REFUSED_RETRY_MS = 5000;
 
@@ -27,6 +27,7 @@ export function openSocket(request, onRefused = () => {}) {
   };
 
   const open = () => socket.emit("open", request());
+  socket.on("found", (run) => (foundRun.value = run));
   socket.on("connect", open);
   socket.on("snapshot", (message) => {
     tree = message.view;
@@ -80,6 +81,11 @@ export function openSocket(request, onRefused = () => {}) {
     isRecording: false,
     /** Asks for the world once more, after the server refused it. */
     open,
+    /** Joins the run that was found, or begins another one. */
+    openFound(isFresh) {
+      foundRun.value = null;
+      socket.emit("open", { ...request(), asks: false, fresh: isFresh });
+    },
     openLink: (link) => socket.emit("open", { link, fresh: true }),
     control: (action, values = {}) => socket.emit("control", { action, ...values }),
     command: (kind, target, values = {}) => socket.emit("command", { kind, target, ...values }),

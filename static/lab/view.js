@@ -56,6 +56,11 @@ export const JOURNAL_KEPT = 20_000;
 export const view = signal(EMPTY_VIEW);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
+/** Whether the page is in a tab that nobody sees. */
+export const isHidden = signal(document.hidden);
+document.addEventListener("visibilitychange", () => (isHidden.value = document.hidden));
+/** A run of the scenario that this browser has begun before, about which the user is asked: {event, age_s}; or null. */
+export const foundRun = signal(null);
 /** "connecting" | "live" | "reconnecting" | "refused" | "recording" */
 export const status = signal("connecting");
 export const sequence = signal(null);

@@ -16,15 +16,14 @@ import { Groups } from "./panels/overview/groups.js";
 import { Internals } from "./panels/internals/internals.js";
 import { KeyMap } from "./panels/overview/key_map.js";
 import { Log } from "./panels/overview/log.js";
-import { Metrics } from "./panels/overview/metrics.js";
 import { Operator } from "./panels/operator/operator.js";
+import { Overview } from "./panels/overview/overview.js";
 import { Plots } from "./panels/overview/plots.js";
 import { Replication } from "./panels/overview/replication.js";
 import { Records } from "./panels/messages/records.js";
 import { Search } from "./panels/messages/search.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Transactions } from "./panels/messages/transactions.js";
-import { Verdict } from "./panels/overview/verdict.js";
 import { openStream } from "./stream.js";
 import { beAbsent, receive } from "./view.js";
 
@@ -32,7 +31,7 @@ const stream = openStream(receive, undefined, beAbsent);
 
 function Page() {
   return html`
-    <div class="overview"><${Verdict} /><${Metrics} /></div>
+    <${Overview} stream=${stream} />
     <${Stage} />
     ${isAllowed && html`<${FaultPanel} /><${Refusal} /><${BoltPopover} />`}
     <${Internals} stream=${stream} />

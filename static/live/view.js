@@ -3,7 +3,6 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { keep, kept } from "../common/kept.js";
-import { recallMarks } from "../common/palette.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
 const EMPTY_STATE = {
@@ -40,17 +39,10 @@ let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };
 export function receive(next, { history: sent }) {
   absent.value = null;
   const whole = { ...EMPTY_STATE, ...next };
-  if (sent) assignMarks(whole);
   const before = sent ? historyOf(sent, whole.cluster.started_ms) : latest.history;
   latest = { state: whole, history: withSecond(before, whole.rates), isReal: true };
   if (paused.value) missedUpdates.value += 1;
   else show();
-}
-
-/** Colours, letters and shapes go by age, so that two browsers show the same ones. */
-function assignMarks({ topics, groups }) {
-  const byAge = (all) => Object.keys(all).sort((a, b) => (all[a].age ?? 0) - (all[b].age ?? 0));
-  recallMarks(byAge(topics), byAge(groups));
 }
 
 function show() {

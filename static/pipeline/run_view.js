@@ -40,15 +40,15 @@ export function RunView({ run }) {
         ${run.is_whole && run.batches.length > 0 && html`<${Figures} run=${run} />`}
       </div>
     </section>
-    ${tables.map((table) => html`<${ResultTable} key=${table.name} table=${table} result=${run.tables[table.name]} />`)}
     ${
       run.is_whole &&
       html`
         <${JobPlots} job=${job} plots=${run.plots} />
         ${run.batches.length > 1 && html`<${BatchPlots} batches=${run.batches} />`}
-        ${Object.keys(run.reached).length > 0 && html`<${SparkLanes} run=${run} />`}
       `
     }
+    ${tables.map((table) => html`<${ResultTable} key=${table.name} table=${table} result=${run.tables[table.name]} />`)}
+    ${run.is_whole && Object.keys(run.reached).length > 0 && html`<${SparkLanes} run=${run} />`}
   `;
 }
 

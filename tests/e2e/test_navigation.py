@@ -82,6 +82,19 @@ def test_a_jump_within_the_page_closes_its_list(serve, open_page):
     expect(page.locator("#log")).to_be_focused()
 
 
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_what_drops_down_stands_at_its_button(serve, open_page, width, height):
+    page = open_page(f"{serve(empty_scene())}/live", viewport={"width": width, "height": height})
+    page.locator("#sections-place a[href='#log']").wait_for(state="attached")
+    for button in page.locator(".head-button:visible").all():
+        button.click()
+        drop, at = page.locator(".drop:popover-open").bounding_box(), button.bounding_box()
+        ends = {abs(drop["x"] - at["x"]), abs(drop["x"] + drop["width"] - at["x"] - at["width"])}
+        assert min(ends) < 1
+        assert drop["x"] >= 0 and drop["x"] + drop["width"] <= width
+        page.keyboard.press("Escape")
+
+
 @pytest.mark.parametrize("button", [".parts-button", ".settings-button", ".controls-button", ".sections-button"])
 def test_what_drops_down_has_nothing_for_axe(serve, open_page, button):
     page = open_page(f"{serve(empty_scene())}/live", viewport=PHONE, reduced_motion="reduce")

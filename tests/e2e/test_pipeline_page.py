@@ -57,6 +57,9 @@ def test_a_job_is_started_watched_and_stopped(address, open_page):
     expect(run).to_be_visible()
     expect(page.locator("[data-table=counts] .is-bad .bad-sign")).to_have_count(2)
     expect(page.locator(".plot canvas")).to_have_count(3)
+    expect(page.locator(".plots").first).to_have_css("display", "grid")
+    plot, table = page.locator(".plots").first.bounding_box(), page.locator("[data-table=counts]").bounding_box()
+    assert plot["y"] < table["y"], "charts come before tables"
     expect(page.locator(".spark-lanes .lane")).to_have_count(4)
     expect(page.locator(".spark-lanes [data-queue='orders@0'] .lane-drawing .spark-mark")).to_have_count(1)
 

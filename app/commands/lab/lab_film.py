@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _SIZE = re.compile(r"(\d{3,4})x(\d{3,4})")
 _SIZE_LOW, _SIZE_HIGH = 320, 1_920
 _SPEED_LOW, _SPEED_HIGH = 0.0001, 1_000.0
-#: Without --from, a film begins this long before its end.
-_DEFAULT_LENGTH_S = 1.0
 _SECONDS_MAX = 86_400.0
 
 
@@ -28,7 +26,7 @@ _SECONDS_MAX = 86_400.0
     "--from",
     "from_s",
     type=click.FloatRange(0, _SECONDS_MAX),
-    help="Virtual second at which the film begins.  [default: one before --to]",
+    help="Virtual second at which the film begins.  [default: one before --to, or earlier for a film of 5 s]",
 )
 @click.option(
     "--to",
@@ -94,10 +92,10 @@ def film(
     silence_logging()
     recording = _recording(scenario_name, link, to_s)
     end_s = recording.time_us / 1_000_000
-    begin_s = max(0.0, end_s - _DEFAULT_LENGTH_S) if from_s is None else from_s
-    if begin_s >= end_s:
-        raise click.ClickException(f"--from {begin_s:g} is not before the end of the film at {end_s:g} s")
-    times = film_times(recording, round(begin_s * 1_000_000), per_second, _speed(speed))
+    if from_s is not None and from_s >= end_s:
+        raise click.ClickException(f"--from {from_s:g} is not before the end of the film at {end_s:g} s")
+    from_us = None if from_s is None else round(from_s * 1_000_000)
+    times = film_times(recording, from_us, per_second, _speed(speed))
     if len(times) == PICTURES_MAX:
         click.echo(f"the film begins at {times[0] / 1_000_000:.3f} s: it may have {PICTURES_MAX} pictures", err=True)
     try:

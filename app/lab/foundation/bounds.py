@@ -8,7 +8,7 @@ WORLDS_MAX = 30
 WORLDS_PER_BROWSER = 8
 #: Browsers that watch worlds at the same time.
 VIEWERS_MAX = 64
-#: A world without viewers stops playing after the first time, and is freed after the second.
+#: A world without viewers stands still; one that has played pauses after the first time, and is freed after the second.
 UNWATCHED_PAUSE_S = 15.0
 UNWATCHED_CLOSE_S = 600.0
 #: Commands of web threads that wait for the host; more are refused.

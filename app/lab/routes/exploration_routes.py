@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from flask import Blueprint, Response, request
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.browser_identity import browser_of_request
 from app.lab.foundation.refusal import LabRefused
@@ -23,12 +23,15 @@ from engine.lab.explorer.plan import (
     STALLS_MAX,
     ExplorationRequest,
 )
+from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.kinds.node_spec import SettingValue
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
+from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_names import NODES_MAX
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS
 from engine.lab.scenario.settings import find_setting
-from engine.lab.scenario.switches import SWITCHES
+from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.protocol.json_form import json_library
 
 _T = TypeVar("_T")
@@ -56,11 +59,11 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
 
     @routes.post("/api/lab/explorations/plan")
     def plan() -> Response:
-        request, settings = of_world(
-            _json_body(), lambda fields, run: (read_exploration(fields, run), changed_settings(run))
-        )
-        changed: list[JsonValue] = [{"node": node, "name": name, "value": value} for node, name, value in settings]
-        return json_answer({**explorations.plan(request), "settings": changed})
+        def read(fields: JsonObject, run: LabRun) -> tuple[ExplorationRequest, JsonObject]:
+            return read_exploration(fields, run), _changed(run, is_kept=fields.get("keeps_settings") is not False)
+
+        request, changed = of_world(_json_body(), read)
+        return json_answer({**explorations.plan(request), **changed})
 
     @routes.get("/api/lab/explorations/<identity>")
     def state(identity: str) -> Response:
@@ -103,7 +106,8 @@ _KNOWN = ("world", *SEARCH_FIELDS, "keeps_settings")
 def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
     """Read a page's request for a search in the world of ``run`` strictly. Raises :class:`LabRefused`.
 
-    ``keeps_settings``: settings that were changed on the page apply from the beginning; it is also the default.
+    ``keeps_settings``: settings and switches that were changed on the page apply from the beginning; it is also the
+    default.
     """
     for name in fields:
         if name not in _KNOWN:
@@ -111,10 +115,13 @@ def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
     keeps_settings = fields.get("keeps_settings", True)
     if not isinstance(keeps_settings, bool):
         raise LabRefused("bad_request", problem="keeps_settings: true | false")
+    switched = switched_now(run) if keeps_settings else ()
+    off = _off_everywhere(run, switched)
+    without = dict.fromkeys((*off, *(_name(name) for name in _list(fields, "without", len(SWITCHES)))))
     return ExplorationRequest(
         run.scenario,
         run.seed,
-        without=tuple(_name(name) for name in _list(fields, "without", len(SWITCHES))),
+        without=tuple(without),
         max_stalls=_optional(fields, "max_stalls", STALLS_MAX),
         hold_ms=_durations(fields, "hold_ms"),
         pause_ms=_durations(fields, "pause_ms"),
@@ -127,6 +134,7 @@ def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
         from_ms=_optional(fields, "from_ms", DURATION_MAX_MS),
         to_ms=_optional(fields, "to_ms", DURATION_MAX_MS),
         settings=changed_settings(run) if keeps_settings else (),
+        switched=tuple(command for command in switched if command.value.get("lock") not in off),
     )
 
 
@@ -143,6 +151,53 @@ def changed_settings(run: LabRun) -> tuple[tuple[str, str, SettingValue], ...]:
             name = find_setting(roles[node], str(timed.command.value["name"])).name
             changed[node, name] = run.world.nodes[node].settings[name]
     return tuple((node, name, value) for (node, name), value in changed.items())
+
+
+def switched_now(run: LabRun) -> tuple[Command, ...]:
+    """Return the switches that were flipped on the page, of nodes and of groups at their brokers, as they are now.
+
+    What was flipped back, and nodes that joined later, are left out.
+    """
+    commands = [timed.command for timed in run.commands]
+    flipped = dict.fromkeys(str(one.value["lock"]) for one in commands if one.kind == "lock-switch")
+    groups = dict.fromkeys(str(one.value["group"]) for one in commands if one.kind == "group-lock")
+    now: list[Command] = []
+    for spec in run.scenario.nodes:
+        role = run.world.nodes[spec.name]
+        for name in flipped:
+            is_on = name not in role.switched_off
+            if isinstance(spec, SWITCHES[name].kind) and is_on == _begins_off(run, spec, name):
+                now.append(Command("lock-switch", spec.name, {"lock": name, "on": is_on}))
+        if isinstance(role, BrokerNode) and role.broker is not None:
+            off = role.broker.rebalance_lock_manager.groups_off
+            now += [Command("group-lock", spec.name, {"group": group, "on": False}) for group in groups if group in off]
+    return tuple(now)
+
+
+def _begins_off(run: LabRun, spec: NodeSpec, name: str) -> bool:
+    bank = spec.bank if isinstance(spec, ConsumerSpec) else None
+    is_naive_bank = name == IDEMPOTENT_CONSUMER and bank is not None and not bank.idempotent
+    return is_naive_bank or name in run.scenario.switched_off
+
+
+def _off_everywhere(run: LabRun, switched: Sequence[Command]) -> tuple[str, ...]:
+    """Return the switches that are off at every node that has them."""
+    off = [str(command.value["lock"]) for command in switched if command.value.get("lock") and not command.value["on"]]
+    return tuple(
+        name
+        for name, switch in SWITCHES.items()
+        if name in off and off.count(name) == len(run.scenario.of_kind(switch.kind))
+    )
+
+
+def _changed(run: LabRun, *, is_kept: bool) -> JsonObject:
+    """Return what was changed on the page; ``off``: switches that are off everywhere because of that."""
+    switched = switched_now(run)
+    return {
+        "settings": [{"node": node, "name": name, "value": value} for node, name, value in changed_settings(run)],
+        "switched": [command.to_dict() for command in switched],
+        "off": [*_off_everywhere(run, switched)] if is_kept else [],
+    }
 
 
 def _durations(fields: JsonObject, name: str) -> tuple[int, ...]:

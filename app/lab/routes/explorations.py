@@ -123,7 +123,7 @@ class Explorations:
         }
 
     def _spawn(self, owner: str, request: ExplorationRequest) -> _Search:
-        fields = {name: getattr(request, name) for name in ("seed", "settings", *SEARCH_FIELDS)}
+        fields = {name: getattr(request, name) for name in ("seed", "settings", "switched", *SEARCH_FIELDS)}
         arguments = (request.scenario.name, request.scenario.text, fields)
         worker = WorkerProcess("glassmq explorer", explore_in_process, *arguments)
         now = self._clock()

@@ -47,7 +47,7 @@ class LookBack:
     def shown_view(self) -> JsonObject | None:
         """Return what is shown, at the virtual time that is viewed."""
         view, (event, time_us) = self.view, self._stands_at
-        if view is None or view["event"] != event or view["time_us"] >= time_us:
+        if view is None or view["event"] != event or time_us == 0:
             return view
         return {**view, "time_us": time_us}
 
@@ -66,8 +66,10 @@ class LookBack:
         """
         self.stop_seeking()
         self._stands_at = (event, time_us)
-        if event == self._timeline.run.event_number:
-            self.view = None
+        run = self._timeline.run
+        if event == run.event_number:
+            # The clock may have gone on since the last event: a moment before that is past, too.
+            self.view = self._timeline.head.build() if 0 < time_us < run.now_us else None
             return
         near = self._timeline.kept_view(event) or self._timeline.near_view(event)
         if near is not None and (step == 0 or self.view is None or near["event"] == event):

@@ -54,6 +54,10 @@ class Pace:
         self._slow_to = slow_to
         self._next_step = 0.0
 
+    def go_on(self, now: float, virtual_us: int) -> None:
+        """Continue after a time in which nothing ran and nothing was shown."""
+        self._anchor = (now, virtual_us)
+
     def look_anew(self) -> None:
         """Note that the world is another one: what was seen before is new again."""
         self._playback_speed = None

@@ -111,6 +111,10 @@ class WorldPlayer:
             self._end_job()
         self._changed()
 
+    def wake(self, now: float) -> None:
+        """Go on from where it is: no time has passed while there were no viewers."""
+        self._pace.go_on(now, self.run.now_us)
+
     def rest(self) -> None:
         """Stop because there are no viewers, and free the copies that only make going back fast."""
         if self.playing:
@@ -122,7 +126,7 @@ class WorldPlayer:
         """Run one event; in the past, go forward by one recorded event."""
         self.pause()
         if self.in_past:
-            self.scrub(self._past.event + 1, step=1)
+            self.scrub(min(self._past.event + 1, self.run.event_number), step=1)
             return
         self._require_future()
         self._guarded(self.run.step)

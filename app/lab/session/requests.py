@@ -38,7 +38,8 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
     """The world that a page wants: a published one, one of a link, or its own of a scenario. ``fresh``: a new one.
-    ``exact``: one that is where the link leads, not one that came from there and went on.
+    ``exact``: one that is where the link leads, not one that came from there and went on. ``asks``: the page asks its
+    user before it joins a run that has begun.
     """
 
     scenario: str = ""
@@ -47,6 +48,7 @@ class OpenRequest:
     world: str = ""
     fresh: bool = False
     exact: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Control:
 
 def read_open(request: JsonObject) -> OpenRequest:
     """Read an open request. Raises :class:`LabRefused`."""
-    _only(request, ("scenario", "seed", "link", "world", "fresh", "exact"))
+    _only(request, ("scenario", "seed", "link", "world", "fresh", "exact", "asks"))
     seed = request.get("seed")
     opened = OpenRequest(
         scenario=_text(request, "scenario", NAME_MAX),
@@ -73,6 +75,7 @@ def read_open(request: JsonObject) -> OpenRequest:
         world=_text(request, "world", NAME_MAX),
         fresh=_switch(request, "fresh"),
         exact=_switch(request, "exact"),
+        asks=_switch(request, "asks"),
     )
     if not (opened.scenario or opened.link or opened.world):
         raise LabRefused("bad_request", problem="open: scenario | link | world")

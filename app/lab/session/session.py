@@ -25,6 +25,7 @@ class WorldSession:
 
     :param identity: the world's id, in addresses.
     :param owner: the browser that may control it.
+    :ivar begun: when it was made, in seconds.
     :ivar touched: when it was last used or watched, in seconds.
     """
 
@@ -32,7 +33,7 @@ class WorldSession:
         self.identity = identity
         self.owner = owner
         self.audience = audience
-        self.touched = clock()
+        self.begun = self.touched = clock()
         self.is_published = False
         self.player = WorldPlayer(run, clock, self._note_change, audience.forget_journal)
         self._links = WorldLinks()
@@ -46,6 +47,12 @@ class WorldSession:
     def scenario(self) -> str:
         """The scenario's name."""
         return self.player.run.scenario.name
+
+    @property
+    def has_begun(self) -> bool:
+        """Return whether it differs from a new world of its scenario."""
+        run = self.player.run
+        return run.event_number > 0 or bool(run.commands) or self.player.has_job
 
     def publish(self, on: bool) -> None:
         """Set whether others may follow."""

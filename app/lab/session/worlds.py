@@ -141,6 +141,10 @@ class LabWorlds:
             session = self._from_link(request, browser)
         else:
             session = self._of_scenario(request, browser)
+            if request.asks and session.has_begun:
+                age_s = round(self._clock() - session.begun)
+                self._transport.send([viewer_id], "found", {"event": session.player.run.event_number, "age_s": age_s})
+                return
         self._join(viewer_id, browser, session)
 
     def _published(self, world: str, browser: str) -> WorldSession:
@@ -223,6 +227,8 @@ class LabWorlds:
     def _join(self, viewer_id: str, browser: str, session: WorldSession) -> None:
         self._leave(viewer_id)
         now = self._clock()
+        if not session.audience.count:
+            session.player.wake(now)
         session.audience.add(viewer_id, browser, now)
         session.touched = now
         session.is_dirty = True
@@ -270,13 +276,13 @@ class LabWorlds:
             return 0.0
         if any(session.player.has_job for session in self.sessions.values()):
             return 0.0
-        playing = sum(session.player.has_work for session in self.sessions.values())
+        playing = sum(map(_is_at_work, self.sessions.values()))
         if playing <= PREPARES_BESIDE and self._prepare_copies():
             return 0.0
         return TICK_S if playing else self._next_rest()
 
     def _serve(self, session: WorldSession, now: float) -> None:
-        if session.player.has_work:
+        if _is_at_work(session):
             deadline = now + (SEEK_SLICE_S if session.player.is_seeking else SLICE_S)
             session.player.advance(now, lambda: self._clock() >= deadline)
         if session.frame_is_due(now):
@@ -297,7 +303,7 @@ class LabWorlds:
         return TICK_S if dirty else IDLE_S
 
     def _end_unwatched(self) -> None:
-        """Stop worlds without viewers after a while, and free them after a longer one."""
+        """End the play of worlds that have had no viewers for a while, and free them after a longer one."""
         now = self._clock()
         for session in list(self.sessions.values()):
             if session.audience.count:
@@ -328,3 +334,8 @@ class LabWorlds:
         for session in list(self.sessions.values()):
             self.close_world(session)
         self._jobs.close()
+
+
+def _is_at_work(session: WorldSession) -> bool:
+    """Return whether the world needs slices of time: it plays for a viewer, or has a job."""
+    return session.player.has_job or (session.player.playing and session.audience.count > 0)

@@ -77,6 +77,8 @@ class ExplorationRequest:
         stalls can be over; where money is searched for: from the first message on, until a while after the last one;
         6 s longer where frames are lost.
     :ivar settings: (node, name, value): settings that count from the beginning, checked already.
+    :ivar switched: more switches, of single nodes and groups, checked already: locks of nodes count from the beginning,
+        those of groups, which a running broker keeps, from ``from_ms`` on.
     """
 
     scenario: Scenario
@@ -94,6 +96,7 @@ class ExplorationRequest:
     from_ms: int | None = None
     to_ms: int | None = None
     settings: tuple[tuple[str, str, SettingValue], ...] = ()
+    switched: tuple[Command, ...] = ()
     random_schedules: int = 0
     max_schedules: int = 1_000_000
 
@@ -128,7 +131,7 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
     setting = StageSetting(
         scenario=_with_settings(scenario, request.settings),
         seed=scenario.seed if request.seed is None else request.seed,
-        commands=tuple(_commands(request)),
+        commands=tuple(_commands(request, begin_us)),
         begin_us=begin_us,
         end_us=end_us,
         wanted=wanted,
@@ -257,12 +260,13 @@ def _within(name: str, value: int, low: int, high: int) -> None:
 # --- actions in every schedule ---------------------------------------------------------------------------------------
 
 
-def _commands(request: ExplorationRequest) -> list[ScheduledCommand]:
+def _commands(request: ExplorationRequest, begin_us: int) -> list[ScheduledCommand]:
     planned = [ScheduledCommand(0, _lock_switch(name)) for name in request.without]
+    planned += [ScheduledCommand(begin_us * (one.kind == "group-lock"), one) for one in request.switched]
     for time_ms, consumer, queue_id in sorted(request.forced_unlocks):
         command = parse_command({"kind": "forced-unlock", "target": consumer, "queue_id": queue_id})
         planned.append(ScheduledCommand(time_ms * 1_000, command))
-    return planned
+    return sorted(planned, key=lambda one: one.time_us)
 
 
 def _lock_switch(name: str) -> Command:

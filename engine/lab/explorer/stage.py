@@ -129,6 +129,7 @@ _HARMLESS = (
     "pause-node",
     "resume-node",
     "lock-switch",
+    "group-lock",
     "forced-unlock",
     "listener",
     "queue-count",

@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
+import { shortOffset } from "../format.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { topicMark } from "../../common/palette.js";
@@ -167,6 +168,7 @@ const Cell = memo(
   ({ tone, entry, done, onOpen }) => html`<button
     type="button"
     data-entry=${entry.queue_offset}
+    data-long=${entry.queue_offset > 999 || undefined}
     class=${`cell tone-${tone} ${done ? "is-done" : ""} ${isPointed(entry.key) ? "is-pointed" : ""} ${
       !done && accused.value.has(entry.key) ? "is-accused" : ""
     }`}
@@ -178,6 +180,6 @@ const Cell = memo(
     onPointerEnter=${() => (pointedKey.value = entry.key || null)}
     onPointerLeave=${() => (pointedKey.value = null)}
   >
-    ${String(entry.queue_offset).slice(-3)}
+    ${shortOffset(entry.queue_offset)}
   </button>`,
 );

@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { topicMark } from "../../common/palette.js";
+import { shortOffset } from "../format.js";
 import { memo } from "../memo.js";
 import { Roving } from "../roving.js";
 import { accused, isPointed, pointing } from "../view.js";
@@ -122,7 +123,7 @@ const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h
 
 /** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
 const TreeNode = memo(({ offset, red, name, x, y, size }) => {
-  const digits = String(offset).slice(-2);
+  const digits = shortOffset(offset, 3, 2);
   return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}>
     <title>${offset} ${name}</title>
     ${
@@ -130,7 +131,7 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
         ? html`<circle r=${size} />`
         : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`
     }
-    <text text-anchor="middle" dy=".35em">
+    <text class=${digits.length > 2 ? "is-long" : ""} text-anchor="middle" dy=".35em">
       ${digits}
     </text>
   </g>`;
@@ -156,11 +157,12 @@ export const Held = memo(({ tree, name, topic, onOpen }) => {
         class=${`cell tone-${tone} ${isPointed(key) ? "is-pointed" : ""} ${accused.value.has(key) ? "is-accused" : ""}`}
         tabindex="-1"
         data-roving
+        data-long=${offset > 999 || undefined}
         title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
         onClick=${(event) => onOpen({ offset, key }, event)}
         ...${pointing(key)}
       >
-        ${String(offset).slice(-3)}
+        ${shortOffset(offset)}
       </button>`,
     )}
     ${nodes.length > MOST_HELD && html`<span class="quiet number">+${nodes.length - MOST_HELD}</span>`}

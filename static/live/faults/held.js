@@ -64,13 +64,13 @@ export function Held() {
   </div>`;
 }
 
-/** How much longer its client waits for the answer, by the client's default. */
+/** How much longer its client waits for the answer: a guess by the default of RocketMQ's clients. */
 function Patience({ frame, since }) {
   const { timeout_ms: timeout, waiting_ms: waiting } = frame;
   if (timeout === null) return html`<span class="held-patience quiet">${t("faults.nobody_waits")}</span>`;
   const left = timeout - waiting - since;
   return html`<span class=${`held-patience ${left > 0 ? "" : "is-late"}`} title=${t("faults.timeout_hint")}>
     <${CountdownBar} share=${left / timeout} />
-    <span class="number">${left > 0 ? t("faults.waits", { time: span(left) }) : t("word.timed_out")}</span>
+    <span class="number">${left > 0 ? t("faults.waits", { time: span(left) }) : t("faults.waits_no_more")}</span>
   </span>`;
 }

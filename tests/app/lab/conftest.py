@@ -33,6 +33,7 @@ class LabBrowser:
         self.sequence = 0
         self.journal = []
         self.refused = []
+        self.found = None
         self.goodbye = None
         self.acknowledges = True
 
@@ -77,6 +78,9 @@ class LabBrowser:
                 return
             case "refused":
                 self.refused.append(payload)
+                return
+            case "found":
+                self.found = payload
                 return
             case "goodbye":
                 self.goodbye = payload

@@ -22,6 +22,25 @@ def search(page, *switches, stalls="1"):
     expect(page.locator(".explorer-finding")).to_be_visible(timeout=SEARCH_MS)
 
 
+def test_a_lock_that_is_off_on_the_stage_is_off_in_the_search(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
+    show_panel(page, "explorer")
+    lock = page.locator(".explorer-form input[value=broker-lock]")
+    expect(lock).not_to_be_checked()
+    page.locator("[data-lock-switch=broker-lock]").first.click()
+    page.locator(".popover [data-kind=switch]").click()
+    expect(lock).to_be_checked()
+    expect(lock).to_be_disabled()
+    expect(page.locator(".explorer-settings")).to_contain_text("B1 Broker lock: off")
+    page.locator(".explorer-form [name=keeps_settings]").uncheck()
+    expect(lock).to_be_enabled()
+    expect(lock).not_to_be_checked()
+    page.locator(".explorer-form [name=keeps_settings]").check()
+    expect(lock).to_be_checked()
+    search(page, stalls="0")
+    expect(page.locator(".explorer-finding")).to_contain_text("it happens in every run of this scenario")
+
+
 def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
     search(page, "process-queue-lock")

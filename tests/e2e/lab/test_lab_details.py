@@ -322,3 +322,10 @@ def test_the_list_begins_with_what_a_beginner_needs(address, open_page):
     expect(page.locator(".scenario").first.locator(".scenario-try")).to_contain_text("Press step")
     expect(page.locator(".scenario", has_text="A full stage")).to_have_count(1)
     expect(page.locator(".shelf > h2").first).to_have_text("Basics and crashes")
+
+
+def test_an_offset_that_has_no_room_says_that_digits_are_left_out_in_front(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/hello"))
+    short = "async (offsets) => { const { shortOffset } = await import('/static/lab/format.js');"
+    short += " return offsets.map((one) => shortOffset(one)); }"
+    assert page.evaluate(short, [7, 999, 2741, 12741, 1_000_041]) == ["7", "999", "2741", "…741", "…041"]

@@ -263,3 +263,58 @@ def test_running_to_a_moment_that_is_past_is_refused_in_words(page):
     page.locator("#run-until-dialog input[name=time_ms]").fill("1000")
     page.locator("#run-until-dialog button[type=submit]").click()
     expect(page.locator("#notice")).to_contain_text("1 s has already passed: it is 1.5 s.")
+
+
+def test_every_tooltip_says_something(page):
+    run_to_ms(page, 400)
+    titles = page.locator("[title]").evaluate_all("(all) => all.map((one) => one.title)")
+    assert [title for title in titles if "undefined" in title or "[object" in title] == []
+    assert page.locator("#control-restart").get_attribute("title").endswith("(r)")
+
+
+def test_links_of_a_run_end_where_it_begins_again_or_is_rewound(page):
+    links = page.locator("#stage .link")
+    expect(links).to_have_count(0)
+    run_to_ms(page, 400)
+    expect(links).not_to_have_count(0)
+    scrub_to(page, 0)
+    expect(links).to_have_count(0)
+    page.keyboard.press("End")
+    expect(links).not_to_have_count(0)
+    page.keyboard.press("r")
+    expect_event(page, 0)
+    expect(links).to_have_count(0)
+
+
+def test_the_keys_to_the_stage_and_the_diagram_lead_to_what_arrows_move(page):
+    run_to_ms(page, 400)
+    focused = "() => document.activeElement.dataset.node ?? document.activeElement.getAttribute('role')"
+    nodes = page.locator("#stage .node").evaluate_all("(all) => all.map((one) => one.dataset.node)")
+    page.keyboard.press("n")
+    assert page.evaluate(focused) == nodes[0]
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == nodes[1]
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(focused) == nodes[0]
+    page.keyboard.press("d")
+    page.wait_for_function("() => document.activeElement.getAttribute('role') === 'application'")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#sequence-chosen")).to_contain_text("#")
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_a_lost_server_is_said_in_words_at_every_width(address, open_page, width):
+    page = opened(open_page(f"{address}/lab/hello", viewport={"width": width, "height": 800}))
+    page.evaluate("async () => (await import('/static/common/transport.js')).openConnection('/live').io.disconnect()")
+    page.wait_for_selector("#connection[data-status=reconnecting], #connection[data-status=refused]")
+    assert page.locator(".connection-text").bounding_box()["width"] > 60
+    assert page.evaluate("document.querySelector('.page-head-row').scrollWidth <= innerWidth")
+
+
+def test_half_messages_that_were_given_up_have_their_names_on_a_phone(address, open_page):
+    page = opened(open_page(f"{address}/lab/check-max-discard", viewport={"width": 390, "height": 844}))
+    run_to_ms(page, 81_000)
+    names = page.locator("[data-given-up] .half-key")
+    expect(names).to_have_count(3)
+    for name in names.all():
+        assert name.evaluate("(one) => one.scrollWidth <= one.clientWidth")

@@ -9,8 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
 
@@ -63,6 +64,74 @@ def test_a_shared_link_leads_to_the_event_that_one_looks_at_and_keeps_what_came_
     expect_event(other, 20)
     expect(other.locator("#past-banner")).to_contain_text(f"of {last}")
     page.wait_for_function("link => location.href === link", arg=link)
+
+
+def new_tab(page: Page, address: str) -> Page:
+    """Open an address in another tab of the browser of ``page``."""
+    tab = page.context.new_page()
+    tab.goto(address)
+    return tab
+
+
+@pytest.mark.parametrize(
+    ("language", "title"), [("en", r"Your run of \d\d:\d\d is at event 1,?\d*"), ("zh", "停在事件")]
+)
+def test_a_scenario_begins_again_or_goes_on_as_one_chooses(page, address, language, title):
+    run_to_ms(page, 400)
+    last = event_number(page)
+    asking = new_tab(page, f"{address}/lab/hello?lang={language}")
+    dialog = asking.get_by_role("dialog", name=re.compile(title))
+    expect(dialog.locator("button").first).to_be_focused()
+    assert findings_in_every_theme(asking, "#continue-run") == []
+    asking.keyboard.press("Enter")
+    expect_event(opened(asking), last)
+    asking.close()
+    asking = new_tab(page, f"{address}/lab/hello?lang={language}")
+    expect(dialog_of(asking)).to_be_visible()
+    asking.keyboard.press("Escape")
+    expect_event(opened(asking), 0)
+    asking.reload()
+    expect_event(opened(asking), 0)
+    expect(dialog_of(asking)).to_have_count(0)
+    page.reload()
+    expect_event(opened(page), last)
+
+
+def dialog_of(page: Page) -> Locator:
+    return page.locator("#continue-run")
+
+
+def test_a_link_opens_its_moment_though_the_run_went_on(page, address):
+    run_to_ms(page, 400)
+    early = event_number(page)
+    page.wait_for_function("() => location.hash.length > 1")
+    link = open_share(page).locator("#share-link").input_value()
+    page.keyboard.press("Escape")
+    run_to_ms(page, 3000)
+    assert event_number(page) > early
+    expect_event(opened(new_tab(page, link)), early)
+
+
+def test_a_connection_that_was_lost_is_taken_up_where_it_was(page):
+    run_to_ms(page, 400)
+    last = event_number(page)
+    page.evaluate("async () => (await import('/static/common/transport.js')).openConnection('/live').io.engine.close()")
+    page.wait_for_selector("#connection[data-status=reconnecting]")
+    expect_event(opened(page), last)
+    expect(dialog_of(page)).to_have_count(0)
+
+
+def test_a_world_that_plays_rests_while_its_tab_is_hidden(page):
+    hide = """(state) => {
+      Object.defineProperty(document, 'hidden', { value: state, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.locator("#control-play").click()
+    expect(page.locator("html")).to_have_attribute("data-playing", "yes")
+    page.evaluate(hide, True)
+    expect(page.locator("html")).to_have_attribute("data-playing", "no")
+    page.evaluate(hide, False)
+    expect(page.locator("html")).to_have_attribute("data-playing", "yes")
 
 
 def test_the_embed_code_shows_the_stage_with_a_slim_row_in_a_page_of_another_port(page, open_page, slides):

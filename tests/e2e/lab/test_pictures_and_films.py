@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from app.lab.session.film_times import film_times
+from app.pictures import film_camera
 from app.pictures.film_camera import REST_MS, take_film
-from app.pictures.stage_camera import StageCamera
+from app.pictures.stage_camera import NoPicture, StageCamera
 from app.pictures.webp import WebpEncoder
 from engine.lab.run.key_moment import key_moment_of
 from engine.lab.scenario.scenario_files import load_scenario
@@ -87,6 +88,36 @@ def test_a_gif_has_a_picture_for_each_moment_and_rests_on_the_last(chromium, add
     assert {(width, height) for _, width, height, _ in pictures} == {(WIDTH, HEIGHT)}
     assert [stays for stays, *_ in pictures] == [200] * (count - 1) + [REST_MS]
     assert all(colours > 50 for *_, colours in pictures), "a picture is empty"
+
+
+#: Moments between two events, a last second in which nothing happens, a story from its beginning, money, Kafka.
+FILMED = ("majority-log", "retry-to-dead-letter", "hello", "bank-naive", "isr-shrinks")
+
+
+@pytest.mark.parametrize("name", FILMED)
+def test_a_film_ends_and_has_more_than_two_pictures(chromium, address, name):
+    recording = aside(lambda: key_moment_of(load_scenario(name)))
+    times = aside(lambda: film_times(recording, None, 1))
+    gif = take_film(chromium, address, name, recording.link(), times, 1, "gif", (WIDTH, HEIGHT))
+    pictures = in_a_page(chromium, f"{address}/static/favicon.svg", DECODE, base64.b64encode(gif).decode())
+    assert len(pictures) == len(times) > 2
+
+
+def test_a_film_shows_the_time_of_each_picture_also_after_the_last_event(chromium, address):
+    recording = aside(lambda: key_moment_of(load_scenario("majority-log")))
+    with StageCamera(chromium, address, WIDTH, HEIGHT, with_caption=True) as camera:
+        page = camera.open("majority-log", recording.link())
+        expect(page.locator(".strip button:visible, .strip input:visible")).to_have_count(0)
+        page.evaluate(film_camera.OPEN, ["gif", WIDTH, HEIGHT])
+        for time_us in (1_500_000, recording.time_us - 1, recording.time_us):
+            film_camera.stand_at(page, time_us)
+            expect(page.locator(".clock:visible")).to_have_text(f"{time_us / 1e6:.6f}"[:-3] + f" {time_us % 1000:03} s")
+
+
+def test_a_stage_that_does_not_come_to_its_moment_is_given_up(chromium, address, moment, monkeypatch):
+    monkeypatch.setattr(film_camera, "PATIENCE_MS", 200)
+    with pytest.raises(NoPicture, match="no picture of 900 s"):
+        take_film(chromium, address, "three-locks", moment.link(), [900_000_000], 1, "gif", (WIDTH, HEIGHT))
 
 
 def test_a_webm_plays_to_its_end(chromium, address, moment):

@@ -52,6 +52,7 @@ def test_a_held_send_is_changed_in_the_page_and_stored_with_its_new_key(server, 
 
         sent = sending.submit(producer.send, message("orders", "hello", keys="before"))
         expect(page.locator("[data-held]")).to_contain_text(re.compile("sends before to broker-a, for Q0"))
+        expect(page.locator("[data-held] .held-patience")).to_contain_text("probably")
         expect(banner).to_contain_text("1 held frame")
         assert findings_in_every_theme(page) == []
         page.locator("[name='properties.KEYS']").fill("after")
@@ -102,14 +103,52 @@ def test_a_killed_broker_is_reported_on_every_page_and_started_again(server, ope
     act_on(page, ".broker-name .bolt", "crash")
     cover = page.locator(".stage-cover")
     expect(cover).to_contain_text("broker-a was killed")
+    verdict = page.locator("#verdict")
+    expect(verdict).to_have_attribute("data-level", "broken")
+    expect(verdict.locator(".verdict-words")).to_contain_text(re.compile(r"broker-a was killed at \d\d:\d\d:\d\d"))
+    expect(verdict.locator(".verdict-words")).to_contain_text("the figures are from then")
+    expect(page.locator(".overview.is-past")).to_have_count(1)
     assert findings_in_every_theme(page) == []
     other = open_page(f"http://{server.server.page_address}/tutorials?lang=zh")
     expect(other.locator(".fault-banner")).to_contain_text("broker-a 已被杀死")
     page.reload()  # no state at all now
+    expect(verdict).to_contain_text(re.compile(r"broker-a was killed at \d\d:\d\d:\d\d"))
+    expect(verdict).not_to_contain_text("the figures")
     cover.locator("[data-revive=broker]").click()
     expect(cover).to_have_count(0)
     live(page)
+    expect(verdict).to_have_attribute("data-level", "well")
+    expect(page.locator(".overview.is-past")).to_have_count(0)
     expect(other.locator(".fault-banner")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_the_banner_of_faults_covers_neither_verdict_nor_figures(server, open_page, width, height):
+    page = live(open_page(f"http://{server.server.page_address}/live", viewport={"width": width, "height": height}))
+    before = page.locator("#stage").bounding_box()["y"]
+    act_on(page, ".broker-name .bolt", "disk-full")
+    banner = page.locator(".fault-banner")
+    expect(banner).to_contain_text("the disk is full")
+    expect(page.locator("#verdict")).to_contain_text("the disk is 100 % full")
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    assert page.locator("#stage").bounding_box()["y"] == before
+    overview, tab = page.locator(".overview").bounding_box(), banner.bounding_box()
+    assert overview["y"] + overview["height"] <= tab["y"]
+    page.evaluate("scrollTo({ top: document.body.scrollHeight, behavior: 'instant' })")
+    last, tab = page.locator("#page-place > section").last.bounding_box(), banner.bounding_box()
+    assert last["y"] + last["height"] <= tab["y"]
+
+
+def test_the_figures_of_a_server_that_is_silent_are_said_to_be_old(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    expect(page.locator(".overview.is-past")).to_have_count(0)
+    page.context.set_offline(True)
+    page.evaluate("async () => (await import('/static/common/transport.js')).openConnection('/lab').io.engine.close()")
+    expect(page.locator("#verdict")).to_contain_text(re.compile(r"no answer from the server since \d\d:\d\d:\d\d"))
+    expect(page.locator(".overview.is-past")).to_have_count(1)
+    page.context.set_offline(False)
+    expect(page.locator(".overview.is-past")).to_have_count(0)
+    open_page.complaints.clear()  # of the connection that was cut
 
 
 def test_a_paused_engine_is_shown_with_the_time_left_and_resumes_on_command(server, open_page):
@@ -119,6 +158,7 @@ def test_a_paused_engine_is_shown_with_the_time_left_and_resumes_on_command(serv
     page.locator(".popover [type=submit]").click()
     cover = page.locator(".stage-cover")
     expect(cover).to_contain_text(re.compile(r"paused for another \d+ s"))
+    expect(page.locator("#verdict")).to_contain_text(re.compile(r"broker-a has been paused since \d\d:\d\d:\d\d"))
     expect(page.locator(".fault-banner")).to_contain_text("paused")
     cover.locator("[data-revive=resume]").click()
     expect(cover).to_have_count(0)

@@ -200,13 +200,15 @@ def test_a_reload_changes_no_colour_and_no_letter_although_others_were_created(s
     assert {name: after[name] for name in before} == before
 
 
-def test_marks_go_by_age_and_are_the_same_in_another_browser(serve, open_page):
+def test_marks_follow_from_names_in_every_browser_and_after_a_restart(serve, open_page):
     scene = small_scene(lively=False)
-    address = serve(scene)
-    before = live(open_page(f"{address}/live")).evaluate(MARKS)
-    scene.add_topic("adverts")  # first in the alphabet, but the youngest
-    scene.add_group("accounts", ["adverts"])
-    page = live(open_page(f"{address}/live"))  # another browser, which remembers nothing
+    before = live(open_page(f"{serve(scene)}/live")).evaluate(MARKS)
+    restarted = small_scene(lively=False)
+    for kind in ("topics", "groups"):  # in another order, and with one more that comes first
+        restarted.tree[kind] = dict(reversed(restarted.tree[kind].items()))
+    restarted.add_topic("adverts")
+    restarted.add_group("accounts", ["adverts"])
+    page = live(open_page(f"{serve(restarted)}/live"))  # another browser, which remembers nothing
     expect(page.locator("[data-topic=adverts]")).to_have_count(1)
     after = page.evaluate(MARKS)
     assert {name: after[name] for name in before} == before

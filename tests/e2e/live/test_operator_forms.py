@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from app.command_line import main
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -118,6 +118,34 @@ def test_a_reset_says_before_what_it_means_and_does_what_it_said(server, open_pa
     dialog.locator("[type=submit]").click()
     expect(page.locator(".told")).to_contain_text("reports reads 1 message again, from ")
     expect(sentence).to_contain_text("lags by 1")
+
+
+def test_a_reset_waits_for_the_preview_of_what_is_chosen_now(server, open_page):
+    tool(server, "send", "orders", "body {n}", "--key", "k", "--count", "12", "--quiet")
+    read_all(server, "reports", "orders", 12)
+    page = live(open_page(f"http://{server.server.page_address}/live", reduced_motion="reduce"))
+    page.locator("[data-topic=orders] .reader-lag", has_text="reports").click()
+    dialog = page.locator("#operator-dialog")
+    plan, reset = dialog.locator(".reset-plan"), dialog.locator("[type=submit]")
+    dialog.locator("[name=to]").select_option("earliest")
+    expect(plan).to_contain_text("reports would read 12 messages again")
+    expect(reset).to_be_enabled()
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    page.route("**/api/live/offsets", hold)
+    with page.expect_request("**/api/live/offsets") as waiting:
+        dialog.locator("[name=to]").select_option("latest")
+        expect(plan).to_have_text("")
+        expect(reset).to_be_disabled()
+    assert waiting.value.post_data_json["to"] == "latest"
+    expect(plan).to_have_text("")
+    expect(reset).to_be_disabled()
+    asked[0].continue_()
+    expect(reset).to_be_enabled()
+    expect(plan).not_to_contain_text("again")
 
 
 def test_the_first_message_of_an_empty_broker_is_sent_from_the_page(server, open_page):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import cached_property
-from inspect import isawaitable
+from inspect import iscoroutine
+from typing import Any
 
 from app.foundation.json_types import JsonObject
 from app.foundation.operator_requests import OperationRefused
@@ -36,7 +37,7 @@ class RecordSearch:
 
     def ask(self, function: Callable[[Any], Any]) -> Any:
         answer = function(MadeUpEngine(self))
-        return asyncio.run(answer) if isawaitable(answer) else answer
+        return asyncio.run(answer) if iscoroutine(answer) else answer
 
     def _matching(self, accept: Callable[[JsonObject], bool], limit: int):
         summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))

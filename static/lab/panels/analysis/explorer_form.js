@@ -13,6 +13,8 @@ import { focusPanel } from "../controls/dock.js";
 const DEFAULT_HOLD_MS = 2000;
 const PAUSE_MS = 90_000;
 const RESTART_MS = 2000;
+/** Commands that flip a switch: what is off on the stage is off in the search. */
+const SWITCHING = ["lock-switch", "group-lock"];
 /** Settings are typed: the server is asked after a pause in typing. */
 const REST_MS = 250;
 
@@ -49,6 +51,7 @@ export function ExplorerForm({ running, planOf, onBegin }) {
   const asked = useRef(0);
   const world = useComputed(() => view.value.world.id);
   const settings = useComputed(() => view.value.settings);
+  const switched = useComputed(() => JSON.stringify(view.value.faults.filter(({ kind }) => SWITCHING.includes(kind))));
   const refresh = async () => {
     const question = ++asked.current;
     if (!world.peek() || form.current?.checkValidity() === false) return;
@@ -62,7 +65,7 @@ export function ExplorerForm({ running, planOf, onBegin }) {
     }
   };
   const refreshSoon = () => (clearTimeout(timer.current), (timer.current = setTimeout(refresh, REST_MS)));
-  useEffect(() => (refresh(), () => clearTimeout(timer.current)), [world.value, settings.value]);
+  useEffect(() => (refresh(), () => clearTimeout(timer.current)), [world.value, settings.value, switched.value]);
   const submit = (event) => (event.preventDefault(), onBegin(requestOf(form.current)));
 
   // Nothing can be searched, or nothing is known yet.
@@ -73,12 +76,12 @@ export function ExplorerForm({ running, planOf, onBegin }) {
   return html`
     <p class="quiet">${t(`lab.explorer.${hint}`)}</p>
     <form class="explorer-form" ref=${form} onSubmit=${submit} onInput=${refreshSoon} onChange=${refreshSoon}>
-      <${Switches} names=${plan.value.switches} />
+      <${Switches} plan=${plan.value} />
       <${Stalls} plan=${plan.value} />
       <${Crashes} plan=${plan.value} />
       <${Losses} plan=${plan.value} />
       <${Window} plan=${plan.value} />
-      <${ChangedSettings} settings=${plan.value.settings} />
+      <${Changed} plan=${plan.value} />
       ${problem.value && html`<p class="panel-note explorer-problem" role="alert">${problem.value}</p>`}
       <div class="form-end">
         <button type="submit" class="button button-primary" disabled=${running || !world.value || problem.value !== ""}>
@@ -89,15 +92,24 @@ export function ExplorerForm({ running, planOf, onBegin }) {
   `;
 }
 
-function Switches({ names }) {
+/** A switch that is off on the stage is off here, as long as the search has what was changed there. */
+function Switches({ plan: { switches: names, off } }) {
   if (names.length === 0) return null;
   return html`<fieldset>
     <legend>${t("lab.explorer.without")}</legend>
     ${names.map(
       (name) =>
         html`<label key=${name} class="explorer-switch">
-          <input type="checkbox" name="without" value=${name} />
+          <input
+            type="checkbox"
+            name="without"
+            value=${name}
+            key=${off.includes(name)}
+            disabled=${off.includes(name)}
+            defaultChecked=${off.includes(name)}
+          />
           <span>${switchName(name)}</span>
+          ${off.includes(name) && html`<span class="quiet">${t("lab.explorer.off")}</span>`}
         </label>`,
     )}
   </fieldset>`;
@@ -222,26 +234,28 @@ function Window({ plan }) {
   </div>`;
 }
 
-/** Settings that were changed on this page. */
-function ChangedSettings({ settings }) {
-  if (settings.length === 0) return null;
+/** Settings and switches that were changed on this page. */
+function Changed({ plan: { settings, switched } }) {
+  if (settings.length + switched.length === 0) return null;
+  const chip = (text, panel) =>
+    html`<button
+      type="button"
+      key=${text}
+      class="chip mono"
+      onClick=${() => focusPanel(panel)}
+      title=${t(`lab.panel.${panel}`)}
+    >
+      ${text}
+    </button>`;
+  const nameOf = ({ lock, group }) => (lock ? switchName(lock) : t("lab.explorer.lock_of", { group }));
+  const flipped = (one) => `${one.target} ${nameOf(one)}: ${t(one.on ? "lab.order.on" : "lab.order.off")}`;
   return html`<div class="explorer-settings">
     <label class="explorer-switch">
       <input type="checkbox" name="keeps_settings" defaultChecked /><span>${t("lab.explorer.keeps_settings")}</span>
     </label>
     <span class="chips">
-      ${settings.map(
-        (one) =>
-          html`<button
-            type="button"
-            key=${`${one.node} ${one.name}`}
-            class="chip mono"
-            onClick=${() => focusPanel("settings")}
-            title=${t("lab.panel.settings")}
-          >
-            ${one.node} ${one.name} = ${String(one.value)}
-          </button>`,
-      )}
+      ${settings.map((one) => chip(`${one.node} ${one.name} = ${String(one.value)}`, "settings"))}
+      ${switched.map((one) => chip(flipped(one), "faults"))}
     </span>
   </div>`;
 }

@@ -36,7 +36,7 @@ function Buttons() {
   const next = useComputed(() => view.value.next?.actor ?? null);
   const off = !loaded.value;
   const stands = { playing: playing.value, atStart: atStart.value, isOver: isOver.value, off };
-  const stepNext = { name: "actor", key: "a", isOff: off || next.value === null, act: () => stepActor(next.peek()) };
+  const stepNext = { name: "actor", letter: "a", isOff: off || next.value === null, act: () => stepActor(next.peek()) };
   return html`
     <${TimeButtons} of="controls" actions=${ACTIONS} ...${stands} />
     ${!isRecording() && html`<${TimeButton} of="controls" ...${stepNext} />`}

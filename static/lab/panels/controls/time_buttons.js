@@ -10,8 +10,8 @@ export const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 
 /** `of`: "controls" or "pair", whose words they are and how their ids begin. `actions`: restart, back, play, step. */
 export function TimeButtons({ of, actions, playing, off, atStart, isOver }) {
-  const button = (name, isOff, key) => html`<${TimeButton}
-    ...${{ of, name, key, isOff: off || isOff, act: actions[name] }}
+  const button = (name, isOff, letter) => html`<${TimeButton}
+    ...${{ of, name, letter, isOff: off || isOff, act: actions[name] }}
   />`;
   const word = t(playing ? "controls.pause" : "lab.controls.play");
   return html`
@@ -32,7 +32,8 @@ export function TimeButtons({ of, actions, playing, off, atStart, isOver }) {
 
 const ID_OF = { controls: "control", pair: "pair" };
 
-export function TimeButton({ of, name, key, isOff, act }) {
+/** `letter`: of the key that does the same. */
+export function TimeButton({ of, name, letter, isOff, act }) {
   const label = t(of === "pair" ? `lab.pair.${name}` : `lab.controls.${name}`);
   return html`<button
     type="button"
@@ -40,7 +41,7 @@ export function TimeButton({ of, name, key, isOff, act }) {
     id=${`${ID_OF[of]}-${name}`}
     disabled=${isOff}
     onClick=${act}
-    title=${`${label} (${key})`}
+    title=${`${label} (${letter})`}
     aria-label=${label}
   >
     <${Icon} name=${name} />

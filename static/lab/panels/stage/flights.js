@@ -33,7 +33,9 @@ const ASIDE = 5;
 
 export function Flights({ stage }) {
   const lines = useSignal(new Map());
-  const pairs = useRef(new Set());
+  // Since when, in virtual time, a frame is known between the two.
+  const pairs = useRef(new Map());
+  const shown = useRef(null);
   const traces = useRef(null);
   const buttons = useRef(new Map());
   const lost = useLostFrames();
@@ -48,17 +50,24 @@ export function Flights({ stage }) {
     const measure = () => {
       cancelAnimationFrame(wanted);
       wanted = requestAnimationFrame(() => {
-        lines.value = measureLines(stage.current, pairs.current);
+        lines.value = measureLines(stage.current, pairs.current.keys());
         repaint();
       });
     };
     const sizes = new ResizeObserver(measure);
     sizes.observe(stage.current);
     stage.current.querySelectorAll(".column").forEach((column) => sizes.observe(column));
-    const stop = view.subscribe(({ frames }) => {
-      const before = pairs.current.size;
-      for (const frame of frames) if (frame.source !== frame.target) pairs.current.add(pairOf(frame));
-      if (pairs.current.size !== before) measure();
+    const stop = view.subscribe(({ frames, event, time_us: now, world: { id } }) => {
+      const known = pairs.current;
+      const before = [...known.keys()].join();
+      const isAnother = event === 0 || id !== shown.current;
+      shown.current = id;
+      for (const [pair, since] of known) if (isAnother || since > now) known.delete(pair);
+      for (const frame of frames) {
+        const pair = pairOf(frame);
+        if (frame.source !== frame.target) known.set(pair, Math.min(frame.sent_us, known.get(pair) ?? Infinity));
+      }
+      if ([...known.keys()].join() !== before) measure();
     });
     measure();
     return () => (sizes.disconnect(), stop());

@@ -61,6 +61,9 @@ const SERVERS = [
 const STORES = ["database", "redis", "service"];
 const hasStores = computed(() => STORES.some((role) => nodesOfRole[role].value.length > 0));
 
+/** Arrow keys go from one node to the next. */
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
 /** `children` cover the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
 export function Stage({ children, isFilm = false }) {
   const outer = useRef(null);
@@ -81,6 +84,15 @@ export function Stage({ children, isFilm = false }) {
     const stops = [keepFitting(outer.current, map.current), followTheEye(map.current.show)];
     return () => (stops.forEach((stop) => stop()), map.current.stop());
   }, [isMap]);
+  const walk = (event) => {
+    const cards = [...inner.current.querySelectorAll(".node")];
+    const [at, by] = [cards.indexOf(event.target), STEPS[event.key]];
+    const next = at < 0 || by === undefined ? undefined : cards[at + by];
+    if (!next || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    next.focus({ preventScroll: isMap });
+    if (isMap) map.current.show(next);
+  };
   return html`<div class="stage-frame">
     <section
       class=${`lab-stage ${isMap ? "is-map" : ""}`}
@@ -88,6 +100,7 @@ export function Stage({ children, isFilm = false }) {
       tabindex="0"
       aria-label=${t("lab.stage.title")}
       ref=${outer}
+      onKeyDown=${walk}
     >
       <div class="lab-stage-inner" ref=${inner} data-focus=${[...focus.value].join(" ")}>
         <${Flights} stage=${inner} />

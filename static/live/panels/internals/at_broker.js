@@ -152,7 +152,7 @@ function DeadLetters({ group }) {
   const total = dead.reduce((sum, { min, max }) => sum + max - min, 0);
   return html`<${Part}
     part="dead"
-    name=${t("section.dead_letters")}
+    name=${t("live.internals.dead_of", { group })}
     rows=${[]}
     total=${total}
     none=${t("word.none")}

@@ -9,7 +9,7 @@ import { topicMark } from "../../../common/palette.js";
 import { keepsRoom } from "../../../lab/nodes/room.js";
 import { layOut, Tree } from "../../../lab/nodes/tree.js";
 import { Roving } from "../../../lab/roving.js";
-import { shortMs } from "../../../lab/format.js";
+import { shortMs, shortOffset } from "../../../lab/format.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, state } from "../../view.js";
 import { Countdown, TopicMark } from "../stage/marks.js";
@@ -197,10 +197,11 @@ function Messages({ kind, queue, isTrees }) {
             class=${`cell tone-${tone}`}
             tabindex="-1"
             data-roving
+            data-long=${offset > 999 || undefined}
             title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
             onClick=${() => open({ offset })}
           >
-            ${String(offset).slice(-3)}
+            ${shortOffset(offset)}
           </button>`,
     )}
   </${Roving}>`;

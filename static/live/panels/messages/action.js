@@ -26,13 +26,15 @@ export function ActionDialog({ id, question, onClose, children }) {
   </dialog>`;
 }
 
-/** The question in the dialog `id`. `act` does the action and returns {why: it was not done, done: its report}.
+/** The question in the dialog `id`. `act` does the action and returns {why: it was not done, done: its report}; it is
+ * not offered before the form `isReady`.
  */
-export function ActionForm({ id, title, button, act, onClose, onDone, children }) {
+export function ActionForm({ id, title, button, act, isReady = true, onClose, onDone, children }) {
   const problem = useSignal("");
   const isSent = useSignal(false);
   const submit = async (event) => {
     event.preventDefault();
+    if (!isReady || isSent.peek()) return;
     isSent.value = true;
     const { why, done } = await act();
     isSent.value = false;
@@ -46,7 +48,7 @@ export function ActionForm({ id, title, button, act, onClose, onDone, children }
     ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
     <div class="action-end">
       <button type="button" class="button" onClick=${onClose}>${t("word.cancel")}</button>
-      <button type="submit" class="button button-primary" disabled=${isSent.value}>${button}</button>
+      <button type="submit" class="button button-primary" disabled=${isSent.value || !isReady}>${button}</button>
     </div>
   </form>`;
 }

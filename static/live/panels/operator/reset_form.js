@@ -40,7 +40,9 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     ...(place.value === "time" ? { time_ms: Date.parse(time.value) || 0 } : {}),
     ...(place.value === "offset" ? { queue_id: queue.value, offset: offset.value } : {}),
   };
-  usePlan(request, plan);
+  const key = JSON.stringify(request);
+  usePlan(key, plan);
+  const found = plan.value.key === key ? plan.value : {};
   const act = async () => {
     const { answer, why = "" } = await post("/api/live/offsets", request);
     const done = answer && whatItMeans(answer, group, "done");
@@ -65,6 +67,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     title=${t("operator.reset_title", { group })}
     button=${t("operator.reset_do")}
     act=${act}
+    isReady=${Boolean(found.answer) && !found.answer.refused}
     onClose=${onClose}
     onDone=${onDone}
   >
@@ -100,19 +103,20 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
       ${place.value === "offset" && number("queue", queue, t("field.queue_id"))}
       ${place.value === "offset" && number("offset", offset, t("word.offset"))}
     </div>
-    <${Plan} plan=${plan.value} group=${group} />
+    <${Plan} plan=${found} group=${group} />
     <${ActionCommand} text=${commandOf("groups reset-offset", options, [group])} />
   </${ActionForm}>`;
 }
 
-/** Asks the broker for the effect of the request, a moment after it was changed last. */
-function usePlan(request, plan) {
-  const key = JSON.stringify(request);
+/** Asks the broker for the effect of the request, a moment after it was changed last. `plan` names in `key` the request
+ * that it answers: what the broker said of another one is neither shown nor offered.
+ */
+function usePlan(key, plan) {
   useEffect(() => {
     let isNewest = true;
     const timer = setTimeout(async () => {
-      const found = await post("/api/live/offsets", { ...request, preview: true });
-      if (isNewest) plan.value = found;
+      const found = await post("/api/live/offsets", { ...JSON.parse(key), preview: true });
+      if (isNewest) plan.value = { ...found, key };
     }, PREVIEW_AFTER_MS);
     return () => {
       isNewest = false;

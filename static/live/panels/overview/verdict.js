@@ -3,14 +3,17 @@
 
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
+import { clockTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { goTo } from "../../keys.js";
-import { absent, chosenGroup, state } from "../../view.js";
+import { absent, chosenGroup, loaded, state } from "../../view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */
 const UNIT = /(?<=\d) (?=(?:s|min|h|ms|MB|%|秒|分钟|小时|条)(?!\p{L}))/gu;
 const UNKNOWN = { level: "unknown", text: {}, clauses: [], omitted: 0 };
+
+const LEVELS = { crashed: "broken", paused: "warning", lost: "warning" };
 
 /** Why the process has no broker: what its member is in the group. */
 function absence(told) {
@@ -21,12 +24,14 @@ function absence(told) {
   return t(`live.absent.${told.leader ? "follows" : "leaderless"}`, told);
 }
 
-export function Verdict() {
+/** `gone`: why nothing new can come, and since when (overview.js), or null. */
+export function Verdict({ gone }) {
   const verdict = useComputed(() => state.value.verdict ?? UNKNOWN);
   const isOpen = useSignal(false);
   const { level, text, clauses, omitted } = absent.value ? UNKNOWN : verdict.value;
-  const n = clauses.length + omitted;
-  return html`<section class="verdict" id="verdict" data-level=${level} aria-labelledby="verdict-title">
+  const n = clauses.length + omitted + (gone ? 1 : 0);
+  const shown = gone ? LEVELS[gone.why] : level;
+  return html`<section class="verdict" id="verdict" data-level=${shown} aria-labelledby="verdict-title">
     <h2 class="sr-only" id="verdict-title">${t("live.verdict.title")}</h2>
     <span class="verdict-sign" aria-hidden="true"></span>
     <p class="sr-only" role="status">${n === 0 ? t("live.verdict.none") : t("live.verdict.some", { n })}</p>
@@ -34,6 +39,7 @@ export function Verdict() {
       n === 0
         ? html`<p class="verdict-words">${absence(absent.value) ?? text[language] ?? t("live.waiting")}</p>`
         : html`<ul class="verdict-words" role="list" tabindex="0" aria-labelledby="verdict-title">
+          ${gone && html`<${Standstill} ...${gone} />`}
           ${clauses.map((clause) => html`<${Clause} key=${`${clause.rule} ${clause.subject}`} ...${clause} />`)}
           ${omitted > 0 && html`<li class="quiet">${t("word.more", { n: omitted })}</li>`}
         </ul>`
@@ -49,6 +55,15 @@ export function Verdict() {
     </button>
     <${Thresholds} isOpen=${isOpen.value} onClose=${() => (isOpen.value = false)} />
   </section>`;
+}
+
+function Standstill({ why, name, since_ms: sinceMs }) {
+  return html`
+    <li class="verdict-standstill" data-rule=${why}>
+      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceMs) })}</strong>
+    </li>
+    ${loaded.value && html`<li>${t("live.gone.figures")}</li>`}
+  `;
 }
 
 function Clause({ rule, level, panel, group, text }) {

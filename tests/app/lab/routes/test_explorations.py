@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.exploration_routes import read_exploration
 from app.lab.routes.explorations import TIME_MAX_S, Explorations
-from engine.lab.explorer.plan import ExplorationRequest
+from engine.lab.explorer.plan import ExplorationRequest, make_plan
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
@@ -246,6 +247,60 @@ def test_a_search_has_the_settings_changed_on_the_page_unless_they_are_excluded(
         run.apply(Command("setting", "C1", {"name": "pullBatchSize", "value": 7}))
         assert read_exploration({}, run).settings == (("C1", "pull_batch_size", 7),)
         assert read_exploration({"keeps_settings": False}, run).settings == ()
+
+
+LOCK_OFF = {"kind": "lock-switch", "target": "B1", "lock": "broker-lock", "on": False}
+
+
+def test_a_search_has_the_locks_that_are_off_on_the_stage(lab, browser):
+    browser.command("lock-switch", "B1", lock="broker-lock", on=False)
+    plan = plan_of(lab, browser)
+    assert (plan["off"], plan["switched"]) == (["broker-lock"], [LOCK_OFF])
+    without = plan_of(lab, browser, keeps_settings=False)
+    assert (without["off"], without["switched"]) == ([], [LOCK_OFF])
+    state = ended(browser, f"/api/lab/explorations/{begin(lab, browser, max_stalls=0).get_json()['id']}")
+    assert state["finding"]["violation"]["anomaly"] == "duplicate"
+    browser.command("lock-switch", "B1", lock="broker-lock", on=True)
+    assert plan_of(lab, browser)["switched"] == []
+
+
+@pytest.mark.parametrize(
+    ("commands", "without", "switched"),
+    [
+        ([("lock-switch", "", {"lock": "process-queue-lock", "on": False})], ("process-queue-lock",), []),
+        ([("lock-switch", "C1", {"lock": "process-queue-lock", "on": False})], (), [0]),
+        ([("group-lock", "B1", {"group": "shop", "on": False})], (), [0]),
+        (
+            [
+                ("lock-switch", "", {"lock": "consuming-flag", "on": False}),
+                ("lock-switch", "C2", {"lock": "consuming-flag", "on": True}),
+            ],
+            (),
+            [("lock-switch", "C1", {"lock": "consuming-flag", "on": False})],
+        ),
+        ([("group-lock", "B1", {"group": "shop", "on": on}) for on in (False, True)], (), []),
+    ],
+)
+def test_switches_of_the_page_are_those_of_the_search_node_by_node(commands, without, switched):
+    with LabRun(SCENARIO) as run:
+        run.run_to_time(1_000_000)
+        for one in commands:
+            run.apply(Command(*one))
+        request = read_exploration({}, run)
+        assert request.without == without
+        assert request.switched == tuple(Command(*(commands[one] if one == 0 else one)) for one in switched)
+        kept = [planned.command for planned in make_plan(request).setting.commands]
+        assert [one for one in kept if one.target] == list(request.switched)
+        assert read_exploration({"keeps_settings": False}, run).switched == ()
+
+
+def test_a_switch_that_a_scenario_begins_without_is_on_in_the_search_once_it_is_on_on_the_stage():
+    with LabRun(dataclasses.replace(SCENARIO, switched_off=("broker-lock",))) as run:
+        assert read_exploration({}, run).switched == ()
+        run.apply(Command("lock-switch", "", {"lock": "broker-lock", "on": True}))
+        assert read_exploration({}, run).switched == (
+            Command("lock-switch", "B1", {"lock": "broker-lock", "on": True}),
+        )
 
 
 def test_a_search_for_money_says_who_died(lab):

@@ -116,6 +116,42 @@ def test_a_reload_and_a_second_tab_find_the_same_world(lab):
     assert second_tab.receive()["event"] == 2
 
 
+def test_a_page_that_asks_joins_only_a_run_that_has_not_begun(lab):
+    first, asking = lab.browser(), None
+    first.open(scenario="general", asks=True)
+    asking = lab.browser(like=first)
+    assert asking.open(scenario="general", asks=True)["world"]["viewers"] == 2
+    first.control("step")
+    lab.clock.now += 60
+    asking = lab.browser(like=first)
+    assert asking.open(scenario="general", asks=True) is None
+    assert (asking.found["event"], 60 <= asking.found["age_s"] < 62) == (1, True)
+    assert asking.open(scenario="general")["event"] == 1
+    assert asking.open(scenario="general", fresh=True)["event"] == 0
+    asking.command("lock-switch", "", lock="broker-lock", on=False)
+    again = lab.browser(like=first)
+    again.open(scenario="general", asks=True)
+    assert again.found["event"] == 0
+    assert again.refused == asking.refused == []
+
+
+def test_a_world_stands_still_while_nobody_watches_and_goes_on_where_it_was(lab):
+    browser = lab.browser()
+    browser.open(scenario="general")
+    browser.control("speed", speed=1)
+    browser.control("play")
+    lab.pass_time(3, step=0.1)
+    before = browser.receive()["time_us"]
+    assert before > 1_000_000
+    browser.close()
+    lab.pass_time(8, step=0.1)
+    back = lab.browser(like=browser)
+    assert back.open(scenario="general")["playing"]
+    assert back.view["time_us"] - before < 200_000
+    lab.pass_time(2, step=0.1)
+    assert back.receive()["time_us"] - before > 1_000_000
+
+
 def test_a_world_of_another_browser_is_not_to_be_had(lab):
     owner, other = lab.browser(), lab.browser()
     owner.open(scenario="general")

@@ -33,6 +33,20 @@ def test_time_that_follows_the_eye_shows_frames_on_their_way(duplicate):
     assert len([time for time in followed if time in joins]) > 20
 
 
+@pytest.mark.parametrize("name", ["retry-to-dead-letter", "check-max-discard", "three-locks"])
+def test_a_film_without_a_beginning_lasts_five_seconds_at_least(name):
+    recording = key_moment_of(load_scenario(name))
+    times = film_times(recording, None, 10)
+    assert len(times) >= 50
+    assert times[-1] == recording.time_us
+    assert times == sorted(times)
+
+
+def test_a_story_that_is_shorter_than_a_film_is_filmed_from_its_beginning():
+    recording = key_moment_of(load_scenario("hello"))
+    assert film_times(recording, None, 10) == film_times(recording, 0, 10)
+
+
 def test_a_film_that_would_be_too_long_keeps_its_end(duplicate):
     times = film_times(duplicate, 0, 20, 0.01)
     assert len(times) == PICTURES_MAX

@@ -222,3 +222,19 @@ def test_a_page_that_confirms_late_goes_on_with_patches(lab):
     browser.control("pause")
     assert "snapshot" not in received
     assert browser.view["time_us"] == session_of(lab, browser).player.run.now_us
+
+
+def test_a_world_stands_at_any_moment_up_to_the_one_it_has_reached(lab, browser):
+    now_us = 6_123_456
+    browser.control("run-until", on="time", time_us=now_us)
+    last_us = session_of(lab, browser).player.run.world.journal.entries[-1].time_us
+    assert last_us < now_us - 2
+    for time_us in (last_us, (last_us + now_us) // 2, now_us - 1, now_us, 1, last_us - 1, 5_000_000, now_us - 2):
+        browser.control("stand-at", time_us=time_us)
+        assert (browser.view["time_us"], browser.view["busy"]) == (time_us, None)
+        assert browser.view["in_past"] == (time_us < now_us)
+    assert browser.control("step")["time_us"] == now_us
+    browser.control("run-until", on="time", time_us=8_000_000)
+    browser.control("stand-at", time_us=now_us - 1)
+    assert browser.view["time_us"] == now_us - 1
+    assert browser.refused == []

@@ -1,0 +1,45 @@
+// A scenario of which this browser has a run from before: go on with that one, or begin again. Escape begins again; the
+// old run stays where it is.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { count } from "../../../common/format.js";
+import { language, t } from "../../../common/i18n.js";
+import { openFound } from "../../session.js";
+import { foundRun } from "../../view.js";
+import { Icon } from "./icons.js";
+
+const clock = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", { hour: "2-digit", minute: "2-digit" });
+
+export function ContinueRun() {
+  const dialog = useRef(null);
+  const run = foundRun.value;
+  useEffect(() => {
+    if (run) dialog.current.showModal();
+  }, [run]);
+  if (!run) return null;
+  const time = clock.format(Date.now() - 1000 * run.age_s);
+  const beginAgain = (event) => {
+    event.preventDefault();
+    openFound(true);
+  };
+  return html`<dialog
+    class="small-dialog"
+    id="continue-run"
+    ref=${dialog}
+    aria-labelledby="continue-run-title"
+    onCancel=${beginAgain}
+  >
+    <div class="inspector-body">
+      <h2 id="continue-run-title">${t("lab.found.title", { time, event: count(run.event) })}</h2>
+      <div class="form-end">
+        <button type="button" class="button button-primary" autofocus onClick=${() => openFound(false)}>
+          <${Icon} name="play" />${t("lab.found.continue")}
+        </button>
+        <button type="button" class="button" onClick=${beginAgain}>
+          <${Icon} name="restart" />${t("lab.found.again")} <kbd>Esc</kbd>
+        </button>
+      </div>
+    </div>
+  </dialog>`;
+}
