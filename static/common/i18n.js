@@ -9,7 +9,7 @@ const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
 
 /** The text for `key`, its {placeholders} filled. */
 export function t(key, values = {}) {
-  const text = pageData.translations[key] ?? key;
+  const text = Object.hasOwn(pageData.translations, key) ? pageData.translations[key] : key;
   return text.replace(PLACEHOLDER, (placeholder, name, one, several) => {
     if (!(name in values)) return placeholder;
     const value = values[name];

@@ -9,19 +9,28 @@ import { loaded, mine, view } from "./view.js";
 const WRITE_AFTER_MS = 400;
 
 /** The run that the address asks for: { scenario, seed?, link?, world?, exact? } */
-export function requestOfAddress() {
-  const [, , scenario] = pageOf(location.pathname).split("/");
-  const search = new URLSearchParams(location.search);
+export function requestOfAddress(address = location) {
+  const [, , scenario] = pageOf(address.pathname).split("/");
+  const search = new URLSearchParams(address.search);
   const request = {};
-  if (scenario) request.scenario = decodeURIComponent(scenario);
+  if (scenario) request.scenario = decoded(scenario);
   if (/^\d+$/.test(search.get("seed") ?? "")) request.seed = Number(search.get("seed"));
   if (search.get("world")) request.world = search.get("world");
-  const link = location.hash.slice(1);
+  const link = address.hash.slice(1);
   if (link) request.link = link;
   // Other pages lead to the very event; returning to an address of this page continues where the world is
   // now.
   if (link && search.has("exact")) request.exact = true;
   return request;
+}
+
+/** A part of an address as text; one that is badly encoded stands for itself. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Goes to the event that the address names, as soon as the run has come that far. */
