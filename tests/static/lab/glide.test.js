@@ -3,6 +3,10 @@ import test from "node:test";
 import { Glide } from "../../../static/lab/glide.js";
 import { forRandom } from "../support/random_values.js";
 
+test("before anything moves, the time is 0", () => {
+  assert.deepEqual([new Glide().timeAt(0), new Glide().isMoving(0)], [0, false]);
+});
+
 test("the time moves evenly to its target and stays there", () => {
   const glide = new Glide();
   glide.jump(0, 1000);

@@ -15,6 +15,12 @@ test("each moment is shown once, after its last entry", () => {
   assert.deepEqual(momentsOf([], none, 36), []);
 });
 
+test("a moment is worth what its most important entry is", () => {
+  const entries = [entry(1, 10), entry(2, 10, "P1->B1#1"), entry(3, 20), entry(4, 30), entry(5, 30), entry(6, 40)];
+  const worth = momentsOf(entries, new Set([4]), 36).map((moment) => moment.worth);
+  assert.deepEqual(worth, [1, 0, 2, 0]);
+});
+
 test("timers go first, then arrivals of frames; what a command did stays", () => {
   const entries = Array.from({ length: 90 }, (_, index) =>
     entry(index + 1, index, index % 3 ? "B1/flush" : "P1->B1#1"),

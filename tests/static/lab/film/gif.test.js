@@ -5,6 +5,7 @@ import { Random } from "../../support/random_values.js";
 
 /** The pictures of a film as a viewer shows them: [{ ms, colours }], a colour as 0xRRGGBB for each pixel. */
 function read(bytes) {
+  assert.equal(String.fromCharCode(...bytes.subarray(0, 6)), "GIF89a");
   let at = 13;
   const take = (count) => bytes.subarray(at, (at += count));
   const word = () => take(2).reduce((low, high) => low | (high << 8));

@@ -66,7 +66,8 @@ test("cards above each other are joined at their left side", () => {
     [0, 20],
     [0, 220],
   ]);
-  assert.ok(pointOn(line, 0.5)[0] < 0);
+  assert.deepEqual(pointOn(line, 0.5), [-0.75 * 30, 120], "out by 30 pixels at most");
+  assert.deepEqual(pointOn(lineBetween(box(0, 0), box(0, 64), []), 0.5), [-0.75 * 20, 52]);
 });
 
 test("a path begins once and has a curve for each part", () => {

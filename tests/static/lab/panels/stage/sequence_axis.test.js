@@ -28,7 +28,8 @@ test("a long gap takes little room and says how long it was", () => {
 
 test("a moment between two others is between their places, one outside is outside", () => {
   const points = axisOf([100, 200, 10_200], 100);
-  assert.ok(placeOf(points, 150) > 0 && placeOf(points, 150) < points[1].at);
+  assert.ok(Math.abs(placeOf(points, 150) - points[1].at / 2) < 1e-9);
+  assert.ok(Math.abs(placeOf(points, 5_200) - (points[1].at + 1) / 2) < 1e-9);
   assert.ok(placeOf(points, 99) < 0);
   assert.ok(placeOf(points, 10_201) > 1);
 });

@@ -13,7 +13,7 @@ const many = (count, value) => Array(count).fill(value);
 
 test("a spike of the start does not flatten the rest", () => {
   const columns = [[12_000, 9_000, 40, ...Array.from({ length: 290 }, (_, second) => 20 + (second % 5))]];
-  assert.ok(roofOf(columns, 10) < 50);
+  assert.ok(roofOf(columns, 10) > 24 && roofOf(columns, 10) < 50);
   assert.ok(roofOf(columns, 10, true) >= 12_000);
   assert.deepEqual(spikesOf(columns[0], 50), [{ index: 0, value: 12_000 }]);
   assert.ok(roofOf([[0, 6_000, ...many(10, 40), ...many(40, 0)]], 10) < 50, "a short day with long rests");
