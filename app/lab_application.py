@@ -12,16 +12,16 @@ from flask import Blueprint, Flask
 
 from app.articles.routes import create_article_pages
 from app.foundation.page_folders import PageFolders
-from app.glossary.routes import create_glossary_page
+from app.glossary.routes import create_glossary_page, term_words
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.exploration_routes import create_exploration_routes
 from app.lab.routes.explorations import Explorations
-from app.lab.routes.routes import create_lab_routes
-from app.lab.routes.scenario_list import scenario_shelves
+from app.lab.routes.routes import create_lab_routes, page_tables
+from app.lab.routes.scenario_list import scenario_shelves, scenario_words
 from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import LearnerProgress
-from app.lessons.routes import create_lesson_routes
+from app.lessons.routes import create_lesson_routes, lesson_words
 from app.live.filter_bench import add_filter_routes, create_filter_page
 from app.live.live_faults import LiveFaults
 from app.pipeline.host import PipelineHost
@@ -30,6 +30,7 @@ from app.storage.laboratory.laboratory import Laboratory
 from app.storage.routes import add_storage_routes, create_storage_page
 from app.storage.run_routes import add_run_routes
 from app.storage.runs.host import StorageRuns
+from app.web.page_modules import page_modules
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ def add_lab_application(
         storage=Laboratory(),
         storage_runs=StorageRuns(),
     )
+    modules = page_modules(app)
+    modules.add_import("lab-tables", page_tables)
+    modules.add("words-of-scenarios", scenario_words)
+    modules.add("words-of-lessons", lesson_words)
+    modules.add("words-of-terms", term_words)
     add_filter_routes(api)
     add_run_routes(api, made.storage_runs)
     add_storage_routes(api, made.storage, lambda: scenario_shelves(folders.static)["storage"])

@@ -36,6 +36,7 @@ from app.pipeline.views import RunsSource, WithSparkOffsets
 from app.web.access_gate import AccessGate
 from app.web.access_rules import PageAccessRules
 from app.web.api import create_api, json_answer
+from app.web.compression import add_compression
 from app.web.flask_application import create_flask
 from app.web.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
 from app.web.stream import LiveStream, StreamSource
@@ -97,6 +98,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     """Build the page server over ``source``. Nothing runs until the caller starts ``.stream`` and serves ``.app``."""
     settings = settings or WebSettings()
     app = create_flask(settings.folders, faults_allowed=settings.faults is not None)
+    add_compression(app)
     app.before_request(Throttle(settings.clock).check)
     _add_pages(app, settings.faults is not None)
     api = create_api(source)

@@ -32,6 +32,11 @@ def create_glossary_page() -> Blueprint:
     return pages
 
 
+def term_words() -> dict[str, str]:
+    """Return the anchor of each term -> the words by which people may look for it, in both languages, in lower case."""
+    return {term.anchor: " ".join([*term.all_names, *term.about.values()]).lower() for term in glossary()}
+
+
 def _entry(term: Term, language: str, lessons: frozenset[str]) -> JsonObject:
     [other] = [each for each in LANGUAGES if each != language]
     name = term.names[language][0]
@@ -44,5 +49,4 @@ def _entry(term: Term, language: str, lessons: frozenset[str]) -> JsonObject:
         "about": term.about[language],
         "synonyms": [*term.synonyms, *term.ruled_out],
         "examples": [(f"/{'tutorials' if each in lessons else 'lab'}/{each}", each) for each in term.examples],
-        "words": " ".join([*term.all_names, *term.about.values()]).lower(),
     }

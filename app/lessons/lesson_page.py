@@ -32,11 +32,10 @@ def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -
         "steps": len(lesson.steps),
         "done_steps": done_steps,
         "finished": done_steps == len(lesson.steps),
-        "words": _words(lesson),
     }
 
 
-def _words(lesson: Lesson) -> str:
+def searched_words(lesson: Lesson) -> str:
     """Return title, introduction and the headings of all steps in both languages, and the other names of their
     terms.
     """

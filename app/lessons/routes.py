@@ -15,7 +15,7 @@ from flask.typing import ResponseReturnValue
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused
-from app.lab.routes.routes import page_tables, read_json_body
+from app.lab.routes.routes import read_json_body
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
 from app.lessons.check import check_step, read_check
@@ -23,7 +23,7 @@ from app.lessons.course import load_course
 from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_files import lesson_names, load_lesson
-from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json
+from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, searched_words
 from app.lessons.progress import LearnerProgress
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
 from app.web.api import json_answer
@@ -80,7 +80,7 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
         except LabRefused as refusal:
             abort(503, description=str(refusal))
         data = lesson_data(lesson, rehearsal, done, load_course())
-        page = render_template("lesson.html", lesson_data=data, lab_data=page_tables())
+        page = render_template("lesson.html", lesson_data=data)
         return remember_browser(Response(page))
 
     @lessons.post("/api/lessons/<name>/check")
@@ -112,6 +112,11 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
         return Response(f"{error}\n", status=500, mimetype="text/plain")
 
     return lessons
+
+
+def lesson_words() -> dict[str, str]:
+    """Return lesson -> the words by which people may look for it, in both languages, in lower case."""
+    return {lesson.name: searched_words(lesson) for lesson in _readable_lessons()}
 
 
 def _readable_lessons() -> Iterator[Lesson]:

@@ -46,7 +46,7 @@ def create_site_application(
 ) -> SiteApplication:
     """Build the application; ``transport`` carries the lab's messages to the page."""
     folders = folders or PageFolders.find()
-    app = create_flask(folders, absent=ABSENT_PAGES)
+    app = create_flask(folders, absent=ABSENT_PAGES, has_versions=False)
     lab = LabHost(transport, clock, has_thread=False)
     parts = add_lab_application(app, Blueprint("api", __name__, url_prefix="/api"), lab, folders, LabSettings())
 

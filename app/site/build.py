@@ -9,12 +9,11 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
-from app.foundation.translator import texts
 from app.foundation.version import version
 from app.site.application import create_site_application
 from app.site.pages import page_addresses, render_pages
 from app.site.python_files import SiteProblem, check_runtime, write_python
-from engine.texts import LANGUAGES
+from app.web.page_modules import page_modules
 
 #: The file that shows that an earlier build made a folder.
 MARK = "versions.json"
@@ -44,8 +43,8 @@ def build_site(target: Path, pyodide: Path, tell: Callable[[str], None], address
     application = create_site_application(NoPages(), folders)
     film = application.app.test_client().get("/api/demonstration")
     _write(target / "demonstration.json", film.get_data(as_text=True))
-    for language in LANGUAGES:
-        _write(target / "texts" / f"{language}.json", json.dumps(texts(language), ensure_ascii=False))
+    for name, module in page_modules(application.app).files().items():
+        _write(target / "modules" / name, module.decode())
     tell("pages")
     for path, page in render_pages(application, addresses or page_addresses()):
         _write(target / path, page)

@@ -22,18 +22,15 @@ from engine.lab.scenario.scenario_files import scenario_names
 from engine.texts import LANGUAGES
 
 #: Modules of the page -> those of the site that take their place.
-REPLACED_MODULES = {
-    f"static/common/{name}.js": f"static/site/{name}.js" for name in ("addresses", "page_data", "transport")
-}
+REPLACED_MODULES = {f"static/common/{name}.js": f"static/site/{name}.js" for name in ("addresses", "transport")}
 #: WebAssembly is compiled in the worker, which has a policy of its own where the host sends one.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' '{import_map}'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'"
 )
 _ADDRESS = re.compile(r"""\b(href|src|action)="(/[^"]*)\"""")
-_STATIC_IN_DATA = re.compile(r'"/static/')
+_FILES_IN_DATA = re.compile(r'"/(static|modules)/')
 _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re.DOTALL)
-_PAGE_DATA = re.compile(r"""(<script type="application/json" id="page-data")[^>]*>(.*?)</script>""", re.DOTALL)
 _NONCE = re.compile(r""" nonce="[^"]*\"""")
 #: Addresses that only a server answers.
 _ABSENT = re.compile(r"/(live|pipeline|storage|api|lab/wire)(?![\w-])")
@@ -79,8 +76,7 @@ def as_file(page: str, path: str, folder: str) -> str:
     root = "../" * (path.count("/") + 1) if path else "./"
     page = _PRELOADED.sub("", _NONCE.sub("", page))
     page = _ADDRESS.sub(lambda found: f'{found[1]}="{_relative(found[2], root, folder)}"', page)
-    page = _STATIC_IN_DATA.sub(f'"{root}static/', page)
-    page = _PAGE_DATA.sub(lambda found: f"{found[1]}>{_without_texts(found[2])}</script>", page)
+    page = _FILES_IN_DATA.sub(rf'"{root}\1/', page)
     import_map = _import_map(page, root)
     page = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{import_map}</script>', page)
     digest = base64.b64encode(hashlib.sha256(import_map.encode()).digest()).decode()
@@ -96,11 +92,6 @@ def _relative(address: str, root: str, folder: str) -> str:
     if _ABSENT.match(path):
         return f"{root}{folder}{NEEDS_A_SERVER[1:]}/"
     return f"{root}{folder}{path[1:]}{'' if path.endswith('/') else '/'}{mark}{rest}"
-
-
-def _without_texts(data: str) -> str:
-    kept = {key: value for key, value in json.loads(data).items() if key != "translations"}
-    return json.dumps(kept)
 
 
 def _import_map(page: str, root: str) -> str:

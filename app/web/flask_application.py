@@ -5,29 +5,40 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import cast
 
 from flask import Flask, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
+from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.translator import choose_language, texts, translate
 from app.web.api import http_error_answer, json_answer
 from app.web.api_parameters import BadParameter
 from app.web.framing import frame_options, framing_policy
+from app.web.page_modules import PageModules, page_modules
+from app.web.static_files import VersionedFiles
 from app.web.throttle import REQUESTS_PER_SECOND
 from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.http")
 
 LANGUAGE_COOKIE = "glassmq_language"
+#: What a browser never shows as a page needs none of the headers of one: a page has 150 scripts.
+_NO_DOCUMENTS = frozenset({"text/javascript", "text/css", "image/webp"})
 _YEAR_S = 365 * 24 * 3600
 
 
-def create_flask(folders: PageFolders, *, faults_allowed: bool = False, absent: tuple[str, ...] = ()) -> Flask:
-    """Return the application without any page. ``absent``: addresses of pages that the navigation leaves out."""
+def create_flask(
+    folders: PageFolders, *, faults_allowed: bool = False, absent: tuple[str, ...] = (), has_versions: bool = True
+) -> Flask:
+    """Return the application without any page. ``absent``: addresses of pages that the navigation leaves out.
+
+    Without ``has_versions`` pages load static files from ``/static``: the addresses stay when the files change.
+    """
     app = Flask(
         "glassmq",
         template_folder=str(folders.templates),
@@ -43,13 +54,17 @@ def create_flask(folders: PageFolders, *, faults_allowed: bool = False, absent: 
     )
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
-    _add_language(app, faults_allowed, absent)
+    files = VersionedFiles(app, folders.static) if has_versions else None
+    modules = PageModules(app)
+    for language in LANGUAGES:
+        modules.add_import("texts", partial(texts, language), language)
+    _add_language(app, files, faults_allowed, absent)
     _add_error_pages(app)
     app.after_request(_add_security_headers)
     return app
 
 
-def _add_language(app: Flask, faults_allowed: bool, absent: tuple[str, ...]) -> None:
+def _add_language(app: Flask, files: VersionedFiles | None, faults_allowed: bool, absent: tuple[str, ...]) -> None:
     @app.before_request
     def choose() -> None:
         g.csp_nonce = secrets.token_urlsafe(16)
@@ -58,13 +73,16 @@ def _add_language(app: Flask, faults_allowed: bool, absent: tuple[str, ...]) -> 
 
     @app.context_processor
     def template_values() -> dict[str, object]:
+        static = "/static" if files is None or g.get("stands_alone") else files.address()
         return {
             "lang": g.language,
             "languages": LANGUAGES,
             "csp_nonce": g.csp_nonce,
             "t": lambda key, **values: translate(g.language, key, **values),
-            "page_data": {"language": g.language, "translations": texts(g.language)},
-            "import_map": _import_map(str(app.static_folder)),
+            "static": static,
+            "module_address": page_modules().address,
+            "page_data": {"language": g.language},
+            "import_map": _import_map(Path(str(app.static_folder)), static),
             "faults_allowed": faults_allowed,
             "absent_pages": absent,
         }
@@ -83,14 +101,24 @@ def _add_language(app: Flask, faults_allowed: bool, absent: tuple[str, ...]) -> 
         return response
 
 
+def _import_map(static_folder: Path, static: str) -> JsonObject:
+    """Return module name in the page's scripts -> its file; ``static``: where the static files are."""
+    imports = {
+        name: f"{static}{path.removeprefix('/static')}" for name, path in _packages(static_folder)["imports"].items()
+    }
+    if static != "/static":
+        imports["/static/"] = f"{static}/"
+    return {"imports": imports | page_modules().imports(g.language)}
+
+
 @cache
-def _import_map(static_folder: str) -> object:
-    """Return module name in the page's scripts -> its file; written by the set-up command."""
-    path = Path(static_folder) / "vendor" / "import-map.json"
+def _packages(static_folder: Path) -> JsonObject:
+    """Return the import map of third-party packages, written by the set-up command."""
+    path = static_folder / "vendor" / "import-map.json"
     if not path.exists():
         log.warning("the page's packages are missing (%s): run make install", path)
         return {"imports": {}}
-    return json.loads(path.read_text(encoding="utf-8"))
+    return cast("JsonObject", json.loads(path.read_text(encoding="utf-8")))
 
 
 def _add_error_pages(app: Flask) -> None:
@@ -116,6 +144,10 @@ def _add_security_headers(response: Response) -> Response:
     """Add headers so that scripts and styles come from this server only, and other sites may neither read nor frame the
     page, except as :mod:`app.web.framing` allows.
     """
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+    if response.mimetype in _NO_DOCUMENTS:
+        return response
     nonce = g.get("csp_nonce", "")
     response.headers.setdefault(
         "Content-Security-Policy",
@@ -124,10 +156,8 @@ def _add_security_headers(response: Response) -> Response:
         "style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'self'; " + framing_policy(),
     )
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
     if options := frame_options():
         response.headers.setdefault("X-Frame-Options", options)
     response.headers.setdefault("Referrer-Policy", "no-referrer")
     response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
-    response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
     return response

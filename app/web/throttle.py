@@ -16,7 +16,7 @@ REQUESTS_PER_SECOND = 50
 REQUEST_BURST = 200
 
 #: Files cost next to nothing, and one page requests a hundred of them. A health check must not be refused.
-_FREE = ("/static/", "/healthz")
+_FREE = ("/static/", "/assets/", "/modules/", "/healthz")
 #: Below these an error is a text in each language; elsewhere it is an English one, with ``text`` in both languages.
 _BILINGUAL = ("/api/lab/", "/api/lessons/", "/api/demonstration")
 

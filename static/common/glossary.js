@@ -3,4 +3,4 @@
 import "./chrome.js";
 import { searchList } from "./list_search.js";
 
-searchList([...document.querySelectorAll(".term")], "glossary.found");
+searchList([...document.querySelectorAll(".term")], (row) => row.id, "glossary.found");

@@ -1,5 +1,6 @@
-// Texts in the page's language. The server sends one dictionary per page; a missing key shows as itself.
+// Texts in the page's language, a module that the server makes; a missing key shows as itself.
 
+import texts from "glassmq/texts";
 import { pageData } from "./page_data.js";
 
 export const language = pageData.language;
@@ -9,7 +10,7 @@ const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
 
 /** The text for `key`, its {placeholders} filled. */
 export function t(key, values = {}) {
-  const text = Object.hasOwn(pageData.translations, key) ? pageData.translations[key] : key;
+  const text = Object.hasOwn(texts, key) ? texts[key] : key;
   return text.replace(PLACEHOLDER, (placeholder, name, one, several) => {
     if (!(name in values)) return placeholder;
     const value = values[name];

@@ -1,3 +1,3 @@
-// What the server wrote into the page: language, texts, addresses. A data block, so that no script is inline.
+// What the server wrote into the page: its language. A data block, so that no script is inline.
 
 export const pageData = JSON.parse(document.getElementById("page-data").textContent);

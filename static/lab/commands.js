@@ -1,10 +1,12 @@
-// The table of commands as engine/lab/scenario/command.py has it, which the server wrote into the page: what can be
-// broken, on what, with which fields. The forms are made from it.
+// The table of commands as engine/lab/scenario/command.py has it: what can be broken, on what, with which fields. The
+// forms are made from it.
 
+import tables from "glassmq/lab-tables";
 import { bilingual } from "./format.js";
 import { view } from "./view.js";
 
-export const labData = JSON.parse(document.getElementById("lab-data")?.textContent ?? "{}");
+/** The tables that all pages with a stage share, and what the server wrote into this one: a poster or a recording. */
+export const labData = { ...tables, ...JSON.parse(document.getElementById("lab-data")?.textContent ?? "{}") };
 
 /** kind -> { target, fields: [{name, kind, default, low, high, allowed}], name, what } */
 export const COMMANDS = labData.commands ?? {};

@@ -3,4 +3,4 @@
 import "../common/chrome.js";
 import { searchList } from "../common/list_search.js";
 
-searchList([...document.querySelectorAll(".lesson-item")], "lesson.list.found");
+searchList([...document.querySelectorAll(".lesson-item")], (row) => row.dataset.lesson, "lesson.list.found");

@@ -8,7 +8,6 @@ GET  /api/lab/WORLD/difference?other=WORLD   the first event at which two worlds
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future
 
 from flask import Blueprint, Response, render_template, request
@@ -27,13 +26,13 @@ from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
 
 
-def add_comparison_routes(lab: Blueprint, host: LabHost, page_tables: Callable[[], JsonObject]) -> None:
-    """Add the routes to the lab's blueprint. ``page_tables``: what every page with a stage needs."""
+def add_comparison_routes(lab: Blueprint, host: LabHost) -> None:
+    """Add the routes to the lab's blueprint."""
 
     @lab.get("/lab/pair")
     def pair() -> Response:
         let_hold_frames()
-        return remember_browser(Response(render_template("lab_comparison.html", lab_data=page_tables())))
+        return remember_browser(Response(render_template("lab_comparison.html")))
 
     @lab.post("/api/lab/<world>/variant")
     def variant(world: str) -> Response:

@@ -11,7 +11,7 @@ import base64
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -25,12 +25,14 @@ _ICON = re.compile(r"""<link rel="icon"[^>]*>""")
 _SVG_USE = re.compile(r"""<svg[^>]*><use href="/static/[^"]*"></use></svg>""")
 
 
-def self_contained(page: str, static_folder: Path) -> str:
+def self_contained(page: str, static_folder: Path, module_text: Callable[[str], str]) -> str:
     """Return ``page`` (as the server renders it) with its styles and scripts inside.
+
+    ``module_text`` returns the content of a file below ``/modules``.
 
     Raises OSError for a missing file.
     """
-    bundle = _Bundle(static_folder)
+    bundle = _Bundle(static_folder, module_text)
     page = _ICON.sub("", page)
     page = _SVG_USE.sub("", page)
     page = _STYLESHEET.sub(lambda found: f"<style>\n{bundle.text(found[1])}\n</style>", page)
@@ -56,13 +58,16 @@ def _script_text(text: str) -> str:
 
 
 class _Bundle:
-    """The files below ``/static`` that a page needs."""
+    """The files below ``/static`` and ``/modules`` that a page needs."""
 
-    def __init__(self, static_folder: Path) -> None:
+    def __init__(self, static_folder: Path, module_text: Callable[[str], str]) -> None:
         self._folder = static_folder.resolve()
+        self._module_text = module_text
 
     def text(self, path: str) -> str:
-        """Return the text of the file at ``static/...``."""
+        """Return the text of the file at ``static/...`` or ``modules/...``."""
+        if path.startswith("modules/"):
+            return self._module_text(path.removeprefix("modules/"))
         file = (self._folder / path.removeprefix("static/")).resolve()
         if not file.is_relative_to(self._folder):
             raise FileNotFoundError(path)
@@ -98,5 +103,5 @@ def _renamed(importer: str, packages: dict[str, str], found: re.Match[str]) -> s
 
 def _imported_paths(source: str) -> Iterator[str]:
     for found in _IMPORT.finditer(source):
-        if found[3].startswith("static/"):
+        if found[3].startswith(("static/", "modules/")):
             yield found[3]

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.foundation.json_types import JsonObject
@@ -34,6 +34,7 @@ from app.lab.session.session import WorldSession
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from app.web.framing import let_frame
+from app.web.page_modules import page_modules
 from engine.lab.narration.relevance import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS, CommandKind
@@ -70,8 +71,8 @@ def create_lab_routes(
     reading = threading.Lock()  # scenarios are cached once read: concurrent requests wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
-    add_comparison_routes(lab, host, page_tables)
-    add_wire_routes(lab, faults, page_tables)
+    add_comparison_routes(lab, host)
+    add_wire_routes(lab, faults)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
@@ -94,7 +95,7 @@ def create_lab_routes(
         if is_embedded := "embed" in request.args:
             let_frame(embedders)
         is_paired = request.args.get("embed") == "pair"
-        lab_data = {**page_tables(), "poster": poster(scenario, static_folder)}
+        lab_data = {"poster": poster(scenario, static_folder)}
         page = render_template("lab.html", lab_data=lab_data, is_embedded=is_embedded, is_paired=is_paired)
         return remember_browser(Response(page, status=status))
 
@@ -110,8 +111,10 @@ def create_lab_routes(
         browser = browser_of_request()
         film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
         film |= {"exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
-        page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
-        return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
+        g.stands_alone = True
+        page = render_template("lab.html", lab_data={"recording": film})
+        page = self_contained(page, static_folder, page_modules().text)
+        return _download(Response(page, mimetype="text/html"), "html")
 
     @lab.get("/api/lab/source")
     def source() -> Response:

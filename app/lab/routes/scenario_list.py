@@ -46,6 +46,12 @@ def scenario_shelves(static_folder: Path) -> dict[str, list[JsonObject]]:
     return {shelf: [_row(scenario, shelf, static_folder) for scenario in _in_order(names[shelf])] for shelf in SHELVES}
 
 
+def scenario_words() -> dict[str, str]:
+    """Return scenario -> all words by which people may look for it, in both languages, in lower case."""
+    names = shelved_scenario_names()
+    return {name: _words(load_scenario(name), shelf) for shelf in SHELVES for name in names[shelf]}
+
+
 def begin_with(shelves: dict[str, list[JsonObject]]) -> list[JsonObject]:
     """Return the rows of :data:`START_HERE`."""
     rows = {row["name"]: row for shelf in shelves.values() for row in shelf}
@@ -88,7 +94,6 @@ def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
         **_pictures(scenario, shelf, static_folder),
         "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
         "topics": [topic.name for topic in scenario.topics],
-        "words": _words(scenario, shelf),
     }
 
 
@@ -101,7 +106,6 @@ def _length(duration_ms: int) -> tuple[str, int]:
 
 
 def _words(scenario: Scenario, shelf: str) -> str:
-    """Return all words by which people may look for the scenario, in both languages, in lower case."""
     texts = [scenario.title, scenario.summary, scenario.about, scenario.suggestion]
     if scenario.key_moment is not None:
         texts.append(scenario.key_moment.shows)

@@ -8,7 +8,6 @@ POST /lab/wire      the field ``file`` of a form: a file that GET /api/faults/fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, g, render_template, request
@@ -29,13 +28,13 @@ FILE_BYTES_MAX = 8 * 1024 * 1024
 STRIP_FRAMES = 24
 
 
-def add_wire_routes(lab: Blueprint, faults: LiveFaults | None, page_tables: Callable[[], JsonObject]) -> None:
+def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
     """Add the routes. ``faults`` None: this server records nothing, and shows files only."""
     _add_strip(lab, faults)
 
     def film_page(data: JsonValue) -> str:
         film = {**frame_recording_view(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
-        return render_template("lab.html", lab_data={**page_tables(), "recording": film})
+        return render_template("lab.html", lab_data={"recording": film})
 
     def form(problem: str = "", status: int = 200) -> Response:
         page = Response(render_template("lab_wire.html", problem=problem), status=status)

@@ -30,7 +30,7 @@ function narrowShelves(isNarrow) {
   }
 }
 
-const narrow = searchList(rows, "lab.list.found", {
+const narrow = searchList(rows, (row) => row.dataset.name, "lab.list.found", {
   isChosen: (row) => !chosen() || row.dataset.breaks.split(" ").includes(chosen()),
   hasChoice: () => chosen() !== undefined,
   dropChoice: () => choose(null),

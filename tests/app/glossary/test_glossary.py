@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from app.articles.article_files import load_articles
 from app.glossary import glossary as module
 from app.glossary.glossary import glossary, read_glossary, searched_text
-from app.lab.routes.scenario_list import scenario_shelves
-from app.lessons.course import load_course
-from app.lessons.lesson_files import lesson_names, load_lesson
-from app.lessons.lesson_page import lesson_entry
+from app.lab.routes.scenario_list import scenario_words
+from app.lessons.routes import lesson_words
 from engine.lab.scenario.errors import ScenarioError
 from engine.lab.scenario.scenario import LANGUAGES
 from engine.lab.scenario.scenario_files import scenario_names
@@ -29,10 +26,7 @@ WANTED_PHRASES = {"dead letter", "exactly once", "peak shaving", "two-phase comm
 
 def words_of_all_rows() -> list[str]:
     """What each row of ``/lab`` and of ``/tutorials`` is found by."""
-    shelves = scenario_shelves(Path("static"))
-    course = load_course()
-    scenarios = [row["words"] for shelf in shelves.values() for row in shelf]
-    return [*scenarios, *(lesson_entry(load_lesson(name), {}, course)["words"] for name in lesson_names())]
+    return [*scenario_words().values(), *lesson_words().values()]
 
 
 @pytest.fixture(scope="module")

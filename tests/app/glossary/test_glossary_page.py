@@ -12,6 +12,7 @@ from app.glossary.glossary import glossary
 from app.web_application import create_app
 from engine.lab.scenario.errors import ScenarioError
 from tests.support.live.fixture_server import FixtureSource
+from tests.support.page_files import module_at
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +47,15 @@ def test_lessons_articles_and_lab_lead_to_the_glossary(http, path):
 
 
 @pytest.mark.parametrize("path", ["/tutorials", "/lab", "/glossary"])
-def test_a_list_has_a_search_field_and_rows_with_the_words_of_both_languages(http, path):
+def test_a_list_has_a_search_field_and_words_of_each_row_in_both_languages(http, path):
     page = http.get(f"{path}?lang=en").text
-    assert '<input type="search" id="search"' in page
-    assert any("再平衡" in words and "rebalancing" in words for words in re.findall(r'data-words="([^"]*)"', page))
+    [address] = re.findall(r'<input type="search" id="search" data-words="([^"]*)"', page)
+    words = module_at(http, address)
+    rows = re.findall(
+        r'<li class="panel (?:scenario|lesson-item|term)\b[^>]* (?:data-name|data-lesson|id)="([^"]+)"', page
+    )
+    assert set(rows) == set(words)
+    assert any("再平衡" in row and "rebalancing" in row for row in words.values())
 
 
 def test_a_broken_glossary_is_named(http, monkeypatch):

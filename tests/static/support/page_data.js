@@ -1,8 +1,3 @@
-// What a page knows from its document (static/common/page_data.js): its language and the texts of app/translations.
+// What a page knows from its document: see static/common/page_data.js.
 
-import { readFileSync } from "node:fs";
-
-const language = import.meta.url.endsWith("?zh") ? "zh" : "en";
-const texts = new URL(`../../../app/translations/${language}.json`, import.meta.url);
-
-export const pageData = { language, translations: JSON.parse(readFileSync(texts, "utf8")) };
+export const pageData = { language: import.meta.url.endsWith("?zh") ? "zh" : "en" };

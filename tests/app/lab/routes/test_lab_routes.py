@@ -10,7 +10,7 @@ import pytest
 from app.foundation.patch import apply_patch
 from app.foundation.translator import translate
 from app.lab.foundation.browser_identity import COOKIE
-from app.lab.routes.scenario_list import SHELVES, START_HERE
+from app.lab.routes.scenario_list import SHELVES, START_HERE, scenario_words
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names, shelved_scenario_names
 
 ROOT = Path(__file__).parents[4]
@@ -59,7 +59,7 @@ def test_a_row_of_the_list_says_what_its_scenario_is_about_and_is_found_in_both_
     assert f'alt="{scenario.key_moment.shows[language]}"' in row
     assert 'src="/static/lab/pictures/order/three-locks.webp"' in row
     assert 'src="/static/lab/pictures/order/three-locks.dark.webp"' in row
-    words = re.search(r'data-words="([^"]*)"', row)[1]
+    words = scenario_words()["three-locks"]
     for word in ("three-locks", "三把锁", "broker lock", "orders", translate("zh", "lab.breaks.lock"), "ordered"):
         assert word in words
 
