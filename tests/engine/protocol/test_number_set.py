@@ -38,6 +38,7 @@ def test_what_lies_below_a_number_is_counted(numbers, limit):
 @given(_NUMBERS, _NUMBERS)
 def test_a_union_holds_what_one_of_them_holds(left, right):
     union = NumberSet.union([NumberSet(left), NumberSet(right)])
+    assert union.floor == 0
     assert _numbers_of(union.ranges()) == sorted({*left, *right})
     assert union.count == len({*left, *right})
 

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { language, t } from "../../../static/common/i18n.js";
-import { language as other } from "../../../static/common/i18n.js?zh";
+import { language as other, t as inChinese } from "../../../static/common/i18n.js?zh";
 
-test("a page has its language", () => assert.deepEqual([language, other], ["en", "zh"]));
+test("a page has its language, and its texts", () => {
+  assert.deepEqual([language, other], ["en", "zh"]);
+  assert.deepEqual([t("word.close"), inChinese("word.close")], ["Close", "关闭"]);
+});
 
 test("a key without a text shows as itself, also one that every object has", () => {
   for (const key of ["no.such.key", "constructor", "toString"]) assert.equal(t(key), key);
