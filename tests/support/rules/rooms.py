@@ -54,6 +54,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "nodes",
         "kafka",
         "raft",
+        "witness",
         "world",
         "checkers",
         "run",
