@@ -37,7 +37,7 @@ def _lacking() -> str:
 
 
 def node_command() -> list[str]:
-    """The command that runs a JavaScript file which imports the page's modules; skips the test where Node.js is missing."""
+    """The command that runs a file which imports the page's modules; skips the test where Node.js is missing."""
     if lacking := _lacking():
         if os.environ.get(REQUIRE_VARIABLE) == "1":
             pytest.fail(lacking)

@@ -37,8 +37,12 @@ OLD_OPTIONS: dict[str, dict[str, object]] = {
     "compare": {"--watch": None, "--seed": None, "--json": None, "--svg": None},
     "crash-points": {"--restart-after-ms": 3_000, "--json": None, "--address": "http://127.0.0.1:8000"},
     "duplicates": {
-        "scenario_name": "order-and-stock", "--seeds": 100, "--processes": None,
-        "--json": None, "--write": None, "--svg": None,
+        "scenario_name": "order-and-stock",
+        "--seeds": 100,
+        "--processes": None,
+        "--json": None,
+        "--write": None,
+        "--svg": None,
     },
     "replication-compare": {"--write": None, "--json": None, "--svg": None, "--search": True, "--no-search": True},
 }
