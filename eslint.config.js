@@ -18,4 +18,5 @@ export default [
       "prefer-const": "error",
     },
   },
+  { files: ["tests/static/**"], languageOptions: { globals: globals.node } },
 ];

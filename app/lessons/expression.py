@@ -222,7 +222,9 @@ class Comparison(LessonExpression):
 
 @dataclass(frozen=True, slots=True)
 class Calculation(LessonExpression):
-    """A calculation with numbers: ``a + b``. It is null when one of them is not a number, or on a division by 0."""
+    """A calculation with numbers: ``a + b``. It is null when one of them is not a number, on a division by 0, and when
+    the result is too large.
+    """
 
     sign: str
     left: LessonExpression
@@ -232,7 +234,12 @@ class Calculation(LessonExpression):
         left, right = self.left.value(view), self.right.value(view)
         if not (_is_number(left) and _is_number(right)) or (self.sign == "/" and right == 0):
             return None
-        result = _ARITHMETIC[self.sign](left, right)
+        try:
+            result = _ARITHMETIC[self.sign](left, right)
+        except OverflowError:
+            return None
+        if not -_TOO_LARGE < result < _TOO_LARGE:
+            return None
         return int(result) if isinstance(result, float) and result.is_integer() else result
 
 
@@ -247,6 +254,8 @@ class Call(LessonExpression):
         return FUNCTIONS[self.function](self.argument.value(view))
 
 
+#: Far beyond any count, size or time.
+_TOO_LARGE = 10**100
 _ORDER: Mapping[str, Callable[[LessonValue, LessonValue], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

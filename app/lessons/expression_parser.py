@@ -119,6 +119,8 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ExpressionError:
         start, problem = len(text), "ends too early"
     elif isinstance(error, UnexpectedToken):
         problem = f"{str(error.token)!r} is not allowed at column {start + 1}"
+    elif text[start] in "'\"":
+        problem = f"the text that begins at column {start + 1} has no end"
     else:
         problem = f"{text[start]!r} is not allowed at column {start + 1}"
     terminals = terminals_allowed_at(_parser(), text, start)

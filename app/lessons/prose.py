@@ -82,6 +82,8 @@ def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Pros
     html = _markdown().renderInline(marked.strip(), place) if inline else _markdown().render(marked, place).rstrip()
     if html.count("\ue000") != len(figures) or re.search("<[^<>]*\ue000", html):
         raise LessonError(file, line, "a figure is not allowed in a link's address or title, or after ```")
+    if '<a href=""' in html:
+        raise LessonError(file, line, "a link has no address; allowed: pages of this server, as in [text](/lab)")
     # Figures keep the order of the text: Markdown moves nothing.
     return Prose(tuple(_PLACE.split(html)[::2]), tuple(figures), (file, line))
 

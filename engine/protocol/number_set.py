@@ -169,7 +169,9 @@ class NumberSet:
         """Decode what :meth:`encode` returned. Raises ``ValueError``, ``KeyError``, ``TypeError`` for anything else."""
         made = cls()
         made.floor, made.forgotten = int(encoded["floor"]), int(encoded["forgotten"])
-        for chunk, text in encoded["bits"].items():
+        if made.floor < 0 or made.floor % CHUNK or made.forgotten < 0:
+            raise ValueError(f"floor {made.floor} and forgotten {made.forgotten} of a set of numbers are not valid")
+        for chunk, text in dict(encoded["bits"]).items():
             bits = FULL if text == _COMPLETE else int(text, 16)
             if not 0 < bits <= FULL or int(chunk) << _SHIFT < made.floor:
                 raise ValueError(f"chunk {chunk!r} of a set of numbers is not valid")

@@ -7,39 +7,38 @@ const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
 const precise = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
+const isUnknown = (value) => value == null || Number.isNaN(value);
+
 /** 1234567 -> "1,234,567" */
 export function count(value) {
-  return value == null ? "–" : whole.format(value);
+  return isUnknown(value) ? "–" : whole.format(value);
 }
 
 /** 1234567 -> "1.23M" (English), "123万" (Chinese); whole below 10,000. */
 export function compact(value) {
-  if (value == null) return "–";
-  return Math.abs(value) < 10_000 ? whole.format(value) : short.format(value);
+  if (isUnknown(value)) return "–";
+  return Math.abs(Math.round(value)) < 10_000 ? whole.format(value) : short.format(value);
 }
 
-/** 1536 -> "1.5 kB", powers of 1,000 as disk and network figures use them. */
-export function bytes(value) {
-  if (value == null) return "–";
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let scaled = value;
-  let unit = 0;
-  for (; scaled >= 1000 && unit < units.length - 1; unit += 1) scaled /= 1000;
-  return `${unit === 0 ? whole.format(scaled) : precise.format(scaled)} ${units[unit]}`;
-}
+/** 1536 -> "1.54 kB", powers of 1,000 as disk and network figures use them. */
+export const bytes = (value) => inUnits(value, ["B", "kB", "MB", "GB", "TB"]);
 
 /** Microseconds with the unit that suits: "85 µs", "1.24 ms", "2.1 s". */
-export function microseconds(value) {
-  if (value == null) return "–";
-  if (value < 1000) return `${whole.format(value)} µs`;
-  if (value < 1_000_000) return `${precise.format(value / 1000)} ms`;
-  return `${precise.format(value / 1_000_000)} s`;
+export const microseconds = (value) => inUnits(value, ["µs", "ms", "s"]);
+
+/** `value` in the first of `units` in which less than a thousand is shown; each is a thousand of the one before it. */
+function inUnits(value, units) {
+  if (isUnknown(value)) return "–";
+  let scaled = value;
+  let unit = 0;
+  for (; Math.abs(Number(scaled.toPrecision(3))) >= 1000 && unit < units.length - 1; unit += 1) scaled /= 1000;
+  return `${(unit === 0 ? whole : precise).format(scaled)} ${units[unit]}`;
 }
 
 /** The same from whole milliseconds; a zero keeps the unit that it was measured in. */
 export function milliseconds(value) {
   if (value === 0) return "0 ms";
-  return value == null ? "–" : microseconds(value * 1000);
+  return isUnknown(value) ? "–" : microseconds(value * 1000);
 }
 
 /** Dots for the pictures of control characters, such as ␁ and ␂ between properties: many fonts lack them. */
@@ -49,6 +48,7 @@ export function withDots(text) {
 
 /** A span of time, coarse: "12 s", "3 min", "2 h 5 min". */
 export function span(value) {
+  if (isUnknown(value)) return "–";
   const seconds = Math.max(0, Math.round(value / 1000));
   if (seconds < 100) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -58,8 +58,8 @@ export function span(value) {
 
 /** 14:03:27 (or 14:03:27.512) on this machine's clock. */
 export function clockTime(epochMs, withMilliseconds = false) {
-  if (!epochMs || epochMs < 0) return "–";
   const date = new Date(epochMs);
+  if (!(epochMs > 0) || Number.isNaN(date.getTime())) return "–"; // a damaged record may have any time
   const two = (value) => String(value).padStart(2, "0");
   const text = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
@@ -71,8 +71,9 @@ export function clientVersion(ordinal) {
   return known[ordinal] ?? `#${ordinal}`;
 }
 
-/** The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`. */
+/** The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`; 1 where there is none. */
 export function roundStep(least) {
+  if (!(least > 0)) return 1;
   const decade = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least);
 }

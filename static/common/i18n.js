@@ -10,7 +10,7 @@ const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
 
 /** The text for `key`, its {placeholders} filled. */
 export function t(key, values = {}) {
-  const text = texts[key] ?? key;
+  const text = Object.hasOwn(texts, key) ? texts[key] : key;
   return text.replace(PLACEHOLDER, (placeholder, name, one, several) => {
     if (!(name in values)) return placeholder;
     const value = values[name];

@@ -3,6 +3,7 @@
 
 import { effect } from "@preact/signals";
 import { motion } from "../live/view.js";
+import { Glide } from "./glide.js";
 import { view } from "./view.js";
 
 /** A step of the paused world is shown as a move of this length. */
@@ -10,9 +11,7 @@ const STEP_MS = 320;
 /** Longest time over which one update of a playing world is spread. */
 const UPDATE_MS_MOST = 160;
 
-let from = { time: 0, at: 0 };
-let target = 0;
-let lengthMs = 1;
+const glide = new Glide();
 let lastUpdate = 0;
 let wanted = 0;
 
@@ -30,18 +29,12 @@ export function onPaint(paint) {
 }
 
 /** The virtual time shown at this moment, microseconds. */
-export function shownTime(now = performance.now()) {
-  const share = Math.min(1, (now - from.at) / lengthMs);
-  return from.time + (target - from.time) * share;
-}
+export const shownTime = (now = performance.now()) => glide.timeAt(now);
 
 /** Lets the picture's time run on to `timeUs` within `ms`, before the view of that time is there: frames that arrive
     then fly to their end. */
 export function runAhead(timeUs, ms) {
-  const now = performance.now();
-  from = { time: shownTime(now), at: now };
-  target = timeUs;
-  lengthMs = ms;
+  glide.start(performance.now(), timeUs, ms);
   repaint();
 }
 
@@ -56,20 +49,17 @@ function paintAll(now) {
   paintedAt = now;
   const time = shownTime(now);
   for (const paint of painters) paint(time);
-  if (now - from.at < lengthMs) repaint();
+  if (glide.isMoving(now)) repaint();
   return undefined;
 }
 
 effect(() => {
   const { time_us: time, playing } = view.value;
   const now = performance.now();
-  if (time !== target) {
-    const shown = shownTime(now);
+  if (time !== glide.target) {
     // Backwards (step back, scrub) and with motion off: at once.
-    const isJump = time < shown || !motion.peek();
-    from = { time: isJump ? time : shown, at: now };
-    lengthMs = isJump ? 1 : playing ? Math.min(UPDATE_MS_MOST, Math.max(50, now - lastUpdate)) : STEP_MS;
-    target = time;
+    if (time < glide.timeAt(now) || !motion.peek()) glide.jump(now, time);
+    else glide.start(now, time, playing ? Math.min(UPDATE_MS_MOST, Math.max(50, now - lastUpdate)) : STEP_MS);
   }
   lastUpdate = now;
   repaint();

@@ -4,20 +4,25 @@ import { language, t } from "../common/i18n.js";
 
 /** 12345678 -> "12.345 678": seconds, with a thin gap after the milliseconds. */
 export function virtualTime(timeUs) {
+  if (!Number.isFinite(timeUs)) return "–";
   const whole = Math.max(0, Math.round(timeUs));
   const micro = String(whole % 1_000_000).padStart(6, "0");
   return `${Math.floor(whole / 1_000_000)}.${micro.slice(0, 3)}\u2009${micro.slice(3)}`;
 }
 
 /** A span: "850 µs", "2.5 ms", "20 s". */
-export function span(us) {
-  const value = Math.max(0, us);
-  if (value < 1000) return `${Math.round(value)} µs`;
-  if (value < 1_000_000) return `${trim(value / 1000)} ms`;
-  return `${trim(value / 1_000_000)} s`;
-}
+export const span = (us) => inUnits(Math.max(0, Math.round(us)), { " µs": 1000, " ms": 1000, " s": Infinity });
 
-const trim = (value) => String(value >= 100 ? Math.round(value) : Math.round(value * 10) / 10);
+/** `value` in the first of `units` of which fewer are shown than make one of the next: unit -> how many. */
+function inUnits(value, units) {
+  let shown = value;
+  for (const [unit, most] of Object.entries(units)) {
+    const rounded = shown >= 100 ? Math.round(shown) : Math.round(shown * 10) / 10;
+    if (rounded < most) return `${rounded}${unit}`;
+    shown /= most;
+  }
+  return "–";
+}
 
 /** A text that the server sent in both languages, or in one. */
 export const bilingual = (text) =>
@@ -31,11 +36,7 @@ export const speedText = (speed) =>
   typeof speed !== "number" ? speed : `${speed >= 1 ? Math.round(speed * 10) / 10 : Number(speed.toPrecision(1))}×`;
 
 /** 20000 -> "20 s": the numbers of RocketMQ's delay levels and leases. */
-export const shortMs = (ms) => {
-  if (ms < 1000) return `${Math.round(ms)}ms`;
-  if (ms < 60_000) return `${trim(ms / 1000)}s`;
-  return ms < 3_600_000 ? `${trim(ms / 60_000)}m` : `${trim(ms / 3_600_000)}h`;
-};
+export const shortMs = (ms) => inUnits(Math.round(ms), { ms: 1000, s: 60, m: 60, h: Infinity });
 
 /** Bytes that are not text as dots, as next to the bytes of a hex dump. */
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for

@@ -11,20 +11,29 @@ const WRITE_AFTER_MS = 400;
 /** The run that the address asks for: { scenario, seed?, link?, world?, exact?, asks? }. A page that was opened at an
     address begins at its moment, and asks before it goes on with a run of earlier; one that was loaded again, or lost
     its connection, is back where it was. */
-export function requestOfAddress() {
+export function requestOfAddress(address = location) {
   const [{ type } = {}] = performance.getEntriesByType("navigation");
   const isOpened = type === "navigate" && !loaded.peek();
-  const [, , scenario] = pageOf(location.pathname).split("/");
-  const search = new URLSearchParams(location.search);
+  const [, , scenario] = pageOf(address.pathname).split("/");
+  const search = new URLSearchParams(address.search);
   const request = {};
-  if (scenario) request.scenario = decodeURIComponent(scenario);
+  if (scenario) request.scenario = decoded(scenario);
   if (/^\d+$/.test(search.get("seed") ?? "")) request.seed = Number(search.get("seed"));
   if (search.get("world")) request.world = search.get("world");
-  const link = location.hash.slice(1);
+  const link = address.hash.slice(1);
   if (link) request.link = link;
   if (link && (isOpened || search.has("exact"))) request.exact = true;
   if (isOpened && !link && !request.world) request.asks = true;
   return request;
+}
+
+/** A part of an address as text; one that is badly encoded stands for itself. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Goes to the event that the address names, as soon as the run has come that far. */

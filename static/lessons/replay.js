@@ -8,6 +8,7 @@ import { motion } from "../live/view.js";
 import { runAhead } from "../lab/clock.js";
 import { fitSpan } from "../lab/panels/stage/sequence_window.js";
 import { framesUnderWay, indexAfter, journal, view } from "../lab/view.js";
+import { momentsOf } from "./moments.js";
 import { lookAt } from "./world.js";
 
 const MOST_PICTURES = 36;
@@ -58,38 +59,9 @@ async function flyTo(time, ms) {
   await rest(ms);
 }
 
-/** Entries of the journal after which there is something new to be seen: the last one of each moment. Where there are
-    too many, timers go first, then arrivals of frames; what a command did always stays. */
 function picturesBetween(from, to) {
   const commanded = new Set(view.peek().commands.map(({ event }) => event + 1));
-  const moments = [];
-  let worth = 0;
-  for (let at = indexAfter(from); at < indexAfter(to); at++) {
-    const { number, time, actor } = journal[at];
-    worth = Math.max(worth, commanded.has(number) ? 2 : actor.includes("->") ? 1 : 0);
-    if (journal[at + 1]?.time === time && number < to) continue;
-    moments.push({ number, time, worth });
-    worth = 0;
-  }
-  return thinned(
-    thinned(moments, (moment) => moment.worth === 0),
-    (moment) => moment.worth < 2,
-  );
-}
-
-/** Leaves every Nth of the moments that may be left out, until few enough are left; the last one stays. */
-function thinned(moments, mayGo) {
-  const tooMany = moments.length - MOST_PICTURES;
-  const free = moments.filter((moment, index) => mayGo(moment) && index < moments.length - 1);
-  if (tooMany <= 0 || free.length === 0) return moments;
-  const gone = new Set(
-    free.filter(
-      (_, index) =>
-        Math.floor(((index + 1) * tooMany) / free.length) > Math.floor((index * tooMany) / free.length) ||
-        tooMany >= free.length,
-    ),
-  );
-  return moments.filter((moment) => !gone.has(moment));
+  return momentsOf(journal.slice(indexAfter(from), indexAfter(to)), commanded, MOST_PICTURES);
 }
 
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

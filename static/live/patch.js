@@ -18,12 +18,16 @@ export function applyPatch(tree, operations) {
   return operations.reduce((current, operation) => applyOne(current, operation, copied), tree);
 }
 
+/** How many parts each operation has. */
+const PARTS = new Map(Object.entries({ set: 3, delete: 2, append: 4, splice: 5 }));
+
 function applyOne(tree, operation, copied) {
   if (!Array.isArray(operation) || !Array.isArray(operation[1])) refuse("malformed operation", operation);
   const [name, path] = operation;
+  if (PARTS.get(name) !== operation.length) refuse("unknown or malformed operation", operation);
+  if (!path.every((key) => typeof key === "string")) refuse("keys are strings", operation);
   switch (name) {
     case "set": {
-      if (operation.length !== 3) refuse("malformed operation", operation);
       if (path.length === 0) return operation[2];
       const { root, parent } = copyParent(tree, path, operation, copied);
       put(parent, path.at(-1), operation[2]);
@@ -38,10 +42,8 @@ function applyOne(tree, operation, copied) {
     }
     case "append":
       return append(tree, operation, copied);
-    case "splice":
-      return splice(tree, operation, copied);
     default:
-      return refuse("unknown operation", operation);
+      return splice(tree, operation, copied);
   }
 }
 
@@ -92,13 +94,12 @@ function copyOnce(value, operation, copied) {
 }
 
 function child(value, key, operation) {
-  if (!isObject(value) || typeof key !== "string" || !Object.hasOwn(value, key)) refuse("no such path", operation);
+  if (!isObject(value) || !Object.hasOwn(value, key)) refuse("no such path", operation);
   return value[key];
 }
 
 /** Plain assignment, except for the one key that would change the prototype: topics may be called anything. */
 function put(object, key, value) {
-  if (typeof key !== "string") throw new PatchRefused(`keys are strings, not ${JSON.stringify(key)}`);
   if (key === "__proto__") {
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
   } else {

@@ -53,7 +53,7 @@ const axisOf = (name) => name.split("_by_")[1] ?? name.split("_")[0];
 const compactOf = (value) => (Math.abs(value) >= 100 ? compact(value) : String(Number(value.toPrecision(3))));
 
 /** [value -> pixel, ticks] of one axis. */
-function scaleOf(values, isLog, from, to) {
+export function scaleOf(values, isLog, from, to) {
   const most = Math.max(...values);
   if (!isLog) {
     const step = roundStep((most || 1) / 5);

@@ -3,11 +3,10 @@
 import { html } from "htm/preact";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
+import { judged } from "./judgement.js";
 import { STORES } from "./laboratory.js";
 
 const FIGURES = ["seeks", "bytes"];
-/** Of bytes a prediction within this factor is close: who knows every length of a property? */
-const CLOSE_FACTOR = 1.5;
 
 export function Verdict({ result, prediction, by }) {
   return html`<section class="panel find-verdict" aria-labelledby="verdict-title">
@@ -61,14 +60,4 @@ function Row({ store, figure, predicted, counted }) {
       <span aria-hidden="true">${isRight ? "✓" : "✕"}</span> ${t(`storage.verdict.${key}`)}
     </td>
   </tr>`;
-}
-
-function judged(figure, predicted, counted) {
-  if (predicted === counted) return "exact";
-  const isClose =
-    figure === "seeks"
-      ? Math.abs(predicted - counted) <= Math.max(1, counted / 10)
-      : predicted <= counted * CLOSE_FACTOR && predicted * CLOSE_FACTOR >= counted;
-  if (isClose) return "close";
-  return predicted < counted ? "less" : "more";
 }

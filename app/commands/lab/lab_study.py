@@ -27,7 +27,7 @@ class _Studies(click.Group):
             args.remove(name)
             args.insert(0, name)
         elif args and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no study {args[0]!r}; there are {', '.join(self.commands)}")
+            raise click.UsageError(f"there is no study {args[0]!r}; allowed: {', '.join(self.commands)}")
         return super().parse_args(ctx, args)
 
 

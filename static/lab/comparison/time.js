@@ -2,6 +2,7 @@
 // arrived, so they never diverge.
 
 import { computed, signal } from "@preact/signals";
+import { autoTime } from "./auto_time.js";
 import { both, earlierTime, onCommand, onKey, sendBoth, views } from "./two_worlds.js";
 
 const TICK_MS = 50;
@@ -42,15 +43,15 @@ export function standAt(timeUs, anew = false) {
   sendBoth({ kind: "control", action: "stand-at", values: { time_us: time.peek(), anew } });
 }
 
-/** As both can be followed, by what each says of the time ahead of it: the slower one counts, up to where either says
-    something else. */
+/** Where both are after so many seconds of "auto". */
 function autoStep(seconds) {
-  const known = both.peek().flatMap(({ ahead }) => (ahead ? [ahead] : []));
-  const slowest = known.reduce((one, other) => (other.rate < one.rate ? other : one), known[0] ?? { rate: 1, why: "" });
-  pace.value = slowest.why;
-  const now = time.peek();
-  const ends = known.map((one) => one.until_us).filter((end) => end > now);
-  return Math.min(now + seconds * 1_000_000 * slowest.rate, ...ends);
+  const next = autoTime(
+    both.peek().flatMap(({ ahead }) => (ahead ? [ahead] : [])),
+    time.peek(),
+    seconds,
+  );
+  pace.value = next.why;
+  return next.time;
 }
 
 let timer = 0;

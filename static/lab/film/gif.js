@@ -40,7 +40,8 @@ export class GifWriter {
     const table = new Uint8Array(768);
     palette.forEach((bin, index) => table.set(colourOf(bin), 3 * index));
     // Disposal 1: what is drawn stays; colour 255 shows what was there.
-    this.#parts.push([0x21, 0xf9, 4, 0x05, ...word(Math.round(ms / 10)), TRANSPARENT, 0]);
+    const hundredths = Math.min(0xffff, Math.round(ms / 10));
+    this.#parts.push([0x21, 0xf9, 4, 0x05, ...word(hundredths), TRANSPARENT, 0]);
     this.#parts.push([0x2c, ...word(left), ...word(top), ...word(width), ...word(height), 0x87]);
     this.#parts.push(table, compressed(indices));
     this.#before = now;

@@ -12,7 +12,7 @@ export function bytesOf(hex) {
 
 /** For every byte the index of its field, -1 where there is none. */
 export function fieldOfByte(fields, length) {
-  const owners = new Int16Array(length).fill(-1);
+  const owners = new Int32Array(length).fill(-1);
   fields.forEach((field, index) => owners.fill(index, field.start, field.start + field.length));
   return owners;
 }

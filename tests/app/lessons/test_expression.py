@@ -1,5 +1,7 @@
 """What expressions mean, and what is said about those that mean nothing."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +76,11 @@ VIEW = {
         ("nodes.C9.status", None),
         ("nodes.C9.status + 1", None),
         ("event / 0", None),
+        ("9" * 400 + " / 3", None),
+        ("1.5 * " + "9" * 400, None),
+        ("9" * 400 + ".5 - event", None),
+        (" * ".join(["9" * 90] * 5), None),
+        ("9" * 400 + " > 1.5", True),
         ("min(history.nothing)", None),
     ],
 )
@@ -120,6 +127,10 @@ def test_a_condition_holds_or_not(text, holds):
         ("nodes[1x=2", ["ends too early"]),
         ("nodes[='a']", ["'='", "an integer | a name"]),
         ("event = ;", ["';'", "not allowed"]),
+        ("event = 'abc", ["the text that begins at column 9 has no end", "a 'text'"]),
+        ('nodes."B1', ["the text that begins at column 7 has no end"]),
+        ("event = １", ["'１'", "column 9"]),
+        ("event\0", ["'\\x00'", "column 6"]),
         ("__import__('os')", ["no function '__import__'"]),
         ("nodes.B1.status = running", ["'running'", "a path cannot begin"]),
         ("1" * (LENGTH_MAX + 1), ["characters", "allowed"]),
@@ -132,6 +143,56 @@ def test_what_is_no_expression_is_refused_with_what_is_allowed(text, words):
         parse_expression(text)
     for word in words:
         assert word in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["-" * (LENGTH_MAX - 5) + "event", "not " * 120 + "event", "sum(" * 90 + "event" + ")" * 90]
+)
+def test_the_deepest_expression_has_a_value_far_down_a_stack(text):
+    expression = parse_expression(text)
+
+    def value_below(frames: int) -> object:
+        return value_below(frames - 1) if frames else expression.value(VIEW)
+
+    assert value_below(300) is not None
+
+
+def test_nesting_that_has_no_end_is_refused_like_any_mistake():
+    for text in ("(" * LENGTH_MAX, "-" * LENGTH_MAX, "not " * 125, "nodes" + ".*" * 200 + "[", "count(" * 83):
+        with pytest.raises(ExpressionError, match="ends too early; allowed: "):
+            parse_expression(text)
+
+
+#: A text for each name in an error's list of what is allowed; others stand for themselves.
+ALLOWED_TEXTS = {
+    "a name": "event",
+    "a number": "1",
+    "an integer": "1",
+    "a 'text'": "'x'",
+    "true": "true",
+    "the end": "",
+}
+_WORDS = [*"()[]=<+-.*,;", "event", "nodes", "count", "and", "not", "'x'", "7"]
+
+
+@given(st.lists(st.sampled_from(_WORDS), max_size=8).map(" ".join))
+def test_what_an_error_says_is_allowed_is_allowed_there(text):
+    said = error_of(text)
+    assert said is None or "; allowed: " in said
+    if said and (refused := re.search(r"(?: column (\d+)|ends too early); allowed: (.*)", said)):
+        before = text[: int(refused[1]) - 1] if refused[1] else text
+        for name in refused[2].replace(" | false | null", "").split(" | "):
+            after = error_of(f"{before} {ALLOWED_TEXTS.get(name, name)}")
+            assert after is None or re.search("ends too early|cannot begin|no function", after), name
+
+
+def error_of(text: str) -> str | None:
+    """Return what is wrong with a text, None if nothing is."""
+    try:
+        parse_expression(text)
+    except ExpressionError as error:
+        return str(error)
+    return None
 
 
 def test_nothing_of_python_is_within_reach():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import live
@@ -136,44 +135,6 @@ def test_the_crosshair_walks_and_zooms_by_keys(serve, open_page):
     expect(page.get_by_role("button", name=re.compile("zoom out"))).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name=re.compile("zoom out"))).not_to_be_visible()
-
-
-SCALE = """async ([name, ...rest]) => (await import('/static/live/panels/overview/plot_scale.js'))[name](...rest)"""
-
-
-@pytest.fixture
-def scale(serve, open_page):
-    page = live(open_page(f"{serve(empty_scene())}/live"))
-    return lambda name, *rest: page.evaluate(SCALE, [name, *rest])
-
-
-def test_a_spike_of_the_start_does_not_flatten_the_rest(scale):
-    calm = [20 + second % 5 for second in range(290)]
-    columns = [[12_000, 9_000, 40, *calm]]
-    assert scale("roofOf", columns, 10) < 50
-    assert scale("roofOf", columns, 10, True) >= 12_000
-    assert scale("spikesOf", columns[0], 50) == [{"index": 0, "value": 12_000}]
-    assert scale("roofOf", [[0, 6_000, *([40] * 10), *([0] * 40)]], 10) < 50  # a short day with long rests
-
-
-@pytest.mark.parametrize(
-    ("what", "values", "at_least"),
-    [
-        ("a burst that lasts", [20] * 200 + [5_000] * 40 + [20] * 60, 5_000),
-        ("what happens now", [20] * 295 + [5_000] * 5, 5_000),
-        ("bursts of a broker that rests between them", [0] * 280 + [900, 0, 0, 1_000] * 5, 1_000),
-        ("few values", [3, 4_000], 4_000),
-        ("gaps", [None, 7, None], 7),
-        ("nothing", [], 10),
-    ],
-)
-def test_what_is_no_rare_spike_of_the_past_is_shown_whole(scale, what, values, at_least):
-    assert scale("roofOf", [values], 10) >= at_least, what
-
-
-def test_values_without_neighbours_are_found(scale):
-    assert scale("aloneIn", [7, None, None, 3, None, 4, 5, None, 6]) == [0, 3, 8]
-    assert scale("aloneIn", []) == scale("aloneIn", [None, None]) == []
 
 
 def test_a_latency_of_a_single_second_is_a_dot_that_one_sees(serve, open_page):

@@ -6,6 +6,8 @@ import itertools
 from enum import Enum, IntEnum, StrEnum
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.runtime.state_table import IllegalStateChange, next_state, successor
 
@@ -66,3 +68,25 @@ def test_a_state_is_followed_only_by_those_of_its_entry():
 def test_states_that_are_numbers_are_named():
     with pytest.raises(IllegalStateChange, match="it is FIRST: FIRST is not allowed; allowed: NEUTRAL"):
         successor({Gear.FIRST: (Gear.NEUTRAL,)}, Gear.FIRST, Gear.FIRST, "it")
+
+
+@given(st.dictionaries(st.tuples(st.sampled_from(Lamp), st.sampled_from(Hand)), st.sampled_from(Lamp)))
+def test_of_any_table_each_change_is_made_or_refused_with_all_that_the_state_allows(table):
+    for state, event in itertools.product(Lamp, Hand):
+        if (state, event) in table:
+            assert next_state(table, state, event, "it") is table[state, event]
+            continue
+        allowed = [known.value for before, known in table if before is state]
+        with pytest.raises(IllegalStateChange) as refused:
+            next_state(table, state, event, "it")
+        assert str(refused.value).endswith(f"allowed: {', '.join(allowed) or 'nothing'}")
+
+
+@given(st.dictionaries(st.sampled_from(Gear), st.sets(st.sampled_from(Gear))))
+def test_a_state_that_is_zero_is_a_state_like_any_other(table):
+    for state, after in itertools.product(Gear, Gear):
+        if after in table.get(state, ()):
+            assert successor(table, state, after, "it") is after
+        else:
+            with pytest.raises(IllegalStateChange):
+                successor(table, state, after, "it")

@@ -68,18 +68,15 @@ class Study(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the function, with what was asked for checked before and written after it."""
-        from app.commands.document_table import read_with_place, write_table
+        from app.commands.document_table import write_table
         from app.commands.tool import print_table
         from engine.lab.run.spread import silence_logging
         from engine.lab.scenario.errors import LabError
 
         document, json_path, svg_path = (ctx.params.pop(name, None) for name in ("write", "json", "svg"))
         called, *other_names = ctx.command_path, f"glassmq lab study {self.name}", f"glassmq lab {self.name}"
-        if document:
-            read_with_place(document, called, *other_names)
-        for path in filter(None, (json_path, svg_path)):
-            if not path.parent.is_dir():
-                raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}")
+        # By the context, which adds the line of usage to a refusal.
+        ctx.invoke(_check_files, document, (called, *other_names), filter(None, (json_path, svg_path)))
         silence_logging()
         try:
             found: Findings = super().invoke(ctx)
@@ -99,6 +96,17 @@ class Study(click.Command):
             json_path.write_text(found.json(), encoding="utf-8")
         if svg_path and found.draw:
             svg_path.write_text(found.draw(), encoding="utf-8")
+
+
+def _check_files(document: Path | None, names: Sequence[str], paths: Iterable[Path]) -> None:
+    """Raise ``UsageError`` if what the study finds could not be written."""
+    from app.commands.document_table import read_with_place
+
+    if document:
+        read_with_place(document, *names)
+    for path in paths:
+        if not path.parent.is_dir():
+            raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}")
 
 
 #: The file name that stands for standard output.

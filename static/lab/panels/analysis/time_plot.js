@@ -24,7 +24,7 @@ export function useSize() {
 
 /** Between the stretch of time `range` and the pixels from `left` to `right`: x of a time, time of an x. */
 export function timeScale({ left, right }, range) {
-  const length = range.right - range.left;
+  const length = range.right - range.left || 1;
   return {
     range,
     x: (time) => left + ((Math.min(range.right, Math.max(range.left, time)) - range.left) / length) * (right - left),

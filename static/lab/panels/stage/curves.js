@@ -25,10 +25,13 @@ export function measureLines(stage, pairs) {
       .map((name) => stage.querySelector(`[data-anchor="${CSS.escape(name)}"]`))
       .map((head) => head && boxOf(head, stage));
     const others = cards.filter(([name]) => !names.includes(name)).map(([, box]) => box);
-    if (a && b) lines.set(pair, withShares(curvesBetween(a, b, others)));
+    if (a && b) lines.set(pair, lineBetween(a, b, others));
   }
   return lines;
 }
+
+/** The line from box `a` to box `b`, around the `others`. */
+export const lineBetween = (a, b, others) => withShares(curvesBetween(a, b, others));
 
 const middle = (box) => (box.top + box.bottom) / 2;
 
@@ -82,8 +85,9 @@ function bend([x1, y1], [x2, y2]) {
 function withShares(curves) {
   const lengths = curves.map(([a, , , d]) => Math.max(1, Math.hypot(d[0] - a[0], d[1] - a[1])));
   const whole = lengths.reduce((sum, length) => sum + length, 0);
-  let end = 0;
-  return curves.map((points, index) => ({ points, end: (end += lengths[index] / whole) }));
+  let way = 0;
+  // The last one ends at exactly 1, which a sum of quotients might miss.
+  return curves.map((points, index) => ({ points, end: (way += lengths[index]) / whole }));
 }
 
 export const pathOf = (line) =>
@@ -91,10 +95,8 @@ export const pathOf = (line) =>
 
 /** The point at a share of the way, from the start (0) to the end (1). */
 export function pointOn(line, share) {
-  const at = Math.max(
-    0,
-    line.findIndex(({ end }) => share <= end),
-  );
+  const found = line.findIndex(({ end }) => share <= end);
+  const at = found < 0 ? line.length - 1 : found;
   const begin = at > 0 ? line[at - 1].end : 0;
   const [a, b, c, d] = line[at].points;
   const s1 = Math.min(1, Math.max(0, (share - begin) / (line[at].end - begin)));

@@ -20,6 +20,7 @@ export function axisOf(moments, flightUs) {
 /** The position of a moment on the axis, from 0 to 1; outside of it less or more. */
 export function placeOf(points, us) {
   let [low, high] = [0, points.length - 1];
+  if (points.length === 0) return -0.02;
   if (us <= points[0].us) return us < points[0].us ? -0.02 : 0;
   if (us >= points[high].us) return us > points[high].us ? 1.02 : 1;
   while (high - low > 1) {

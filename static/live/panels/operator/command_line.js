@@ -5,16 +5,9 @@ import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { nameServerOption } from "../../view.js";
 import { Command } from "../stage/marks.js";
+import { commandLine } from "./shell_words.js";
 
-/** A word as a shell has to read it. */
-const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
-
-/** The `words` of a call of glassmq; an argument that is not an option may begin with a dash after "--" only. */
-export function commandLine(words) {
-  return `.venv/bin/glassmq ${words.map((word) => quoted(String(word))).join(" ")}`;
-}
-
-/** `options` first, then the `values`, which may be anything. */
+/** `options` first, then the `values`, which may be anything: one that begins with a dash comes after "--". */
 export function commandOf(name, options, values) {
   const dashed = values.some((value) => String(value).startsWith("-"));
   const server = nameServerOption.value.split(" ").filter(Boolean);

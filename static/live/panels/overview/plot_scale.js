@@ -40,9 +40,10 @@ export function spikesOf(values, roof) {
 export const powerAbove = (columns, least) =>
   10 ** Math.ceil(Math.log10(columns.flat().reduce((most, value) => Math.max(most, (value ?? 0) * AIR), least)));
 
+/** The marks of a logarithmic axis; one that does not begin above 0 has none but its beginning. */
 export function powersOfTen(_, __, least, most) {
   const powers = [least];
-  while (powers.at(-1) < most) powers.push(powers.at(-1) * 10);
+  while (least > 0 && powers.at(-1) < most) powers.push(powers.at(-1) * 10);
   return powers;
 }
 

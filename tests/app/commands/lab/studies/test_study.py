@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from app.commands.lab.lab_study import old_names
 from app.commands.lab.lab_study import study as studies
 from app.commands.lab.studies.study import Findings, Study, StudyTable
 
@@ -29,6 +30,21 @@ OLD_NAMES = {
     "crash-points": "xa-two-phase",
     "duplicates": "",
     "replication-compare": "",
+}
+#: What else each of them accepted then, and what it was without it.
+OLD_OPTIONS: dict[str, dict[str, object]] = {
+    "acknowledgement": {"--write": None},
+    "compare": {"--watch": None, "--seed": None, "--json": None, "--svg": None},
+    "crash-points": {"--restart-after-ms": 3_000, "--json": None, "--address": "http://127.0.0.1:8000"},
+    "duplicates": {
+        "scenario_name": "order-and-stock",
+        "--seeds": 100,
+        "--processes": None,
+        "--json": None,
+        "--write": None,
+        "--svg": None,
+    },
+    "replication-compare": {"--write": None, "--json": None, "--svg": None, "--search": True, "--no-search": True},
 }
 
 
@@ -93,6 +109,7 @@ def test_a_document_without_a_place_for_the_tables_is_refused_before_anything_ru
     result = lab(*name.split(), *arguments.split(), "--write", str(document))
     assert result.exit_code == 2
     assert f"has no <!-- glassmq lab {name} -->" in result.output
+    assert result.output.startswith(f"Usage: glassmq lab {name} ")
     assert document.read_text() == "# Other\n"
 
 
@@ -118,3 +135,39 @@ def test_old_names_have_the_same_help_and_are_left_out_of_lists():
         assert name not in listed
         old, now = (lab(*called, "--help").output for called in ([name], ["study", name]))
         assert old.partition("--json")[0] == now.partition("--json")[0].replace("lab study", "lab", 1)
+
+
+@pytest.mark.parametrize("name", OLD_NAMES)
+def test_old_names_accept_what_they_accepted_and_mean_the_same_without_it(name):
+    [command] = [each for each in old_names() if each.name == name]
+    given = command.make_context(name, OLD_NAMES[name].split()).params
+    names = {option: each.name for each in command.params for option in (*each.opts, *each.secondary_opts)}
+    assert {option: given[names[option]] for option in OLD_OPTIONS[name]} == OLD_OPTIONS[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("compare", 2),
+        ("compare batch-trade-offs", 2),
+        ("compare batch-trade-offs --set nonsense", 2),
+        ("compare batch-trade-offs --set C9.pullBatchSize=1", 1),
+        ("compare batch-trade-offs --set C1.pullBatchSize=1 --watch Z", 1),
+        ("compare batch-trade-offs --set C1.pullBatchSize=1 --seed -1", 2),
+        ("compare nowhere --set C1.pullBatchSize=1", 1),
+        ("crash-points", 2),
+        ("crash-points hello", 1),
+        ("crash-points xa-two-phase --restart-after-ms 0", 2),
+        ("duplicates --seeds 0", 2),
+        ("duplicates hello --seeds 1 --processes 1", 1),
+        ("duplicates --json --help", 0),
+        ("acknowledgement --write nowhere.md", 2),
+        ("acknowledgement extra", 2),
+        ("replication-compare --nothing", 2),
+        ("study nonsense", 2),
+        ("study more-queues asynchronous-steps", 2),
+        ("study", 2),
+    ],
+)
+def test_exit_codes_are_those_that_scripts_know(arguments, code):
+    assert lab(*arguments.split()).exit_code == code

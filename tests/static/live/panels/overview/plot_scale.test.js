@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  aloneIn,
+  powerAbove,
+  powersOfTen,
+  roofOf,
+  spikesOf,
+} from "../../../../../static/live/panels/overview/plot_scale.js";
+import { forRandom } from "../../../support/random_values.js";
+
+const many = (count, value) => Array(count).fill(value);
+
+test("a spike of the start does not flatten the rest", () => {
+  const columns = [[12_000, 9_000, 40, ...Array.from({ length: 290 }, (_, second) => 20 + (second % 5))]];
+  assert.ok(roofOf(columns, 10) > 24 && roofOf(columns, 10) < 50);
+  assert.ok(roofOf(columns, 10, true) >= 12_000);
+  assert.deepEqual(spikesOf(columns[0], 50), [{ index: 0, value: 12_000 }]);
+  assert.ok(roofOf([[0, 6_000, ...many(10, 40), ...many(40, 0)]], 10) < 50, "a short day with long rests");
+});
+
+for (const [what, values, least] of [
+  ["a burst that lasts", [...many(200, 20), ...many(40, 5_000), ...many(60, 20)], 5_000],
+  ["what happens now", [...many(295, 20), ...many(5, 5_000)], 5_000],
+  ["a broker that rests between bursts", [...many(280, 0), ...many(5, [900, 0, 0, 1_000]).flat()], 1_000],
+  ["few values", [3, 4_000], 4_000],
+  ["gaps", [null, 7, null], 7],
+  ["nothing", [], 10],
+])
+  test(`no rare spike of the past, shown whole: ${what}`, () => assert.ok(roofOf([values], 10) >= least));
+
+test("a roof is a number at least as high as it must be, whatever is missing", () => {
+  forRandom(500, (random) => {
+    const value = () => random.pick([null, undefined, 0, random.magnitude(9)]);
+    const columns = random.list(3, () => random.list(40, value));
+    const [roof, whole] = [roofOf(columns, 10), roofOf(columns, 10, true)];
+    assert.ok(roof >= 10 && whole >= roof, `${roof} of ${whole} for ${JSON.stringify(columns)}`);
+    assert.ok(columns.flat().every((one) => (one ?? 0) <= whole));
+    const spikes = columns.map((column) => spikesOf(column, roof));
+    spikes.forEach((found, at) => found.forEach(({ index, value: top }) => assert.equal(columns[at][index], top)));
+  });
+});
+
+test("every spike is named once, at its top", () => {
+  const values = [1, 60, 70, 65, null, 80, 2, 90, 90];
+  assert.deepEqual(
+    spikesOf(values, 50).map(({ index }) => index),
+    [2, 5, 7],
+  );
+  assert.deepEqual(spikesOf([], 50), []);
+});
+
+test("the end of a logarithmic axis is a power of ten above all values", () => {
+  assert.equal(powerAbove([[null, 950], []], 100), 10_000);
+  assert.equal(powerAbove([[900]], 100), 1000);
+  assert.equal(powerAbove([[null]], 100), 100);
+});
+
+test("the marks of a logarithmic axis end, whatever its ends are", () => {
+  assert.deepEqual(powersOfTen(null, null, 10, 1000), [10, 100, 1000]);
+  assert.deepEqual(powersOfTen(null, null, 10, 10), [10]);
+  for (const [least, most] of [
+    [0, 10],
+    [-1, 10],
+    [10, Infinity],
+    [NaN, 10],
+  ])
+    assert.ok(powersOfTen(null, null, least, most).length < 400);
+});
+
+test("values without neighbours are found", () => {
+  assert.deepEqual(aloneIn([7, null, null, 3, null, 4, 5, null, 6]), [0, 3, 8]);
+  assert.deepEqual([aloneIn([]), aloneIn([null, undefined])], [[], []]);
+});
