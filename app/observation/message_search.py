@@ -64,4 +64,4 @@ class MessageSearch:
 
 def _newest_first(messages: Iterable[MessageExt], limit: int) -> list[JsonObject]:
     ordered = sorted(messages, key=lambda message: message.commit_log_offset, reverse=True)
-    return [message_summary(message) for message in ordered[:limit]]
+    return [{**message_summary(message)} for message in ordered[:limit]]

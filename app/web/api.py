@@ -151,6 +151,4 @@ def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
     raw = source.record_at(offset) if offset >= 0 else None
     if raw is None:
         return []
-    summary = record_view(raw)["record"]
-    assert isinstance(summary, dict)
-    return [summary]
+    return [{**record_view(raw)["record"]}]

@@ -17,6 +17,7 @@ from app.lab.session.worlds import LabWorlds
 from app.lab.views.frames import KEPT_PARCELS
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
+from app.picture.record import RecordView
 from app.web.api import json_answer
 from app.web.api_parameters import only_known, short_text
 
@@ -49,7 +50,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     def record_by_entry(world: str, node: str, topic: str, queue_id: int, queue_offset: int) -> Response:
         browser = browser_of_request()
 
-        def look(worlds: LabWorlds) -> JsonObject:
+        def look(worlds: LabWorlds) -> RecordView:
             run = worlds.session(world, browser).player.run_looked_at()
             return record_of_message(run, node, topic, queue_id, queue_offset)
 

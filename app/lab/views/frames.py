@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN, FRAMES_SHOWN
 from app.lab.views.kafka.frame_tree import frame_tree
 from app.lab.views.raft.frame_tree import ha_tree, is_of_replicas, raft_tree
+from app.picture.frame import CommandPart, Frame, FrameBytes, FrameDetail, KafkaFrame, KafkaFrameHead
 from engine.faults.frame_subject import REPLY
 from engine.kafka.records.error_code import KafkaRefusal
 from engine.lab.narration.store_words import action_of, refusal_name
@@ -76,7 +76,7 @@ class FrameRecorder:
         #: Those that may be shown: a parcel that arrived before enough others is never shown again.
         self._candidates: deque[_Row] = deque(maxlen=KEPT_PARCELS)
         #: Number -> its last summary.
-        self._summaries: dict[int, JsonObject] = {}
+        self._summaries: dict[int, Frame] = {}
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         self._count += 1
@@ -103,7 +103,7 @@ class FrameRecorder:
                     self._summaries.pop(number, None)
                     break
 
-    def view(self, now_us: int) -> list[JsonValue]:
+    def view(self, now_us: int) -> list[Frame]:
         """Return the frames in flight and the last that arrived, in the order of sending."""
         chosen: list[_Row] = []
         arrived = 0
@@ -125,7 +125,7 @@ class FrameRecorder:
         """Return when the oldest frame that is kept was sent."""
         return self._kept[0][1] if self._kept else None
 
-    def between(self, left_us: int, right_us: int, most: int) -> list[JsonValue]:
+    def between(self, left_us: int, right_us: int, most: int) -> list[Frame]:
         """Return the kept frames that were in flight at some time between the two; only every Nth when there are more
         than ``most``.
         """
@@ -133,13 +133,13 @@ class FrameRecorder:
         every = max(1, -(-len(rows) // most))
         return [self._summaries.get(row[0]) or self._summary(NotedParcel(*row)) for row in rows[::every]]
 
-    def detail(self, number: int) -> JsonObject | None:
+    def detail(self, number: int) -> FrameDetail | None:
         """Return everything about one frame: header fields, body, bytes. None when it is not kept (any more)."""
         if not self._kept or not self._kept[0][0] <= number <= self._kept[-1][0]:
             return None
         noted = NotedParcel(*self._kept[number - self._kept[0][0]])
         data = noted.data
-        detail: JsonObject = {
+        detail: FrameBytes = {
             **self._summary(noted),
             "hex": data[:HEX_MAX_BYTES].hex(),
             "hex_omitted_bytes": max(0, len(data) - HEX_MAX_BYTES),
@@ -154,17 +154,15 @@ class FrameRecorder:
             detail["problem"] = str(error)
             return detail
         if is_of_replicas(data):
-            detail["tree"] = raft_tree(data)
-        elif ha_frames.frame_name(data) == said.name:
-            detail["tree"] = ha_tree(data)
-        elif said.command is None:
-            detail.update(self._kafka_detail(noted, said))
-        else:
-            detail.update(command_detail(said.command, len(data)))
-        return detail
+            return {**detail, "tree": raft_tree(data)}
+        if ha_frames.frame_name(data) == said.name:
+            return {**detail, "tree": ha_tree(data)}
+        if said.command is None:
+            return self._kafka_frame(detail, noted, said)
+        return {**detail, **command_detail(said.command, len(data))}
 
-    def _summary(self, noted: NotedParcel) -> JsonObject:
-        view: JsonObject = {
+    def _summary(self, noted: NotedParcel) -> Frame:
+        view: Frame = {
             "id": noted.number,
             "source": noted.source,
             "target": noted.target,
@@ -189,7 +187,7 @@ class FrameRecorder:
                 self._describe(view, noted, said)
         return view
 
-    def _describe(self, view: JsonObject, noted: NotedParcel, said: FrameReading) -> None:
+    def _describe(self, view: Frame, noted: NotedParcel, said: FrameReading) -> None:
         view["code"] = said.code if said.code >= 0 or said.command is not None else None
         if not said.name:
             view["kind"] = "response"
@@ -221,19 +219,17 @@ class FrameRecorder:
                 return number, said
         return None
 
-    def _kafka_detail(self, noted: NotedParcel, said: FrameReading) -> JsonObject:
-        """Return the detail of a Kafka frame. ``tree``: all its fields, see :mod:`app.lab.views.kafka.frame_tree`."""
+    def _kafka_frame(self, detail: FrameBytes, noted: NotedParcel, said: FrameReading) -> KafkaFrameHead | KafkaFrame:
+        frame: KafkaFrameHead = {**detail, "correlation_id": said.number}
         request = (noted.number, said) if said.name else self._request_of(noted, said.number)
         if request is None:
-            return {
-                "correlation_id": said.number,
-                "problem": "its request is not kept any more: nothing tells what it answers",
-            }
+            frame["problem"] = "its request is not kept any more: nothing tells what it answers"
+            return frame
         try:
-            tree = frame_tree(noted.data, request[1].code, is_request=bool(said.name))
+            return {**frame, "tree": frame_tree(noted.data, request[1].code, is_request=bool(said.name))}
         except KafkaRefusal as error:
-            return {"correlation_id": said.number, "problem": str(error)}
-        return {"correlation_id": said.number, "tree": tree}
+            frame["problem"] = str(error)
+            return frame
 
 
 def response_name(code: int) -> str:
@@ -244,7 +240,7 @@ def response_name(code: int) -> str:
         return f"response {code}"
 
 
-def command_detail(command: RemotingCommand, size: int) -> JsonObject:
+def command_detail(command: RemotingCommand, size: int) -> CommandPart:
     """Return header and body; ``header_start`` and ``body_start`` are positions in the frame's bytes."""
     text = command.body[: BODY_MAX_CHARACTERS * 4].decode("utf-8", "replace")
     return {

@@ -1,4 +1,4 @@
-"""The view of one run: everything that the stage draws, as one JSON tree. Its shape: ``app/lab/__init__.py``.
+"""The view of one run: everything that the stage draws, a :class:`~app.picture.world.world.WorldPicture`.
 
 A node is read again only when one of its actors has acted since the last view (the journal says so), or a command came
 in; everything else stays the same object from view to view, which also makes the patches cheap.
@@ -383,7 +383,7 @@ def _held_actors(role: ScenarioNode) -> tuple[str, ...]:
 
 
 #: The views of roles that need nothing but the role.
-_VIEWS: Mapping[type[ScenarioNode], Callable[[Any], JsonObject]] = {
+_VIEWS: Mapping[type[ScenarioNode], Callable[[Any], Mapping[str, object]]] = {
     NameServerNode: _name_server,
     ProducerNode: producer_view,
     ConsumerNode: consumer_view,

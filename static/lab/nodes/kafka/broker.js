@@ -30,9 +30,9 @@ export const KafkaBroker = memo(({ name, node }) => {
     lasting=${html`<${Logs} name=${name} partitions=${partitions} />`}
   >
     ${
-      node.held > 0 &&
+      node.held_fetches > 0 &&
       html`<p class="node-line quiet" data-part="held-fetches" title=${t("lab.kafka.held_hint")}>
-        ${t("lab.kafka.held", { n: node.held })}
+        ${t("lab.kafka.held", { n: node.held_fetches })}
       </p>`
     }
   </${NodeCard}>`;
