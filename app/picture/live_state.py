@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from app.picture.cluster import Cluster, Now
 from app.picture.commit_log import CommitLog, DamageOfLog
@@ -61,11 +61,22 @@ class EngineState(TypedDict):
     omitted: Omitted
 
 
+class SparkProgress(TypedDict):
+    """How far the running jobs have read the broker's queues."""
+
+    #: Id of the run -> its job.
+    jobs: dict[str, str]
+    #: Topic -> queue id -> id of the run -> next offset.
+    offsets: dict[str, dict[str, dict[str, int]]]
+
+
 class LivePicture(EngineState):
     """The whole picture. What members of a group hold is not part of it: they are asked while a page views them."""
 
     verdict: Health
     backlogs: BacklogOutlooks
+    #: Only where the server runs jobs.
+    spark: NotRequired[SparkProgress]
 
 
 class HealthFacts(TypedDict):

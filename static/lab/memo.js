@@ -1,3 +1,4 @@
+// @ts-check
 // A component that renders again only when one of its properties is another object or value.
 
 import { Component, h } from "htm/preact";

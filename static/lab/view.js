@@ -7,6 +7,7 @@ import { batch, computed, signal } from "@preact/signals";
 import { groupMark, topicMark } from "../common/palette.js";
 import { firstNot } from "./journal/binary_search.js";
 
+/** @type {any} */
 const EMPTY_VIEW = {
   world: {},
   scenario: "",
@@ -53,6 +54,7 @@ const EMPTY_VIEW = {
 /** The last entries of the journal that this page keeps; the run itself keeps them all. */
 export const JOURNAL_KEPT = 20_000;
 
+/** @type {import("@preact/signals").Signal<Picture.PlayedWorld>} */
 export const view = signal(EMPTY_VIEW);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
@@ -71,8 +73,10 @@ export const journalCut = signal({ number: 0 });
 
 /** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it
     moves. */
+/** @type {import("@preact/signals").Signal<Picture.PlayedWorld>} */
 export const calmView = signal(EMPTY_VIEW);
 /** The same for the nodes: their cards are the dearest part of the page. */
+/** @type {import("@preact/signals").Signal<Record<string, Picture.NodePicture>>} */
 export const nodes = signal({});
 const CALM_MS = 250;
 const NODES_MS = 95;

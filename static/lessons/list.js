@@ -1,3 +1,4 @@
+// @ts-check
 // The list of lessons: its search.
 
 import "../common/chrome.js";

@@ -6,6 +6,7 @@ import { keep, kept } from "../common/kept.js";
 import { recallMarks } from "../common/palette.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
+/** @type {any} */
 const EMPTY_STATE = {
   cluster: {},
   connections: {},
@@ -27,6 +28,7 @@ const EMPTY_STATE = {
 export const paused = signal(false);
 /** How many updates came in since the view was paused. */
 export const missedUpdates = signal(0);
+/** @type {import("@preact/signals").Signal<Picture.LivePicture>} */
 export const state = signal(EMPTY_STATE);
 export const history = signal(EMPTY_HISTORY);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */

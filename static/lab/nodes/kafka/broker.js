@@ -1,3 +1,4 @@
+// @ts-check
 // A Kafka broker: for each partition the segments of its log, their batches and the entries of the sparse index; and
 // the fetches that it holds back. What is on the disk is shown while no process runs, too.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A Kafka consumer: the way of a fetch from the request that is only built to the records that the application has,
 // and the position and the committed offset of each partition.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The controller of a Kafka cluster: which brokers live, and what it has decided of each partition.
 
 import { html } from "htm/preact";

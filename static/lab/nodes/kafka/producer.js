@@ -1,3 +1,4 @@
+// @ts-check
 // A Kafka producer: what was sent, the accumulator with a queue of batches for each partition, and the requests that
 // are in flight.
 

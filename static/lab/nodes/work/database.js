@@ -1,3 +1,4 @@
+// @ts-check
 // A database that listeners work with: the stock and the orders, the transactions that are open, the records of
 // idempotence. While no process runs: what is on the disk.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A Redis: its newest keys with the time that they have left, and what a failover has lost.
 
 import { html } from "htm/preact";

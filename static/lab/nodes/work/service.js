@@ -1,3 +1,4 @@
+// @ts-check
 // A service behind calls: what it has done, which nothing rolls back, and how often.
 
 import { html } from "htm/preact";

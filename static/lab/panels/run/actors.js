@@ -1,3 +1,4 @@
+// @ts-check
 // Everything that acts in the world: tasks, links, disks. Each can be stepped alone, or held back.
 
 import { html } from "htm/preact";
