@@ -1064,8 +1064,8 @@ declare namespace Picture {
     node: string;
     /** What it will do next, where that is known. */
     label: string;
-    /** None: it is not held. */
-    held_until_us: number | null;
+    /** 0: it is not held. */
+    held_until_us: number;
     /** How many events it has had. */
     steps: number;
     /** It has an event that waits. */

@@ -12,8 +12,8 @@ class Actor(TypedDict):
     node: str
     #: What it will do next, where that is known.
     label: str
-    #: None: it is not held.
-    held_until_us: int | None
+    #: 0: it is not held.
+    held_until_us: int
     #: How many events it has had.
     steps: int
     #: It has an event that waits.

@@ -21,6 +21,7 @@ const BLOCKS_MOST = [9, 9, 7, 5];
 /** A batch of this size has the widest block. */
 const WIDEST_BYTES = 1_500;
 
+/** @type {(props: { name: string, node: Picture.KafkaBrokerPicture }) => any} */
 export const KafkaBroker = memo(({ name, node }) => {
   const partitions = node.partitions ?? [];
   const records = partitions.reduce((sum, one) => sum + one.end - one.start, 0);
@@ -52,6 +53,7 @@ const Logs = memo(
   </${Part}>`,
 );
 
+/** @type {(props: { name: string, log: Picture.Partition }) => any} */
 const Partition = memo(({ name, log }) => {
   const groups = Object.keys(log.committed).sort(compare);
   const least = groups.length > 0 ? Math.min(...groups.map((group) => log.committed[group])) : null;
@@ -96,6 +98,7 @@ const committedText = ({ committed, end }, group) =>
   t("lab.queues.committed", { group, offset: committed[group], lag: end - committed[group] });
 
 /** A file: its batches as blocks, and below those that the index knows a small entry. */
+/** @type {(props: { segment: Picture.Segment, tone: string, readTo: number, isActive: boolean }) => any} */
 const Segment = memo(({ segment, tone, readTo, isActive }) => {
   const shown = segment.batches.slice(-BLOCKS_MOST[density.value]);
   const facts = t("lab.kafka.segment_hint", {
@@ -125,6 +128,7 @@ const Segment = memo(({ segment, tone, readTo, isActive }) => {
   </div>`;
 });
 
+/** @type {(props: { batch: Picture.Batch, tone: string, isAbove: boolean }) => any} */
 const Batch = memo(({ batch, tone, isAbove }) => {
   const { offset, records, codec, size_bytes: size, is_indexed: isIndexed, is_unflushed: isUnflushed } = batch;
   const said = { first: offset, last: offset + records - 1, n: records, size: bytes(size), codec };

@@ -83,6 +83,7 @@ function Strategy({ part, node }) {
     </span>`;
 }
 
+/** @param {{ one: Picture.Judged }} props */
 function Judged({ one }) {
   const verdict = one.verdict.replaceAll("-", "_");
   return html`<li

@@ -12,6 +12,7 @@ import { keepsRoom } from "../room.js";
 
 const MOST_CALLS = 3;
 
+/** @type {(props: { name: string, node: Picture.ServicePicture }) => any} */
 export const Service = memo(({ name, node }) => {
   const part = node.service;
   return html`<${NodeCard}

@@ -38,6 +38,7 @@ export function Actors() {
   `;
 }
 
+/** @type {(props: { actor: Picture.Actor, isNext: boolean }) => any} */
 const Actor = memo(({ actor, isNext }) => {
   const isHeld = actor.held_until_us > view.peek().time_us;
   return html`<li class=${`actor ${isNext ? "is-next" : ""}`}>
