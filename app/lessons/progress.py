@@ -47,6 +47,15 @@ class DoneStep:
         return {"prediction": self.prediction, "right": self.was_right}
 
 
+@dataclass(frozen=True, slots=True)
+class LessonStepDone:
+    """A done step with its lesson. ``done_at``: seconds since 1970."""
+
+    lesson: str
+    done_at: float
+    done: DoneStep
+
+
 class LearnerProgress:
     """The progress of all browsers, for all threads. ``file`` None: kept in memory only."""
 
@@ -69,17 +78,29 @@ class LearnerProgress:
             step: DoneStep(step, prediction, None if right is None else bool(right)) for step, prediction, right in rows
         }
 
-    def note(self, browser: str, lesson: str, done: DoneStep) -> None:
+    def all_done(self, browser: str | None) -> list[LessonStepDone]:
+        """Return the done steps of all lessons, in the order in which they were done."""
+        with self._lock:
+            rows = self._database.execute(
+                f"select lesson, done_at, step, prediction, was_right from {_TABLE} where browser = ? order by rowid",
+                (browser,),
+            ).fetchall()
+        return [
+            LessonStepDone(lesson, done_at, DoneStep(step, prediction, None if right is None else bool(right)))
+            for lesson, done_at, step, prediction, right in rows
+        ]
+
+    def note(self, browser: str, lesson: str, done: DoneStep, done_at: float | None = None) -> None:
         """Store a done step. Only the first prediction counts, because a learner who repeats a step knows the answer.
 
-        A disk error ends no lesson: it is logged.
+        ``done_at``: seconds since 1970; None: now. A disk error ends no lesson: it is logged.
         """
         try:
-            self._note(browser, lesson, done)
+            self._note(browser, lesson, done, self._clock() if done_at is None else done_at)
         except sqlite3.Error as error:
             log.warning("the progress of a lesson could not be kept: %s", error)
 
-    def _note(self, browser: str, lesson: str, done: DoneStep) -> None:
+    def _note(self, browser: str, lesson: str, done: DoneStep, done_at: float) -> None:
         with self._lock, self._database.conn as connection:
             connection.execute(
                 f"insert into {_TABLE} (browser, lesson, step, done_at, prediction, was_right) "
@@ -87,7 +108,7 @@ class LearnerProgress:
                 "done_at = excluded.done_at, "
                 "prediction = case when was_right is null then excluded.prediction else prediction end, "
                 "was_right = coalesce(was_right, excluded.was_right)",
-                (browser, lesson, done.step, self._clock(), done.prediction, done.was_right),
+                (browser, lesson, done.step, done_at, done.prediction, done.was_right),
             )
             self._make_room(connection)
 

@@ -1,4 +1,4 @@
-"""Lessons over HTTP: the list, one lesson, the check of a step, and a reset.
+"""Lessons over HTTP: the list, one lesson, the check of a step, a reset, and progress as a file.
 
 Errors of the API are JSON like the lab's: ``{"error": {en, zh}, "reason": ...}``.
 """
@@ -13,6 +13,7 @@ from flask import Blueprint, Response, abort, render_template
 from flask.typing import ResponseReturnValue
 
 from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.routes import read_json_body
@@ -25,6 +26,7 @@ from app.lessons.lesson import Lesson
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, searched_words
 from app.lessons.progress import LearnerProgress
+from app.lessons.progress_file import progress_file, read_progress_file
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
 from app.web.api import json_answer
 
@@ -50,6 +52,7 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
     """Return the blueprint with ``/tutorials`` and ``/api/lessons``."""
     lessons = Blueprint("lessons", __name__)
     rehearsals = _Rehearsals(host)
+    _add_progress_file(lessons, progress)
 
     @lessons.get("/tutorials")
     def lesson_list() -> ResponseReturnValue:
@@ -67,7 +70,9 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
             }
             for track in course.tracks
         ]
-        return remember_browser(Response(render_template("tutorials.html", tracks=tracks)))
+        return remember_browser(
+            Response(render_template("tutorials.html", tracks=tracks, import_max_bytes=IMPORT_MAX_BYTES))
+        )
 
     @lessons.get("/tutorials/<name>")
     def one_lesson(name: str) -> ResponseReturnValue:
@@ -112,6 +117,23 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
         return Response(f"{error}\n", status=500, mimetype="text/plain")
 
     return lessons
+
+
+def _add_progress_file(lessons: Blueprint, progress: LearnerProgress) -> None:
+    @lessons.get("/api/lessons/progress")
+    def export_progress() -> Response:
+        answer = json_answer(progress_file(progress.all_done(browser_of_request())))
+        answer.headers["Content-Disposition"] = 'attachment; filename="glassmq-lessons.json"'
+        return answer
+
+    @lessons.post("/api/lessons/progress")
+    def import_progress() -> Response:
+        browser, steps = _browser(), read_progress_file(read_json_body())
+        known = {lesson.name: {step.identity for step in lesson.steps} for lesson in _readable_lessons()}
+        taken = [each for each in steps if each.done.step in known.get(each.lesson, ())]
+        for each in taken:
+            progress.note(browser, each.lesson, each.done, each.done_at)
+        return json_answer({"taken": len(taken), "unknown": len(steps) - len(taken)})
 
 
 def lesson_words() -> dict[str, str]:

@@ -22,7 +22,11 @@ from engine.lab.scenario.scenario_files import scenario_names
 from engine.texts import LANGUAGES
 
 #: Modules of the page -> those of the site that take their place.
-REPLACED_MODULES = {f"static/common/{name}.js": f"static/site/{name}.js" for name in ("addresses", "transport")}
+REPLACED_MODULES = {
+    "static/common/addresses.js": "static/site/addresses.js",
+    "static/common/transport.js": "static/site/transport.js",
+    "static/lessons/done_steps.js": "static/site/done_steps.js",
+}
 #: WebAssembly is compiled in the worker, which has a policy of its own where the host sends one.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' '{import_map}'; style-src 'self'; img-src 'self' data:; "
@@ -33,7 +37,7 @@ _FILES_IN_DATA = re.compile(r'"/(static|modules)/')
 _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re.DOTALL)
 _NONCE = re.compile(r""" nonce="[^"]*\"""")
 #: Addresses that only a server answers.
-_ABSENT = re.compile(r"/(live|pipeline|storage|api|lab/wire)(?![\w-])")
+_ABSENT = re.compile(r"/(live|pipeline|storage|lab/wire|api/(live|faults))(?![\w-])")
 _PRELOADED = re.compile(r"""\s*<link rel="preload" href="/api/[^>]*>""")
 
 
@@ -91,6 +95,8 @@ def _relative(address: str, root: str, folder: str) -> str:
         return f"{root}{address[1:]}"
     if _ABSENT.match(path):
         return f"{root}{folder}{NEEDS_A_SERVER[1:]}/"
+    if path.startswith("/api/"):
+        return address  # static/site/transport.js asks the worker
     return f"{root}{folder}{path[1:]}{'' if path.endswith('/') else '/'}{mark}{rest}"
 
 

@@ -4,8 +4,14 @@
 // lab, "connect" and "close" among them. To the page: { request, answer }, { stream, event, message } or
 // { progress, problem }.
 
+import { keepSteps, keptSteps } from "./kept_steps.js";
+
 const PYTHON = new URL("../../python/", import.meta.url);
+/** Requests that change the learner's progress; the name is that of a lesson that begins again. */
+const PROGRESS = /^\/api\/lessons\/(?:progress$|[^/]+\/check$|([^/]+)\/reset$)/;
 const SOURCE = /^\/api\/lab\/source\?file=(engine%2F[a-z0-9_%F]+\.py)$/;
+
+const FORMAT = "glassmq-lessons";
 
 let timer = 0;
 // What comes before Python is there waits for it.
@@ -30,6 +36,9 @@ sys.path.insert(0, "/glassmq")
     const site = python
       .pyimport("app.site.worker")
       .SiteWorker((stream, event, message) => postMessage({ stream, event, message }));
+    const steps = await keptSteps();
+    if (steps.length > 0)
+      ask({ python, site }, "POST", "/api/lessons/progress", JSON.stringify({ format: FORMAT, steps }));
     postMessage({ progress: "ready" });
     return { python, site };
   } catch (error) {
@@ -47,19 +56,32 @@ async function take({ python, site }, message) {
   if (message.request) {
     const source = SOURCE.exec(message.address);
     if (source) await addSource(python.FS, decodeURIComponent(source[1]));
-    const bytes = python.toPy(new Uint8Array(message.bytes));
-    const answer = site.request(message.method, message.address, message.contentType, bytes);
-    const [status, headers, body] = answer.toJs();
-    answer.destroy();
-    bytes.destroy();
-    const { buffer } = body.slice();
-    postMessage({ request: message.request, answer: { status, headers, body: buffer } }, [buffer]);
+    const answer = ask({ python, site }, message.method, message.address, message.bytes, message.contentType);
+    postMessage({ request: message.request, answer }, [answer.body]);
+    const progress = message.method === "POST" && PROGRESS.exec(message.address);
+    if (progress) await keepProgress({ python, site }, progress[1]);
   } else if (message.event === "connect") {
     site.connect(message.stream);
     postMessage({ stream: message.stream, event: "connect", message: "null" });
   } else if (message.event === "close") site.close(message.stream);
   else site.event(message.stream, message.event, message.message);
   work(site);
+}
+
+/** Sends a request to the application: { status, headers, body }. */
+function ask({ python, site }, method, address, body = "", contentType = "application/json") {
+  const bytes = python.toPy(typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body));
+  const answer = site.request(method, address, contentType, bytes);
+  const [status, headers, content] = answer.toJs();
+  answer.destroy();
+  bytes.destroy();
+  return { status, headers, body: content.slice().buffer };
+}
+
+async function keepProgress(application, reset) {
+  const { body } = ask(application, "GET", "/api/lessons/progress");
+  const { steps } = JSON.parse(new TextDecoder().decode(body));
+  await keepSteps(steps, reset);
 }
 
 /** Lets the lab work, and again when it wants to; messages from the page come in between. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,7 +19,7 @@ from tests.support.pythons.other_pythons import PYODIDE, find_node
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/tutorials/04-three-locks"]
+PAGES = ["/lab", "/lab/three-locks", "/tutorials", "/tutorials/04-three-locks"]
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -60,6 +61,28 @@ def test_a_world_plays_in_the_browser_and_a_lesson_is_done(site, open_page):
     page.locator("#skip-prediction").click()
     expect(do_it(page)).to_contain_text("Done")
     assert all(url.startswith((f"{site}/", "blob:")) for url in requested), requested
+
+
+def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open_page, tmp_path):
+    page = open_page(f"{site}/tutorials/04-three-locks/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    lesson(page)
+    go_to(page, 1)
+    page.locator("#skip-prediction").click()
+    expect(do_it(page)).to_contain_text("Done")
+    page.goto(f"{site}/tutorials/")
+    row = page.locator("[data-lesson='04-three-locks']")
+    expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    with page.expect_download() as saving:
+        page.locator(".progress-file a").click()
+    saving.value.save_as(tmp_path / "progress.json")
+
+    other = open_page(f"{site}/zh/tutorials/")
+    other.set_default_timeout(STARTED_WITHIN_MS)
+    row = other.locator("[data-lesson='04-three-locks']")
+    expect(row.locator(".lesson-state")).to_have_text("尚未开始")
+    other.set_input_files("#progress-file", tmp_path / "progress.json")
+    expect(row.locator("progress")).to_have_js_property("value", 1, timeout=STARTED_WITHIN_MS)
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):

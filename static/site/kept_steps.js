@@ -1,0 +1,48 @@
+// @ts-check
+// The done steps of lessons in the visitor's browser (IndexedDB): a row for each, so that two tabs add to each other.
+// The worker fills them from the application and returns them to it, in the format of app/lessons/progress_file.py.
+// Where a browser stores nothing, progress ends with the page.
+
+const STORE = "steps";
+
+function finished(request) {
+  return new Promise((resolve, reject) => {
+    request.addEventListener("success", () => resolve(request.result));
+    request.addEventListener("error", () => reject(request.error));
+  });
+}
+
+async function inStore(mode, work) {
+  const opening = indexedDB.open("glassmq-lessons", 1);
+  opening.addEventListener("upgradeneeded", () => {
+    opening.result.createObjectStore(STORE, { keyPath: ["lesson", "step"] });
+  });
+  const database = await finished(opening);
+  try {
+    return await work(database.transaction(STORE, mode).objectStore(STORE));
+  } finally {
+    database.close();
+  }
+}
+
+/** All rows in the order in which the steps were done; none where the browser keeps nothing. */
+export async function keptSteps() {
+  try {
+    const rows = await inStore("readonly", (store) => finished(store.getAll()));
+    return rows.sort((one, other) => one.done_at - other.done_at);
+  } catch {
+    return [];
+  }
+}
+
+/** Adds `steps`, and forgets those of the lesson `reset` before. */
+export async function keepSteps(steps, reset = null) {
+  try {
+    await inStore("readwrite", async (store) => {
+      const old = reset ? await finished(store.getAllKeys(IDBKeyRange.bound([reset], [reset, []]))) : [];
+      await Promise.all([...old.map((key) => store.delete(key)), ...steps.map((row) => store.put(row))].map(finished));
+    });
+  } catch (error) {
+    console.warn(`progress is not kept: ${error}`);
+  }
+}
