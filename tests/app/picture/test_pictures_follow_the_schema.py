@@ -80,6 +80,7 @@ def test_frames_follow_the_schema(scenario):
 
 def test_a_live_broker_follows_the_schema():
     with broker_lab() as lab:
+        assert lab.name_server is not None
         client = lab.client("billing")
         client.create_topic("orders", queues=2)
         client.heartbeat("billing", {"orders": "*"})
