@@ -14,12 +14,12 @@ from app.lab.routes.journal_requests import read_journal_request, read_window
 from app.lab.session.host import LabHost
 from app.lab.session.why_job import WhyJob
 from app.lab.session.worlds import LabWorlds
-from app.lab.views.frames import KEPT_PARCELS
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
 from app.picture.record import RecordView
 from app.web.api import json_answer
 from app.web.api_parameters import only_known, short_text
+from engine.lab.witness.frame_log import PARCELS_REMEMBERED
 
 #: Characters of a key that is searched for.
 KEY_MAX = 200
@@ -36,7 +36,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
         browser = browser_of_request()
         detail = host.ask(lambda worlds: worlds.session(world, browser).player.frame_detail(frame))
         if detail is None:
-            raise LabRefused("no_frame", frame=frame, kept=KEPT_PARCELS)
+            raise LabRefused("no_frame", frame=frame, kept=PARCELS_REMEMBERED)
         return json_answer(detail)
 
     @lab.get("/api/lab/<world>/records/<node>/<int:offset>")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from app.lab.session.pace import Pace
-from engine.lab.narration.narrator import Narrator
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 
@@ -25,11 +24,10 @@ def film_times(
     pace.set_speed(speed)
     end_us = recording.time_us
     with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
-        narrator = Narrator(run)
         run.run_to_time(min(from_us, end_us))
         times = [run.now_us]
         pace.begin(0.0, run.now_us)
         while times[-1] < end_us and not run.is_over:
-            pace.advance(run, narrator, len(times) / per_second, lambda: False)
+            pace.advance(run, len(times) / per_second, lambda: False)
             times.append(min(end_us, max(times[-1], run.now_us)))
     return times[-PICTURES_MAX:]

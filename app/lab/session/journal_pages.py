@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.lab.views.frames import FrameRecorder
+from app.lab.views.frames import FramesView
 from app.lab.views.world_view import node_of
 from engine.lab.narration.relevance import is_event_relevant
 from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
@@ -85,7 +85,7 @@ def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> Js
     return {"entries": found, "low": start + 1, "high": high}
 
 
-def window(journal: LabJournal, frames: FrameRecorder, event: int, left_us: int, right_us: int) -> JsonObject:
+def window(journal: LabJournal, frames: FramesView, event: int, left_us: int, right_us: int) -> JsonObject:
     """Return ``{entries, frames, every}``: what happened between two moments, up to event ``event``.
 
     ``every``: N when every Nth entry is included. Frames whose bytes are no longer kept are known by their arrival

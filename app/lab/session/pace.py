@@ -7,7 +7,6 @@ from typing import Literal
 
 from app.lab.session.playback_speed import PlaybackSpeed, rate_of
 from app.lab.session.timeline import EVENTS_PER_LOOK
-from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
 
 #: Real time by which a world that cannot keep its pace may lag; at a larger lag its clock is set again.
@@ -69,13 +68,13 @@ class Pace:
         if self.due_us(now) - virtual_us > LAG_MAX_S * self.rate * 1_000_000:
             self._anchor = (now, virtual_us)
 
-    def advance(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
+    def advance(self, run: LabRun, now: float, until: Callable[[], bool]) -> None:
         """Let ``run`` continue to where it should be by now, or as far as it comes before ``until()`` is true."""
         if self._is_slow(run):
             self._step(run, now)
             return
         if self.speed == AUTO:
-            self._follow(run, narrator, now, until)
+            self._follow(run, now, until)
             return
         target_us = self.due_us(now)
         while not self._is_slow(run):
@@ -84,11 +83,11 @@ class Pace:
                 break
         self.note(now, run.now_us)
 
-    def _follow(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
+    def _follow(self, run: LabRun, now: float, until: Callable[[], bool]) -> None:
         """Advance stretch by stretch; a new one begins where something that matters happens."""
         playback_speed = self._playback_speed
         if playback_speed is None:
-            playback_speed = self._playback_speed = PlaybackSpeed(run, narrator)
+            playback_speed = self._playback_speed = PlaybackSpeed(run)
             self._begin_stretch(playback_speed, run, now)
         signs = playback_speed.signs()
         ran = turns = 0

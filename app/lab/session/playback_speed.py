@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.foundation.json_types import JsonObject
-from engine.lab.narration.relevance import is_task_relevant
+from engine.lab.narration.relevance import LIGHT_REQUESTS, frames_in_flight, is_task_relevant
 
 if TYPE_CHECKING:
-    from engine.lab.narration.narrator import Narrator
-    from engine.lab.narration.sent_frames import SentFrame
     from engine.lab.run.run import LabRun
+    from engine.lab.witness.frame_log import SentParcel
 
 #: Seconds that a flight lasts: of a frame that is seen for the first time, and of one that matters less.
 FLIGHT_S = 0.8
@@ -105,8 +104,8 @@ def _share(seen: int) -> float:
 class PlaybackSpeed:
     """Watches one run from the moment of its creation: everything that it sees from then on is new to it."""
 
-    def __init__(self, run: LabRun, narrator: Narrator) -> None:
-        self.turn_to(run, narrator)
+    def __init__(self, run: LabRun) -> None:
+        self.turn_to(run)
         #: The name of a frame, and the name with its source and target -> number of flights.
         self._seen: Counter[tuple[str, ...]] = Counter()
         #: Number of a frame -> flights of its kind before it.
@@ -116,28 +115,28 @@ class PlaybackSpeed:
         self._idle = 0
         self._signs = self.signs()
 
-    def turn_to(self, run: LabRun, narrator: Narrator) -> None:
+    def turn_to(self, run: LabRun) -> None:
         """Watch another copy of the same run from now on."""
-        self._run, self._narrator = run, narrator
+        self._run = run
 
     def signs(self) -> tuple[int, ...]:
         """Return values that change when something that matters happens."""
         history = self._run.world.history
-        return (self._narrator.frames.count, len(history.consumes_began), len(history.consumes_ended))
+        return (self._run.world.witness.frames.frame_count, len(history.consumes_began), len(history.consumes_ended))
 
     def stretch(self) -> SpeedStretch:
         """Return the next span of virtual time that is played at one speed."""
         return stretch_of(self._moment())
 
     def _moment(self) -> PlaybackMoment:
-        run, frames = self._run, self._narrator.frames
+        run = self._run
         flying: dict[int, int] = {}
         flights: list[Flight] = []
-        for frame in frames.under_way(run.now_us):
+        for frame, name in frames_in_flight(run.world):
             if frame.number not in self._flights:
-                self._flights[frame.number] = self._note(frame)
+                self._flights[frame.number] = self._note(frame, name)
             seen = flying[frame.number] = self._flights[frame.number]
-            flights.append(Flight(frame.sent_us, frame.arrives_us, frames.is_light(frame), seen))
+            flights.append(Flight(frame.time_us, frame.arrives_us, name in LIGHT_REQUESTS, seen))
         self._flights = flying
         calls = len(run.world.history.consumes_began)
         signs = self.signs()
@@ -155,11 +154,11 @@ class PlaybackSpeed:
         self._signs = signs
         return moment
 
-    def _note(self, frame: SentFrame) -> int:
+    def _note(self, frame: SentParcel, name: str) -> int:
         """Return how many frames of its kind were seen before; between other nodes it counts as partly new."""
-        is_reply = frame.reading is not None and not frame.reading.name
-        kind = (self._narrator.frames.name_of(frame), "reply" if is_reply else "")
-        between = (*kind, frame.parcel.source, frame.parcel.target)
+        said = self._run.world.witness.frames.reading(frame)
+        kind = (name, "reply" if said is not None and not said.name else "")
+        between = (*kind, frame.source, frame.target)
         seen = max(self._seen[between], self._seen[kind] // 3)
         self._seen.update((kind, between))
         return seen
@@ -186,12 +185,12 @@ class MovedWorldSpeed:
         self._stretch = SpeedStretch(0, 0, "")
         self._rate = 1.0
 
-    def ahead(self, run: LabRun, narrator: Narrator) -> JsonObject:
+    def ahead(self, run: LabRun) -> JsonObject:
         """Return ``until_us``, ``rate`` (virtual seconds per second) and ``why`` of :class:`SpeedStretch`."""
         if self._playback_speed is None or run.now_us < self._now_us:
-            self._playback_speed, self._stretch, self._rate = PlaybackSpeed(run, narrator), SpeedStretch(0, 0, ""), 1.0
+            self._playback_speed, self._stretch, self._rate = PlaybackSpeed(run), SpeedStretch(0, 0, ""), 1.0
         playback_speed, self._now_us = self._playback_speed, run.now_us
-        playback_speed.turn_to(run, narrator)
+        playback_speed.turn_to(run)
         if run.now_us >= self._stretch.until_us or playback_speed.signs() != self._signs:
             self._stretch, self._signs = playback_speed.stretch(), playback_speed.signs()
             self._rate = rate_of(self._stretch, run.now_us) or self._rate

@@ -291,7 +291,7 @@ class WorldPlayer:
             return None
         with contextlib.suppress(LabRefused):
             world = self.timeline.world_at(self._past.shown_event)
-            return self._playback_speed.ahead(world.run, world.narrator)
+            return self._playback_speed.ahead(world.run)
         return None
 
     # ------------------------------------------------------------------------------ slices
@@ -337,7 +337,7 @@ class WorldPlayer:
 
     def _advance_play(self, now: float, until: Callable[[], bool]) -> None:
         run = self.run
-        self._pace.advance(run, self.timeline.head.narrator, now, until)
+        self._pace.advance(run, now, until)
         self._on_change(False)
         if run.stopped_by is not None or run.is_over:
             self.playing = False

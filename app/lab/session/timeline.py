@@ -23,7 +23,7 @@ from app.lab.foundation.bounds import (
     VIEWS_KEPT,
 )
 from app.lab.foundation.refusal import LabRefused
-from app.lab.views.frames import FrameRecorder
+from app.lab.views.frames import FramesView
 from app.lab.views.world_view import WorldView
 from engine.lab.run.run import LabRun
 from engine.protocol.json_form import json_library
@@ -133,7 +133,7 @@ class Timeline:
         """Keep the copy that has arrived (or was left on the way)."""
         self._past = seek.copy
 
-    def frames(self, event: int) -> FrameRecorder:
+    def frames(self, event: int) -> FramesView:
         """Return the frames as seen from ``event``: the head's, or those of the copy at that event."""
         if self._past is not None and self._past.event == event:
             return self._past.view.frames

@@ -1,13 +1,8 @@
-"""The frames that travel in a lab world: recorded as bytes when they are sent, decoded when they are viewed.
-
-A run records every parcel that is handed to a link, in the order of sending; the number of a frame is therefore the
-same in every re-execution of the run.
-"""
+"""The frames that travel in a lab world, decoded when they are viewed. Their numbers are those of the witness."""
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN, FRAMES_SHOWN
 from app.lab.views.kafka.frame_tree import frame_tree
@@ -21,123 +16,72 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.replication.ha import ha_frames
-from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
+from engine.runtime.lab.lab_link_fault import ParcelKind
 
 if TYPE_CHECKING:
+    from engine.lab.witness.frame_log import SentParcel
     from engine.lab.world.world import ScenarioWorld
 
-#: Parcels that are kept, and their bytes together.
-KEPT_PARCELS = 2_000
-KEPT_BYTES = 4 << 20
 #: Bytes of a frame that are shown in hexadecimal, and characters of a body.
 HEX_MAX_BYTES = 16 * 1024
 BODY_MAX_CHARACTERS = 2_000
 #: Characters of a header field.
 _FIELD_MAX = 500
 
-_FRAME = ParcelKind.FRAME.name
 
-
-class NotedParcel(NamedTuple):
-    """One parcel on its way. ``delays_us``: of each copy; empty when it was dropped."""
-
-    number: int
-    sent_us: int
-    kind: str
-    source: str
-    target: str
-    data: bytes
-    delays_us: tuple[int, ...]
-
-    @property
-    def arrives_us(self) -> int:
-        """Return when the first copy arrives."""
-        return self.sent_us + min(self.delays_us, default=0)
-
-
-#: A parcel as it is kept: a plain tuple of texts and numbers costs Python's garbage collector nothing, see
-#: :mod:`engine.runtime.lab.lab_journal`.
-_Row = tuple[int, int, str, str, str, bytes, tuple[int, ...]]
-
-
-class FrameRecorder:
-    """Records frames as one of the network's ``parcel_watchers``, from the first parcel on."""
+class FramesView:
+    """The frames of one world, as its witness has noted them."""
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._reader = world.frame_reader
-        network = self._network = world.lab.network
-        network.parcel_watchers.append(self._note)
-        network.cut_watchers.append(self._cut)
-        self._count = 0
-        self._bytes = 0
-        self._kept: deque[_Row] = deque()
-        #: Number of a frame that a cut has lost -> how far it came: 0 to 1.
-        self._lost_shares: dict[int, float] = {}
-        #: Those that may be shown: a parcel that arrived before enough others is never shown again.
-        self._candidates: deque[_Row] = deque(maxlen=KEPT_PARCELS)
-        #: Number -> its last summary.
-        self._summaries: dict[int, Frame] = {}
-
-    def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        self._count += 1
-        kind, source, target, data = parcel
-        row = (self._count, self._network.loop.now_us, kind.name, source, target, data, delays_us)
-        self._kept.append(row)
-        self._candidates.append(row)
-        self._bytes += len(data)
-        while len(self._kept) > KEPT_PARCELS or self._bytes > KEPT_BYTES:
-            number, *_, data, _ = self._kept.popleft()
-            self._bytes -= len(data)
-            self._lost_shares.pop(number, None)
-
-    def _cut(self, parcel: Parcel) -> None:
-        """Note that a frame in flight does not arrive."""
-        for rows in (self._kept, self._candidates):
-            for place in range(len(rows) - 1, -1, -1):
-                number, *_, data, _ = row = rows[place]
-                if data is parcel.data and (row[3], row[4]) == (parcel.source, parcel.target):
-                    if row[6]:
-                        passed_us = self._network.loop.now_us - row[1]
-                        self._lost_shares[number] = min(1.0, passed_us / max(1, *row[6]))
-                    rows[place] = (*row[:6], ())
-                    self._summaries.pop(number, None)
-                    break
+        self._sent = world.witness.frames
+        #: The last parcel that was read, and the earlier ones that may be shown again: a parcel that arrived before
+        #: enough others is not.
+        self._seen = 0
+        self._candidates: list[int] = []
+        #: Number -> a parcel, and its last summary.
+        self._summaries: dict[int, tuple[SentParcel, Frame]] = {}
 
     def view(self, now_us: int) -> list[Frame]:
         """Return the frames in flight and the last that arrived, in the order of sending."""
-        chosen: list[_Row] = []
+        known = [sent for number in self._candidates if (sent := self._sent.parcel(number)) is not None]
+        chosen: list[SentParcel] = []
         arrived = 0
-        for row in reversed(self._candidates):
-            if row[1] + min(row[6], default=0) <= now_us:
+        for sent in reversed([*known, *self._sent.after(self._seen)]):
+            if sent.arrives_us <= now_us:
                 arrived += 1
                 if arrived > ARRIVED_FRAMES_SHOWN:
                     continue
-            chosen.append(row)
+            chosen.append(sent)
         chosen.reverse()
-        self._candidates = deque(chosen, KEPT_PARCELS)
-        known, self._summaries = self._summaries, {}
-        for row in chosen[-FRAMES_SHOWN:]:
-            self._summaries[row[0]] = known.get(row[0]) or self._summary(NotedParcel(*row))
-        return list(self._summaries.values())
+        self._seen, self._candidates = self._sent.count, [sent.number for sent in chosen]
+        shown = chosen[-FRAMES_SHOWN:]
+        self._summaries = {sent.number: (sent, self._known_summary(sent)) for sent in shown}
+        return [summary for _, summary in self._summaries.values()]
 
     @property
     def oldest_us(self) -> int | None:
         """Return when the oldest frame that is kept was sent."""
-        return self._kept[0][1] if self._kept else None
+        oldest = self._sent.oldest
+        return None if oldest is None else oldest.time_us
 
     def between(self, left_us: int, right_us: int, most: int) -> list[Frame]:
         """Return the kept frames that were in flight at some time between the two; only every Nth when there are more
         than ``most``.
         """
-        rows = [row for row in self._kept if row[1] <= right_us and row[1] + max(row[6], default=0) >= left_us]
-        every = max(1, -(-len(rows) // most))
-        return [self._summaries.get(row[0]) or self._summary(NotedParcel(*row)) for row in rows[::every]]
+        found = [
+            sent
+            for sent in self._sent.after(0)
+            if sent.time_us <= right_us and sent.time_us + max(sent.delays_us, default=0) >= left_us
+        ]
+        every = max(1, -(-len(found) // most))
+        return [self._known_summary(sent) for sent in found[::every]]
 
     def detail(self, number: int) -> FrameDetail | None:
         """Return everything about one frame: header fields, body, bytes. None when it is not kept (any more)."""
-        if not self._kept or not self._kept[0][0] <= number <= self._kept[-1][0]:
+        noted = self._sent.parcel(number)
+        if noted is None:
             return None
-        noted = NotedParcel(*self._kept[number - self._kept[0][0]])
         data = noted.data
         detail: FrameBytes = {
             **self._summary(noted),
@@ -146,7 +90,7 @@ class FrameRecorder:
             "fields": {},
             "problem": None,
         }
-        if noted.kind != _FRAME:
+        if not noted.is_frame:
             return detail
         try:
             said = self._reader.decode(noted.source, noted.target, data)
@@ -161,7 +105,12 @@ class FrameRecorder:
             return self._kafka_frame(detail, noted, said)
         return {**detail, **command_detail(said.command, len(data))}
 
-    def _summary(self, noted: NotedParcel) -> Frame:
+    def _known_summary(self, sent: SentParcel) -> Frame:
+        """Return the summary that was made before, unless a cut has changed the parcel since."""
+        known = self._summaries.get(sent.number)
+        return self._summary(sent) if known is None or known[0].delays_us != sent.delays_us else known[1]
+
+    def _summary(self, noted: SentParcel) -> Frame:
         view: Frame = {
             "id": noted.number,
             "source": noted.source,
@@ -173,28 +122,28 @@ class FrameRecorder:
             "oneway": False,
             "reply_to": None,
             "size": len(noted.data),
-            "sent_us": noted.sent_us,
+            "sent_us": noted.time_us,
             "arrives_us": noted.arrives_us,
             "dropped": not noted.delays_us,
-            "lost_share": self._lost_shares.get(noted.number, 0.5),
+            "lost_share": 0.5 if noted.cut_share is None else noted.cut_share,
             "copies": len(noted.delays_us),
         }
-        if noted.kind == _FRAME:
-            said = self._reader.read(noted.source, noted.target, noted.data)
+        if noted.is_frame:
+            said = self._sent.reading(noted)
             if said is None:
                 view["name"] = "no frame of RocketMQ or Kafka"
             else:
                 self._describe(view, noted, said)
         return view
 
-    def _describe(self, view: Frame, noted: NotedParcel, said: FrameReading) -> None:
+    def _describe(self, view: Frame, noted: SentParcel, said: FrameReading) -> None:
         view["code"] = said.code if said.code >= 0 or said.command is not None else None
         if not said.name:
             view["kind"] = "response"
             view["name"] = REPLY if said.command is None else response_name(said.code)
-            request = self._request_of(noted, said.number)
+            request = self._sent.request_of(noted)
             if request is not None:
-                view["reply_to"], view["reply_to_name"] = request[0], request[1].name
+                view["reply_to"], view["reply_to_name"] = request.number, self._sent.request_name_of(request)
             return
         view["kind"] = "request"
         view["name"] = said.name
@@ -202,31 +151,15 @@ class FrameRecorder:
             view["action"] = action_of(said.command)
             view["oneway"] = said.command.is_oneway
 
-    def _request_of(self, reply: NotedParcel, wanted: int) -> tuple[int, FrameReading] | None:
-        """Return the newest frame before ``reply`` that it answers, its number first; None when it is no longer
-        kept.
-        """
-        as_text, as_bytes = b'"opaque":%d' % wanted, wanted.to_bytes(4, "big", signed=True)
-        of_raft = b'"number": %d,' % wanted
-        for number, _, kind, source, target, data, _ in reversed(self._kept):
-            if number >= reply.number or kind != _FRAME or source != reply.target or target != reply.source:
-                continue
-            # Searching for the digits first avoids decoding the hundreds of frames that others sent meanwhile.
-            if as_text not in data and as_bytes not in data and of_raft not in data:
-                continue
-            said = self._reader.read(source, target, data)
-            if said is not None and said.name and said.number == wanted:
-                return number, said
-        return None
-
-    def _kafka_frame(self, detail: FrameBytes, noted: NotedParcel, said: FrameReading) -> KafkaFrameHead | KafkaFrame:
+    def _kafka_frame(self, detail: FrameBytes, noted: SentParcel, said: FrameReading) -> KafkaFrameHead | KafkaFrame:
         frame: KafkaFrameHead = {**detail, "correlation_id": said.number}
-        request = (noted.number, said) if said.name else self._request_of(noted, said.number)
-        if request is None:
+        request = noted if said.name else self._sent.request_of(noted)
+        asked = None if request is None else self._sent.reading(request)
+        if asked is None:
             frame["problem"] = "its request is not kept any more: nothing tells what it answers"
             return frame
         try:
-            return {**frame, "tree": frame_tree(noted.data, request[1].code, is_request=bool(said.name))}
+            return {**frame, "tree": frame_tree(noted.data, asked.code, is_request=bool(said.name))}
         except KafkaRefusal as error:
             frame["problem"] = str(error)
             return frame

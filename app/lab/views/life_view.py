@@ -30,17 +30,15 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import LIFE_MARKS_SHOWN, LIVES_SHOWN, LIVES_TROUBLED_SHOWN
-from app.lab.views.message_life import INTERRUPTED, DeliveryView, MessageLife
+from app.lab.views.message_life import MessageLife, result_of
 from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
 from engine.lab.nodes.broker_node import BrokerNode
-from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, NodeChanged, SendInvoked, SendReturned
+from engine.lab.nodes.history import ConsumeBegan, SendInvoked, SendReturned
 
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
-_Entry = SendInvoked | SendReturned | ConsumeBegan | ConsumeEnded | NodeChanged
-#: A listener's call as two entries of the history name it.
-_Call = tuple[str, str, str, int, int]
+_Entry = SendInvoked | SendReturned | ConsumeBegan
 
 
 class LifeView:
@@ -48,12 +46,12 @@ class LifeView:
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._world = world
-        self._read = [0, 0, 0, 0, 0]
+        self._deliveries = world.witness.deliveries
+        self._read = [0, 0, 0]
+        self._ends_read = 0
         #: Lives by key, in the order in which the messages were produced.
         self.lives: dict[str, MessageLife] = {}
         self._brokers: dict[str, BrokerCopies] = {}
-        #: Calls that no entry has ended yet.
-        self._running: dict[_Call, list[tuple[MessageLife, DeliveryView]]] = {}
         #: Lives that have changed since they were last shown or left out.
         self._changed: dict[str, MessageLife] = {}
         self._troubled: dict[str, None] = {}
@@ -85,7 +83,7 @@ class LifeView:
         """
         life = self.lives.get(key)
         calls = [one for one in life.deliveries if one.began.group == group] if life is not None else []
-        return next((one.result for one in reversed(calls) if one.began.time_us <= until_us), None)
+        return next((result_of(one) for one in reversed(calls) if one.began.time_us <= until_us), None)
 
     def copies_of(self, broker: str) -> BrokerCopies | None:
         """Return the copies on the broker, as of the last reading."""
@@ -96,18 +94,19 @@ class LifeView:
     def read_on(self) -> None:
         """Read what has happened since the last reading."""
         history = self._world.history
-        # At the same event, the result of a listener comes before the end of its process.
         lists: tuple[Sequence[_Entry], ...] = (
             history.sends_invoked,
             history.sends_returned,
             history.consumes_began,
-            history.consumes_ended,
-            history.nodes_changed,
         )
         fresh = [entries[start:] for entries, start in zip(lists, self._read, strict=True)]
         self._read = [len(entries) for entries in lists]
         for entry in heapq.merge(*fresh, key=lambda entry: entry.event):
             self._take(entry)
+        ended = self._deliveries.ended()
+        for delivery in ended[self._ends_read :]:
+            self._touch(self.lives[delivery.began.key])
+        self._ends_read = len(ended)
         self._read_brokers()
 
     def _take(self, entry: _Entry) -> None:
@@ -117,16 +116,12 @@ class LifeView:
             case SendReturned():
                 self._send_returned(entry)
             case ConsumeBegan():
-                self._consume_began(entry)
-            case ConsumeEnded():
-                self._consume_ended(entry)
-            case NodeChanged():
-                self._node_changed(entry)
+                self._life(entry.key, entry.topic, entry.time_us)
 
     def _life(self, key: str, topic: str, at_us: int) -> MessageLife:
         life = self.lives.get(key)
         if life is None:
-            life = self.lives[key] = MessageLife(key, topic, at_us)
+            life = self.lives[key] = MessageLife(key, topic, at_us, self._deliveries.of(key))
         self._touch(life)
         return life
 
@@ -140,13 +135,12 @@ class LifeView:
                 continue
             copies = self._brokers.get(name)
             if copies is None:
-                copies = self._brokers[name] = BrokerCopies(role)
+                copies = self._brokers[name] = BrokerCopies(self._world, role)
             fresh, is_less = copies.read_on()
             if is_less:
                 for life in self.lives.values():
                     life.forget_copies(name)
                     self._touch(life)
-                fresh = list(copies.copies.values())
                 for copy in copies.lost:
                     self._life(copy.key, copy.first_topic, copy.stored_us).copies.append((copy, True))
             for copy in fresh:
@@ -174,29 +168,6 @@ class LifeView:
                 "detail": entry.detail,
             }
             life.sends.append(mark)
-
-    def _consume_began(self, entry: ConsumeBegan) -> None:
-        life = self._life(entry.key, entry.topic, entry.time_us)
-        self._running.setdefault(_call_of(entry), []).append((life, life.deliver(entry)))
-
-    def _consume_ended(self, entry: ConsumeEnded) -> None:
-        call = _call_of(entry)
-        running = self._running.get(call)
-        if running:
-            life, delivery = running.pop(0)
-            delivery.end(entry.event, entry.time_us, entry.result)
-            self._touch(life)
-        if not running:
-            self._running.pop(call, None)
-
-    def _node_changed(self, entry: NodeChanged) -> None:
-        """End the calls of listeners whose process ended."""
-        if entry.status != "crashed":
-            return
-        for call in [call for call in self._running if call[0] == entry.node]:
-            for life, delivery in self._running.pop(call):
-                delivery.end(entry.event, entry.time_us, INTERRUPTED)
-                self._touch(life)
 
     # ------------------------------------------------------------------------------ view
 
@@ -277,7 +248,3 @@ class LifeView:
         if broker is None:
             return False
         return broker.consumer_offset_manager.query_offset(group, copy.topic, copy.queue_id) > copy.queue_offset
-
-
-def _call_of(entry: ConsumeBegan | ConsumeEnded) -> _Call:
-    return entry.node, entry.topic, entry.broker, entry.queue_id, entry.queue_offset

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,10 +11,8 @@ from app.foundation.json_types import JsonObject
 from app.lab.views.stored_copies import StoredCopyView
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.history import ConsumeBegan
+    from engine.lab.witness.deliveries import Delivery
 
-#: Results of a listener after which it is done with the message.
-_DONE = ("success", "commit")
 #: Ends of a listener's call after which the message is delivered again automatically.
 INTERRUPTED = "interrupted"
 TIMED_OUT = "timed-out"
@@ -20,29 +20,10 @@ _BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
 
 
 @dataclass(slots=True)
-class DeliveryView:
-    """A delivery of a message to a listener. ``attempt``: the number of the delivery in its group, from 1."""
-
-    began: ConsumeBegan
-    attempt: int
-    until_us: int | None = None
-    end_event: int | None = None
-    result: str | None = None
-
-    def end(self, event: int, time_us: int, result: str) -> None:
-        """Note that the listener is done with it, or its process is gone."""
-        self.end_event, self.until_us, self.result = event, time_us, result
-
-    @property
-    def place(self) -> tuple[str, str, int, int]:
-        """Return the broker, topic, queue and offset from which the message was pulled."""
-        return self.began.broker, self.began.topic, self.began.queue_id, self.began.queue_offset
-
-
-@dataclass(slots=True)
 class MessageLife:
     """The life of one message.
 
+    :ivar deliveries: the witness's list, which grows.
     :ivar copies: its copies, and whether a power cut has taken each.
     :ivar has_changed: whether it changed since :attr:`view`, which was shown last.
     :ivar is_in_trouble: whether something went wrong: a failure, a retry, a duplicate, a loss. As of the last
@@ -52,18 +33,12 @@ class MessageLife:
     key: str
     topic: str
     at_us: int
+    deliveries: Sequence[Delivery]
     sends: list[JsonObject] = field(default_factory=list)
     copies: list[tuple[StoredCopyView, bool]] = field(default_factory=list)
-    deliveries: list[DeliveryView] = field(default_factory=list)
     has_changed: bool = True
     is_in_trouble: bool = False
     view: JsonObject | None = None
-
-    def deliver(self, began: ConsumeBegan) -> DeliveryView:
-        """Note a delivery to a listener."""
-        delivery = DeliveryView(began, self.attempts(began.group) + 1)
-        self.deliveries.append(delivery)
-        return delivery
 
     def forget_copies(self, broker: str) -> None:
         """Forget the copies of a broker: they will be read again."""
@@ -92,13 +67,13 @@ class MessageLife:
             return "dead"
         if copy is not None and copy.kind == "delayed":
             return "delayed"
-        place = None if copy is None else (copy.broker, copy.topic, copy.queue_id, copy.queue_offset)
+        place = None if copy is None else (copy.topic, copy.broker, copy.queue_id, copy.queue_offset)
         deliveries = [one for one in self.deliveries if one.began.group == group and place in (None, one.place)]
-        if any(delivery.result in _DONE for delivery in deliveries):
+        if any(delivery.is_done for delivery in deliveries):
             return "consumed"
-        if not deliveries or deliveries[-1].result == INTERRUPTED:
+        if not deliveries or deliveries[-1].died is not None:
             return "waiting"
-        return "delivering" if deliveries[-1].result is None else "failed"
+        return "delivering" if deliveries[-1].end is None else "failed"
 
     # ------------------------------------------------------------------------------ whole
 
@@ -107,22 +82,25 @@ class MessageLife:
         self.is_in_trouble = (
             any(mark["kind"] in _BAD_KINDS for mark in self.sends)
             or any(is_lost or copy.kind in _BAD_KINDS for copy, is_lost in self.copies)
-            or any(one.attempt > 1 or one.result not in (None, *_DONE) for one in self.deliveries)
+            or len({one.began.group for one in self.deliveries}) < len(self.deliveries)
+            or any(one.end is not None and not one.is_done for one in self.deliveries)
         )
 
     def marks(self) -> list[JsonObject]:
         """Return the marks in the order of time; see app.lab.views.life_view."""
         begun_us = self.sends[0]["at_us"] if self.sends else 0
+        attempts: Counter[str] = Counter()
         marks = [
             *self.sends,
             # A broker's clock shows whole milliseconds: nothing is stored before it was sent.
             *(_copy_mark(copy, max(begun_us, copy.stored_us), is_lost=is_lost) for copy, is_lost in self.copies),
-            *(self._delivery_mark(delivery) for delivery in self.deliveries),
+            *(self._delivery_mark(delivery, attempts) for delivery in self.deliveries),
         ]
         return sorted(marks, key=lambda mark: int(mark["at_us"]))
 
-    def _delivery_mark(self, delivery: DeliveryView) -> JsonObject:
-        began, result = delivery.began, delivery.result
+    def _delivery_mark(self, delivery: Delivery, attempts: Counter[str]) -> JsonObject:
+        began, end, result = delivery.began, delivery.end, result_of(delivery)
+        attempts[began.group] += 1
         if result is None and any(
             copy.group == began.group and copy.reconsume_times > began.reconsume_times for copy, _ in self.copies
         ):
@@ -133,16 +111,23 @@ class MessageLife:
             "event": began.event,
             "node": began.node,
             "group": began.group,
-            "attempt": delivery.attempt,
+            "attempt": attempts[began.group],
             "retry": began.reconsume_times,
             "topic": began.topic,
             "broker": began.broker,
             "queue_id": began.queue_id,
             "queue_offset": began.queue_offset,
-            "until_us": delivery.until_us,
+            "until_us": None if end is None else end.time_us,
             "end_event": delivery.end_event,
             "result": result,
         }
+
+
+def result_of(delivery: Delivery) -> str | None:
+    """Return the result of the listener; None while it has the message, :data:`INTERRUPTED` if its process ended."""
+    if delivery.end is None:
+        return None
+    return INTERRUPTED if delivery.ended is None else delivery.result
 
 
 def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> JsonObject:

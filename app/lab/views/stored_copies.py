@@ -6,15 +6,17 @@ dead-letter topic. Its key and unique id stay the same, and its properties say w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.lab.views.client_view import world_us
-from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_copies import delay_level, first_topic, group_of_copy, kind_of_copy
 from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
 
 if TYPE_CHECKING:
     from engine.lab.nodes.broker_node import BrokerNode
+    from engine.lab.witness.logged_message import LoggedMessage
+    from engine.lab.world.world import ScenarioWorld
     from engine.store.message_store import MessageStore
 
 
@@ -23,7 +25,8 @@ class StoredCopyView(NamedTuple):
 
     ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to be
     delivered to ``group`` again (None: to all groups for the first time). ``resends``: the offset message id of the
-    dead letter that it, or the message that it is a retry of, was resent for, else empty.
+    dead letter that it, or the message that it is a retry of, was resent for, else empty. ``message_id`` and
+    ``offset_message_id``: of a dead letter, else empty.
     """
 
     kind: str
@@ -45,14 +48,15 @@ class StoredCopyView(NamedTuple):
 
 
 class BrokerCopies:
-    """The copies of one broker over all its processes. Each record is read once."""
+    """The copies of one broker over all its processes, from the witness's account of its log."""
 
-    def __init__(self, role: BrokerNode) -> None:
+    def __init__(self, world: ScenarioWorld, role: BrokerNode) -> None:
         self._role = role
-        self._incarnation = -1
-        self._position = 0
-        #: Commit-log offset -> copy, in the order of the log.
-        self.copies: dict[int, StoredCopyView] = {}
+        self._log = world.witness.broker_log(role)
+        self._end_offset = 0
+        self._losses = 0
+        #: The view of each message, with the clock as it was when it was first seen.
+        self._views: dict[LoggedMessage, StoredCopyView | None] = {}
         #: Dead letters of all groups.
         self.dead: list[StoredCopyView] = []
         #: Copies that a power cut has taken.
@@ -61,71 +65,60 @@ class BrokerCopies:
         self.resent: dict[str, StoredCopyView] = {}
 
     def read_on(self) -> tuple[list[StoredCopyView], bool]:
-        """Return the copies that are new since the last call, and whether older ones are gone, so that all must be read
-        again.
-        """
-        broker = self._role.broker
-        if broker is None or broker.recovery_report is None:
+        """Return the copies that are new since the last call; or, if older ones are gone, all, and True."""
+        if not self._log.read_on():
             return [], False
-        is_another = self._role.incarnation != self._incarnation
-        old: dict[int, StoredCopyView] = {}
-        if is_another:
-            self._incarnation, self._position = self._role.incarnation, broker.store.commit_log.min_offset
-            old, self.copies, self.resent, self.dead = self.copies, {}, {}, []
-        fresh = self._read(broker.store)
-        gone = [copy for offset, copy in old.items() if self.copies.get(offset) != copy]
-        self.lost += gone
-        if not is_another:
-            return fresh, False
-        return [copy for copy in fresh if old.get(copy.offset) != copy], bool(gone)
-
-    def _read(self, store: MessageStore) -> list[StoredCopyView]:
-        fresh: list[StoredCopyView] = []
-        end = store.commit_log.max_offset
-        while self._position < end:
-            message = store.message_at(self._position)
-            if message is None:
-                # The rest of this file is empty or damaged.
-                file = store.commit_log.files.find(self._position)
-                if file is None or file.end_offset <= self._position:
-                    break
-                self._position = file.end_offset
-                continue
-            self._position += message.store_size
-            copy = self._copy(message, store.config.delay_levels_ms)
-            if copy is None:
-                continue
-            self.copies[copy.offset] = copy
-            fresh.append(copy)
+        is_less = len(self._log.lost) > self._losses
+        if is_less:
+            self.lost += self._views_of(self._log.lost[self._losses :])
+            self._losses = len(self._log.lost)
+            self._end_offset, self.resent, self.dead = 0, {}, []
+        fresh = self._views_of(self._log.after(self._end_offset))
+        self._end_offset = self._log.end_offset
+        for copy in fresh:
             if copy.resends:
                 # A power cut may take the resent message and leave a retry of it that its consumer sent later.
                 self.resent.setdefault(copy.resends, copy)
             elif copy.kind == "dead":
                 self.dead.append(copy)
-        return fresh
+        return fresh, is_less
 
-    def _copy(self, message: MessageExt, delay_levels_ms: tuple[int, ...]) -> StoredCopyView | None:
-        """Return the copy; None for a message that the scenario's clients did not send."""
-        skew_ms = self._role.runtime.clock.skew_ms
+    def _views_of(self, messages: Sequence[LoggedMessage]) -> list[StoredCopyView]:
+        for message in messages:
+            if message not in self._views:
+                self._views[message] = self._view_of(message)
+        return [view for message in messages if (view := self._views[message]) is not None]
+
+    def _view_of(self, message: LoggedMessage) -> StoredCopyView | None:
+        """Return the view; None for a message that the scenario's clients did not send."""
         kind, level = kind_of_copy(message), delay_level(message)
-        if kind is None or not message.keys:
+        if kind is None or not message.first_key:
             return None
-        delay_ms = delay_levels_ms[level] if level < len(delay_levels_ms) else 0
+        store, skew_ms = self._store, self._role.runtime.clock.skew_ms
+        levels_ms = store.config.delay_levels_ms
+        delay_ms = levels_ms[level] if level < len(levels_ms) else 0
+        dead = store.message_at(message.commit_log_offset) if kind == "dead" else None
+        resends = message.properties.get(PROPERTY_RESENT_DEAD_LETTER, "") if kind in ("resent", "due") else ""
         return StoredCopyView(
             kind,
             world_us(message.store_timestamp, skew_ms),
-            self._role.name,
+            message.broker,
             message.commit_log_offset,
             message.topic,
             message.queue_id,
             message.queue_offset,
-            message.keys[0],
-            message.message_id,
+            message.first_key,
+            "" if dead is None else dead.message_id,
             message.reconsume_times,
             level,
             world_us(message.store_timestamp + delay_ms, skew_ms) if level else 0,
             group_of_copy(message),
-            message.properties.get(PROPERTY_RESENT_DEAD_LETTER, "") if kind in ("resent", "due") else "",
-            message.offset_message_id,
+            resends,
+            "" if dead is None else dead.offset_message_id,
             first_topic(message),
         )
+
+    @property
+    def _store(self) -> MessageStore:
+        assert self._role.broker is not None, "the log is read while the broker runs"
+        return self._role.broker.store

@@ -19,7 +19,7 @@ from app.lab.views.calls_view import CallsView
 from app.lab.views.client_view import consumer_view, producer_view
 from app.lab.views.dead_letters_view import dead_letters_view
 from app.lab.views.faults_view import faults_view
-from app.lab.views.frames import FrameRecorder
+from app.lab.views.frames import FramesView
 from app.lab.views.kafka.kafka_view import (
     kafka_broker_view,
     kafka_consumer_view,
@@ -68,7 +68,7 @@ class WorldView:
     def __init__(self, run: LabRun) -> None:
         self.run = run
         world = run.world
-        self.frames = FrameRecorder(world)
+        self.frames = FramesView(world)
         self._actors = ActorsView(world.lab)
         self._money = MoneyView(world)
         self.lives = LifeView(world)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engine.faults.frame_subject import REPLY
-from engine.lab.scenario.frame_names import FrameNames
+from engine.lab.witness.frame_log import FrameLog
 from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
@@ -42,13 +42,13 @@ class FrameObserver:
     :param on_frame: called with the link, ``P1->B1``, and the name of each of them, while its event runs.
     """
 
-    def __init__(self, names: FrameNames, wanted: Sequence[str], on_frame: Callable[[str, str], None]) -> None:
-        self._names = names
+    def __init__(self, sent: FrameLog, wanted: Sequence[str], on_frame: Callable[[str, str], None]) -> None:
+        self._sent = sent
         self._wanted = frozenset(wanted)
         self._on_frame = on_frame
 
     def extra_delays_us(self, parcel: Parcel) -> None:
         if parcel.kind is ParcelKind.FRAME and parcel.source != parcel.target:
-            name = self._names.name_of(parcel)
+            name = self._sent.name_of_next(parcel)
             if name in self._wanted:
                 self._on_frame(f"{parcel.source}->{parcel.target}", name)

@@ -17,6 +17,7 @@ from engine.lab.run.gc_pause import with_gc_paused
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command, Role, Scenario
+from engine.lab.witness.deliveries import DONE
 from engine.lab.world.faults import apply_command, follow_script
 from engine.lab.world.world import ScenarioWorld
 
@@ -32,8 +33,6 @@ TRANSFER_CHECKERS = (
 )
 #: Checkers for a search in scenarios whose messages request work.
 WORK_CHECKERS = ("work-done-once", "acknowledged-work-is-done")
-#: Results of a listener call that finish a message.
-_DONE = ("success", "commit")
 #: Nodes without steps.
 SERVERS = (
     Role.NAME_SERVER,
@@ -108,8 +107,8 @@ def outcome_on_stage(setting: StageSetting, world: ScenarioWorld, stalls: StallS
     apply = partial(apply_command, world)
     run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
     if setting.lost_frames:
-        faults = world.link_faults
-        world.lab.network.faults.insert(0, FrameObserver(faults.names, setting.lost_frames, run.frame_leaves))
+        observer = FrameObserver(world.witness.frames, setting.lost_frames, run.frame_leaves)
+        world.lab.network.faults.insert(0, observer)
     outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
     if outcome.violation is None and world.is_over:
         return dataclasses.replace(outcome, violation=watch.at_end())
@@ -172,7 +171,7 @@ class CheckerWatch:
     def look(self) -> Violation | None:
         """Return the violation."""
         for entry in self._history.consumes_ended[self._ended :]:
-            if entry.result in _DONE:
+            if entry.result in DONE:
                 place = (entry.group, entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
                 self._consumed[place] = None
         self._ended = len(self._history.consumes_ended)

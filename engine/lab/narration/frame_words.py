@@ -5,15 +5,16 @@ Housekeeping frames have no words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from engine.faults.frame_meaning import Ends, MeaningWords, queues_text, reply_words, request_words
 from engine.lab.narration.kafka_words import kafka_words
 from engine.lab.narration.relevance import is_frame_relevant
-from engine.lab.narration.sent_frames import NOTHING, SentFrame, SentFrames
 from engine.lab.narration.store_words import store_words
 from engine.lab.nodes.broker_node import BrokerNode
+from engine.lab.witness.frame_log import SentParcel
 from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.body.bodies import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.body.message_queue import MessageQueue
@@ -21,52 +22,63 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.replication.ha import ha_frames
+from engine.runtime.lab.lab_link_fault import Parcel
 from engine.texts import Text, plain
 
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
+#: The newest frames that have words.
+FRAMES_WORDED = 512
 #: Part of the body of every reply about locks.
 _LOCK_REPLY = b'"lockOKMQSet"'
 
 
 class FrameWords:
-    """Describe the frames of ``world`` from now on.
-
-    :ivar frames: the sent frames.
-    """
+    """Describe the frames of ``world`` from now on."""
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._world = world
-        self.frames = SentFrames(world, self._note_at_once)
+        self._frames = world.witness.frames
+        self._since = self._frames.count
+        #: Number of a frame -> its words, the newest last; None: there is nothing to report.
+        self._words: dict[int, MeaningWords | None] = {}
+        world.watch_parcels(self._note_at_once)
 
-    def _note_at_once(self, frame: SentFrame) -> None:
+    def _note_at_once(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         """Describe a reply about locks immediately: the holder of a lock is known only now."""
-        if _LOCK_REPLY in frame.parcel.data:
-            frame.words = self._of(frame)
+        if _LOCK_REPLY in parcel.data:
+            self.of(self._frames.newest)
 
-    def of(self, frame: SentFrame) -> MeaningWords | None:
+    def newest(self) -> Iterator[SentParcel]:
+        """Yield the frames that have words, the last one first."""
+        return takewhile(lambda frame: frame.number > self._since, self._frames.newest_frames(FRAMES_WORDED))
+
+    def of(self, frame: SentParcel) -> MeaningWords | None:
         """Return the words for ``frame``; None if there is nothing to report."""
-        if frame.words is None:
-            frame.words = self._of(frame) or NOTHING
-        return None if frame.words is NOTHING else frame.words
+        if frame.number not in self._words:
+            if len(self._words) >= FRAMES_WORDED:
+                del self._words[min(self._words)]
+            self._words[frame.number] = self._of(frame)
+        return self._words[frame.number]
 
-    def _of(self, frame: SentFrame) -> MeaningWords | None:
-        said, name = frame.reading, self.frames.name_of(frame)
+    def _of(self, frame: SentParcel) -> MeaningWords | None:
+        said, name = self._frames.reading(frame), self._frames.request_name_of(frame)
         if said is None or not name:
             return None
-        ends = Ends(frame.parcel.source, frame.parcel.target)
-        if frame.is_lost:
+        ends = Ends(frame.source, frame.target)
+        if frame.is_dropped:
             reported = plain(name) if said.name else Text("moment.reply_to", name=name)
             return MeaningWords(Text("moment.lost", **ends.said, name=reported), kind="lost")
-        request = frame if said.name else self.frames.request_of(frame)
-        if request is None or request.reading is None:
+        request = frame if said.name else self._frames.request_of(frame)
+        request_said = None if request is None else self._frames.reading(request)
+        if request is None or request_said is None:
             return None
-        if ha_frames.frame_name(frame.parcel.data) == name:
-            return _copying(name, frame.parcel.data, ends)
-        command, asked = said.command, request.reading.command
+        if ha_frames.frame_name(frame.data) == name:
+            return _copying(name, frame.data, ends)
+        command, asked = said.command, request_said.command
         if command is None or asked is None:
-            return kafka_words(frame.parcel.data, request.parcel.data, ends) if is_frame_relevant(name) else None
+            return kafka_words(frame.data, request.data, ends) if is_frame_relevant(name) else None
         if asked.code in tuple(StoreRequestCode):
             return store_words(command, asked, ends)
         if not is_frame_relevant(name):

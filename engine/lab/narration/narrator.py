@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from engine.faults.frame_meaning import keys_text
 from engine.lab.narration.frame_words import FrameWords
+from engine.lab.narration.relevance import LIGHT_REQUESTS
 from engine.lab.nodes.history import (
     AlarmRaised,
     BankEntry,
@@ -29,6 +30,7 @@ from engine.lab.nodes.history import (
 from engine.lab.scenario.command import COMMANDS
 from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.switches import SWITCHES
+from engine.lab.witness.deliveries import DONE
 from engine.lab.work.work_spec import StepKind
 from engine.texts import Text, plain
 
@@ -53,8 +55,8 @@ MILESTONES: Mapping[str, str] = {
 }
 #: From this count on, something was done again.
 _AGAIN = 2
-#: Listener calls that are searched for the previous one.
-_CALLS_BACK = 400
+#: Pieces of work that are searched for the same one.
+_WORK_BACK = 400
 #: Most events that are searched backwards for a step worth a caption.
 _STEPS_BACK = 200
 
@@ -90,15 +92,11 @@ class Caption(NamedTuple):
 
 
 class Narrator:
-    """Narrate one run, from its creation on: best before the first event.
-
-    :ivar frames: the frames that were sent last.
-    """
+    """Narrate one run, from its creation on: best before the first event."""
 
     def __init__(self, run: LabRun) -> None:
         self._run = run
         self._words = FrameWords(run.world)
-        self.frames = self._words.frames
         self._caption: Caption | None = None
         #: What was known when the caption was made.
         self._seen: tuple[int, int, int] = (0, 0, 0)
@@ -226,7 +224,7 @@ class Narrator:
         if last is None:
             return None
         same = (last.node, last.effect, last.key)
-        times = sum((one.node, one.effect, one.key) == same for one in done[-_CALLS_BACK:])
+        times = sum((one.node, one.effect, one.key) == same for one in done[-_WORK_BACK:])
         if times < _AGAIN:
             return None
         key = "takes_again" if last.effect == StepKind.TAKE else "called_again"
@@ -243,12 +241,13 @@ class Narrator:
         return Caption(last.event, text, "listener", HEAVY, tuple(dict.fromkeys((last.key, last.order))))
 
     def _frame(self, least: int) -> Caption | None:
-        for frame in self.frames.newest():
+        sent = self._run.world.witness.frames
+        for frame in self._words.newest():
             if frame.event < least:
                 return None
             words = self._words.of(frame)
             if words is not None:
-                is_light = self.frames.is_light(frame) and not words.keys
+                is_light = sent.request_name_of(frame) in LIGHT_REQUESTS and not words.keys
                 weight = GRAVE if words.kind == "lost" else LIGHT if is_light else PLAIN
                 return Caption(frame.event, words.text, words.kind, weight, words.keys)
         return None
@@ -261,7 +260,7 @@ class Narrator:
         keys = tuple(entry.key for entry in ended)
         is_of_kafka = self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER
         well = "kafka.done" if is_of_kafka else "done"
-        key = well if last.result in _WELL else "throws" if last.result == "throws" else "later"
+        key = well if last.result in DONE else "throws" if last.result == "throws" else "later"
         text = Text(f"moment.{key}", node=last.node, keys=keys_text(keys))
         return Caption(last.event, text, "listener", PLAIN, keys)
 
@@ -293,43 +292,21 @@ class Narrator:
             if nodes[entry.node].spec.model == "broadcasting":
                 continue
             place = _place(entry)
-            before = self._run.world.history.consumes_began[-_CALLS_BACK:]
             first = next(
                 (
-                    call
-                    for call in reversed(before)
-                    if call.event < entry.event and call.node != entry.node and _place(call) == place
+                    one.as_of(entry.event - 1)
+                    for one in reversed(self._run.world.witness.deliveries.of(entry.key))
+                    if one.began.event < entry.event and one.began.node != entry.node and _place(one.began) == place
                 ),
                 None,
             )
-            if first is None:
-                continue
-            end = self._end_of(first, entry.event)
-            if end == "":
-                return Text("moment.calls_twice", node=entry.node, key=entry.key, other=first.node)
-            if end in _WELL:
-                return Text("moment.calls_consumed", node=entry.node, key=entry.key, other=first.node)
+            if first is not None and (first.end is None or first.is_done):
+                key = "moment.calls_consumed" if first.is_done else "moment.calls_twice"
+                return Text(key, node=entry.node, key=entry.key, other=first.began.node)
         return None
 
-    def _end_of(self, call: ConsumeBegan, before: int) -> str:
-        """Return how a listener's call has ended before event ``before``; empty: not yet; ``died``: with its
-        process.
-        """
-        history, place = self._run.world.history, _place(call)
-        for ended in reversed(history.consumes_ended[-_CALLS_BACK:]):
-            if call.event < ended.event < before and ended.node == call.node and _place(ended) == place:
-                return ended.result
-        died = any(
-            call.event < changed.event < before and changed.node == call.node for changed in history.nodes_changed
-        )
-        return "died" if died else ""
 
-
-#: Results of a call after which the message is not delivered again.
-_WELL = ("success", "commit")
-
-
-def _place(entry: ConsumeBegan | ConsumeEnded) -> tuple[str, str, str, int, int]:
+def _place(entry: ConsumeBegan) -> tuple[str, str, str, int, int]:
     return entry.group, entry.topic, entry.broker, entry.queue_id, entry.queue_offset
 
 

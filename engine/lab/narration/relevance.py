@@ -7,8 +7,16 @@ for it, and the caption of the moment does not mention it. Tasks and labels are 
 
 from __future__ import annotations
 
-from engine.faults.frame_subject import REPLY
+from typing import TYPE_CHECKING
 
+from engine.faults.frame_subject import REPLY
+from engine.lab.witness.frame_log import SentParcel
+
+if TYPE_CHECKING:
+    from engine.lab.world.world import ScenarioWorld
+
+#: The newest frames that are watched in flight.
+FRAMES_WATCHED = 512
 #: Housekeeping tasks that run from time to time. If they do something, a frame or a named step shows it.
 QUIET_TASKS = (
     "boot",
@@ -101,3 +109,12 @@ def is_task_relevant(actor: str) -> bool:
 def is_frame_relevant(name: str) -> bool:
     """Return whether a frame with this name matters; ``reply to X`` matters as X does."""
     return name.removeprefix(f"{REPLY} to ") not in QUIET_REQUESTS
+
+
+def frames_in_flight(world: ScenarioWorld) -> list[tuple[SentParcel, str]]:
+    """Return the frames in flight that matter, with the names of their requests, the next to arrive first."""
+    sent = world.witness.frames
+    flying = [frame for frame in sent.newest_frames(FRAMES_WATCHED) if frame.arrives_us > world.now_us]
+    named = [(frame, sent.request_name_of(frame)) for frame in reversed(flying)]
+    relevant = [(frame, name) for frame, name in named if name and is_frame_relevant(name)]
+    return sorted(relevant, key=lambda one: one[0].arrives_us)

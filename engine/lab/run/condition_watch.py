@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.world.world import ScenarioWorld
-from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
 
 class ConditionWatch:
-    """Check what is new since its creation, or since the last check. ``close`` it when it is no longer needed."""
+    """Check what is new since its creation, or since the last check."""
 
     def __init__(self, world: ScenarioWorld, condition: Condition) -> None:
         self.condition = condition
@@ -23,13 +22,11 @@ class ConditionWatch:
             ConditionKind.COMMAND: self._command,
             ConditionKind.TIME: self._time,
         }[condition.on]
-        if condition.on is ConditionKind.FRAME:
-            world.watch_parcels(self._parcel_sent)
 
     def begin(self) -> None:
         """Ignore the events so far."""
         history = self._world.history
-        self._frame_seen = False
+        self._parcels = self._world.witness.frames.count
         self._time_is_past = self._world.now_us >= self.condition.time_us
         self._sent = len(history.sends_returned)
         self._began = len(history.consumes_began)
@@ -40,18 +37,14 @@ class ConditionWatch:
         """Return whether it happened during the events since the last check (``LABEL``: during the last one)."""
         return self._is_met()
 
-    def close(self) -> None:
-        """Stop watching."""
-        self._world.stop_watching_parcels(self._parcel_sent)
-
-    def _parcel_sent(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        if parcel.kind is ParcelKind.FRAME and self.condition.node in ("", parcel.source, parcel.target):
-            name = self._world.link_faults.names.name_of(parcel)
-            self._frame_seen |= self.condition.contains.lower() in name.lower()
-
     def _frame(self) -> bool:
-        seen, self._frame_seen = self._frame_seen, False
-        return seen
+        sent = self._world.witness.frames
+        new, self._parcels = sent.after(self._parcels), sent.count
+        return any(
+            self.condition.contains.lower() in sent.name_of(frame).lower()
+            for frame in new
+            if frame.is_frame and self.condition.node in ("", frame.source, frame.target)
+        )
 
     def _label(self) -> bool:
         event = self._world.journal.entries[-1]

@@ -125,10 +125,7 @@ class LabRun:
             # If max_events ended the run, there may be more events at that very time.
             return ran < max_events and self.now_us >= condition.time_us
         watch = ConditionWatch(self.world, condition)
-        try:
-            return self._run_until(watch.is_met, max_events)
-        finally:
-            watch.close()
+        return self._run_until(watch.is_met, max_events)
 
     def _run_until(self, is_met: Callable[[], bool], max_events: int) -> bool:
         met = False

@@ -1,7 +1,4 @@
-"""Names of frames: ``PULL_MESSAGE`` for a request, ``reply to PULL_MESSAGE`` for its answer.
-
-A reply does not contain the name of its request, only its number. So the last frames are remembered, undecoded; only
-when the name of a reply is needed are they searched for its request.
+"""Names of requests, such as ``PULL_MESSAGE``, and the decoding of the frames of a world.
 
 Frames to and from a Kafka broker use another protocol than all others: nothing in their bytes says which. The
 replication frames of master and slave have no length prefix.
@@ -9,12 +6,10 @@ replication frames of master and slave have no length prefix.
 
 from __future__ import annotations
 
-from collections import deque
 from struct import Struct
 from typing import NamedTuple
 
 from engine.faults import frame_subject
-from engine.faults.frame_subject import REPLY
 from engine.kafka.wire.api_key import ApiKey
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.lab.work.store_frames import StoreRequestCode
@@ -25,11 +20,7 @@ from engine.replication.raft.errors import RaftFrameRefused
 from engine.replication.raft.raft_commands import COMMAND_MAGIC, COMMAND_NAME, RaftCommand, decode_command_frame
 from engine.replication.raft.raft_messages import RAFT_MAGIC, decode_message, frame_name
 from engine.runtime.frame_splitter import has_length_prefix
-from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 from engine.xa.request_codes import XaRequestCode
-
-#: How many frames back a request is searched for.
-FRAMES_REMEMBERED = 4_096
 
 _OWN_NAMES = {code.value: code.name for code in (*XaRequestCode, *StoreRequestCode)}
 #: After the length: api key, version and correlation id of a request; a response has only the last of them.
@@ -122,33 +113,3 @@ def _decode_kafka(data: bytes, *, is_reply: bool) -> FrameReading:
         return FrameReading("", number, -1, None)
     api_key, _, number = _KAFKA_REQUEST.unpack_from(data)
     return FrameReading(api_name(api_key), number, api_key, None)
-
-
-class FrameNames:
-    """Names of the frames of a world; put :meth:`note` on the network's ``parcel_watchers``."""
-
-    def __init__(self, reader: FrameReader) -> None:
-        self._reader = reader
-        #: Source, target and bytes of each.
-        self._frames: deque[tuple[str, str, bytes]] = deque(maxlen=FRAMES_REMEMBERED)
-
-    def note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        """Remember a frame."""
-        if parcel.kind is ParcelKind.FRAME:
-            self._frames.append((parcel.source, parcel.target, parcel.data))
-
-    def name_of(self, parcel: Parcel) -> str:
-        """Return the frame's name; ``connection request`` and the like for other parcels."""
-        if parcel.kind is not ParcelKind.FRAME:
-            return str(parcel.kind.value)
-        said = self._reader.read(parcel.source, parcel.target, parcel.data)
-        if said is None:
-            return "malformed frame"
-        if said.name:
-            return said.name
-        for source, target, data in reversed(self._frames):
-            if source == parcel.target and target == parcel.source:
-                request = self._reader.read(source, target, data)
-                if request is not None and request.name and request.number == said.number:
-                    return f"{REPLY} to {request.name}"
-        return REPLY

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import NodeSpec
-from engine.protocol.command.remoting_command import RemotingCommand, decode_command
-from engine.protocol.errors import ProtocolError
+from engine.lab.witness.deliveries import DONE
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.names import is_retry_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
+from engine.runtime.lab.lab_link_fault import Parcel
 
 if TYPE_CHECKING:
     from engine.lab.nodes.history import ConsumeBegan
+    from engine.lab.witness.frame_log import FrameLog
     from engine.lab.world.world import ScenarioWorld
 
 _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
@@ -86,8 +87,6 @@ class ConsumerMeter:
     def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
         self._world = world
         self._spec = spec
-        #: (broker, opaque) of its unanswered pulls.
-        self._asked: dict[tuple[str, int], None] = {}
         self._pull_sizes: list[int] = []
         self._reply_us: list[int] = []
         #: How often the broker sent each message, by (broker, topic, queue id, offset).
@@ -95,21 +94,14 @@ class ConsumerMeter:
         world.watch_parcels(self._note)
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        name = self._spec.name
-        if parcel.kind is not ParcelKind.FRAME or name not in (parcel.source, parcel.target):
+        if parcel.target != self._spec.name:
             return
-        command = _decode(parcel.data)
-        if command is None:
+        sent = self._world.witness.frames
+        command = _command(sent)
+        if command is None or not command.is_response or command.code != ResponseCode.SUCCESS:
             return
-        if parcel.source == name and not command.is_response:
-            # A new connection counts from the beginning: the number may have been that of an unanswered pull.
-            self._asked.pop((parcel.target, command.opaque), None)
-            if command.code == RequestCode.PULL_MESSAGE:
-                self._asked[parcel.target, command.opaque] = None
-        elif parcel.target == name and command.is_response and (parcel.source, command.opaque) in self._asked:
-            del self._asked[parcel.source, command.opaque]
-            if command.code == ResponseCode.SUCCESS:
-                self._note_messages(parcel.source, command.body, delays_us)
+        if sent.request_name_of(sent.newest) == RequestCode.PULL_MESSAGE.name:
+            self._note_messages(parcel.source, command.body, delays_us)
 
     def _note_messages(self, broker: str, body: bytes, delays_us: tuple[int, ...]) -> None:
         messages = decode_messages(body, decompress=False)
@@ -125,7 +117,7 @@ class ConsumerMeter:
         began = [entry for entry in history.consumes_began if entry.node == name]
         done: dict[str, int] = {}
         for entry in history.consumes_ended:
-            if entry.node == name and entry.result in _DONE:
+            if entry.node == name and entry.result in DONE:
                 done.setdefault(entry.key, entry.time_us)
         most = -(-len(done) * 9 // 10)
         seconds = (sorted(done.values())[most - 1] - began[0].time_us) / 1e6 if done else 0.0
@@ -182,8 +174,8 @@ class ProducerMeter:
         world.watch_parcels(self._note)
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        if parcel.kind is ParcelKind.FRAME and parcel.source == self._name:
-            command = _decode(parcel.data)
+        if parcel.source == self._name:
+            command = _command(self._world.witness.frames)
             if command is not None and command.code in _SENDS and not command.is_response:
                 self._requests += 1
                 self._bytes += len(parcel.data)
@@ -206,10 +198,6 @@ class ProducerMeter:
         )
 
 
-#: Results with which a listener has successfully finished a message.
-_DONE = (ListenerResult.SUCCESS.value, ListenerResult.COMMIT.value)
-
-
 def _calls(began: list[ConsumeBegan]) -> int:
     """Return the number of calls: messages of one call begin in the same event, and one event is of one worker."""
     return len({entry.event: None for entry in began})
@@ -223,8 +211,7 @@ def _mean_ms(times_us: list[int]) -> float:
     return round(sum(times_us) / len(times_us) / 1_000, 1) if times_us else 0.0
 
 
-def _decode(frame: bytes) -> RemotingCommand | None:
-    try:
-        return decode_command(frame[4:])
-    except ProtocolError:
-        return None
+def _command(sent: FrameLog) -> RemotingCommand | None:
+    """Return the command that has just been sent; None if that was something else."""
+    said = sent.reading(sent.newest)
+    return None if said is None else said.command

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from engine.lab.checkers.watch.cluster_watch import WatchListener
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import BranchChanged, GlobalChanged, SendInvoked
@@ -28,6 +27,7 @@ from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.lab.scenario.traffic_spec import TrafficSpec
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.lab.work.work_spec import StepKind
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.message.message_properties import PROPERTY_TRANSACTION_PREPARED

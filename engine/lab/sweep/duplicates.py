@@ -26,7 +26,6 @@ from math import inf
 from typing import NamedTuple
 
 from engine.idempotence.idempotence_config import STRATEGIES
-from engine.lab.nodes.history import LabHistory
 from engine.lab.nodes.store_nodes import DatabaseNode
 from engine.lab.run.run import LabRun
 from engine.lab.run.spread import silence_logging
@@ -238,34 +237,30 @@ class _Delivery:
     key: str
     began_us: int
     is_again: bool
-    ended_us: float = inf
+    ended_us: float
 
 
-def _deliveries(history: LabHistory, orders: Mapping[str, str]) -> dict[tuple[str, str], list[_Delivery]]:
+def _deliveries(run: LabRun, orders: Mapping[str, str]) -> dict[tuple[str, str], list[_Delivery]]:
     """Return the deliveries by node and order, in the order of time."""
     deliveries: dict[tuple[str, str], list[_Delivery]] = {}
-    newest: dict[tuple[object, ...], _Delivery] = {}
     had: Counter[tuple[str, str]] = Counter()
     put_off_us: dict[tuple[str, str], list[int]] = {}
-    for judged in history.deliveries_judged:
+    for judged in run.world.history.deliveries_judged:
         if not judged.is_acknowledged:
             put_off_us.setdefault((judged.group, judged.key), []).append(judged.time_us)
-    for began in history.consumes_began:
+    for delivery in run.world.witness.deliveries.all():
+        began, ended = delivery.began, delivery.ended
         message = began.group, began.key
         put_off = sum(time_us <= began.time_us for time_us in put_off_us.get(message, ()))
-        one = _Delivery(began.key, began.time_us, had[message] > put_off)
+        one = _Delivery(began.key, began.time_us, had[message] > put_off, inf if ended is None else ended.time_us)
         had[message] += 1
         deliveries.setdefault((began.node, orders.get(began.key, began.key)), []).append(one)
-        newest[began[2:]] = one
-    for ended in history.consumes_ended:
-        if (delivery := newest.get(ended[2:10])) is not None:
-            delivery.ended_us = ended.time_us
     return deliveries
 
 
 def _work_of(run: LabRun, orders: Mapping[str, str]) -> dict[tuple[_Order, str, str], list[_Delivery]]:
     """Return, by order, node and effect, the deliveries that did it, in the order of time, less what was taken back."""
-    deliveries = _deliveries(run.world.history, orders)
+    deliveries = _deliveries(run, orders)
     work_of: dict[tuple[_Order, str, str], list[_Delivery]] = {}
     for work in run.world.history.work_done:
         order = run.world.nodes[work.by].spec.group, work.key

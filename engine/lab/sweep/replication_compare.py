@@ -11,12 +11,10 @@ RocketMQ's clients count them as sent.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec
 
 from engine.kafka.records.topic_partition import TopicPartition
-from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import SendReturned
@@ -36,9 +34,9 @@ from engine.lab.sweep.replication_policy import (
     script_of,
     world_of,
 )
+from engine.lab.witness.broker_log import BrokerLog
 from engine.replication.raft.raft_log import EntryKind
 
-_News = ParamSpec("_News")
 #: The only partition of Kafka's world.
 _PARTITION = TopicPartition("Orders", 0)
 #: A cell's link leads to this long before the fault.
@@ -182,13 +180,10 @@ def _log_of(role: ScenarioNode) -> list[str]:
         batches = [batch for segment in segments for batch in segment.batches]
         return [key for batch in batches for _, key in batch.record_keys()]
     assert isinstance(role, BrokerNode), "there are three families"
-    held = BrokerWatch(role, _report_nobody, {})
-    held.look()
+    # What is on the disk now, whatever the witness saw there before.
+    held = BrokerLog(role)
+    held.read_on()
     return [message.first_key for message in held.messages]
-
-
-def _report_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
-    """Report nothing: the log is read once."""
 
 
 def _longest_gap(times_us: Sequence[int], fault_us: int) -> tuple[int, bool]:

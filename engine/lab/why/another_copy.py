@@ -5,8 +5,9 @@ from __future__ import annotations
 from engine.lab.why import why_steps, wire
 from engine.lab.why.answer import FoundCause, WhyStep
 from engine.lab.why.case import VISIBLE, Case
-from engine.lab.why.deliveries import Delivery
-from engine.lab.why.evidence import Sent, Stored
+from engine.lab.why.evidence import Stored
+from engine.lab.witness.deliveries import Delivery
+from engine.lab.witness.frame_log import SentParcel
 from engine.protocol.message.message_copies import CopyKind, group_of_copy
 from engine.protocol.names import retry_topic
 from engine.texts import Text, plain
@@ -85,7 +86,7 @@ def _given_back(case: Case, copy: Stored) -> FoundCause:
     return "timed-out", {"first": asked[-1].source}, steps
 
 
-def _request_of(case: Case, wait: Stored) -> Sent | None:
+def _request_of(case: Case, wait: Stored) -> SentParcel | None:
     """Return the request that gave it back, the last one that had come by then; without an answer, it was sent
     again.
     """
@@ -99,7 +100,7 @@ def _request_of(case: Case, wait: Stored) -> Sent | None:
     return max(asked, key=lambda one: one.arrives_us, default=None)
 
 
-def _tried(case: Case, request: Sent, tries: int) -> list[Delivery]:
+def _tried(case: Case, request: SentParcel, tries: int) -> list[Delivery]:
     """Return the deliveries that the request is about: of the copy that it names by its place, or of the previous
     try.
     """
@@ -115,7 +116,7 @@ def _tried(case: Case, request: Sent, tries: int) -> list[Delivery]:
     return found
 
 
-def _answers_lost(case: Case, request: Sent, before: int) -> list[WhyStep]:
+def _answers_lost(case: Case, request: SentParcel, before: int) -> list[WhyStep]:
     name = f"reply to {wire.name_of(request)}"
     return [why_steps.frame_lost(one, name) for one in wire.answers(case.evidence, request, before) if not one.copies]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     CommandApplied,
     NodeChanged,
 )
 from engine.lab.why.evidence import Evidence, Happened, Held, OffsetCommitted, Stored
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
 
@@ -63,9 +63,9 @@ class Case:
         self.commands = seen(history.commands)
         self.transactions = [one for one in seen(history.transactions_ended) if one.key == key]
         self.deliveries = [
-            one
-            for one in evidence.deliveries(until)
-            if one.began.key == key and one.began.group == subject.group and subject.node in ("", one.began.node)
+            one.as_of(until)
+            for one in self.world.witness.deliveries.of(key)
+            if one.began.event <= until and one.began.group == subject.group and subject.node in ("", one.began.node)
         ]
 
     @property

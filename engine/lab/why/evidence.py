@@ -14,18 +14,17 @@ from engine.broker.transactions.half_message import decided_offset
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.run.run import LabRun
-from engine.lab.why.deliveries import Delivery, all_deliveries
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
-from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
-#: Newest frames that are remembered; they are searched only if a send needs an explanation.
-FRAMES_REMEMBERED = 50_000
+#: Newest parcels that are remembered, and their bytes; they are searched only if a send needs an explanation.
+PARCELS_REMEMBERED = 50_000
+BYTES_REMEMBERED = 64 << 20
 
 
 class Stored(NamedTuple):
@@ -119,18 +118,6 @@ class Decided(NamedTuple):
     half_offset: int
 
 
-class Sent(NamedTuple):
-    """A frame was handed to a link; ``copies`` of it arrive, the first one at ``arrives_us``."""
-
-    event: int
-    time_us: int
-    source: str
-    target: str
-    data: bytes
-    copies: int
-    arrives_us: int
-
-
 class LockNow(NamedTuple):
     """A lock at present. ``ends_us``: when its lease expires unless it is renewed."""
 
@@ -175,7 +162,8 @@ class Evidence(WatchListener):
         self.pulls: list[MessagesPulled] = []
         self.throttles: list[Throttled] = []
         self.decisions: list[Decided] = []
-        self.frames: list[Sent] = []
+        self.frames = run.world.witness.frames
+        self.frames.remember(PARCELS_REMEMBERED, BYTES_REMEMBERED)
         self.locks_now: tuple[LockNow, ...] = ()
         self.began: frozenset[str] = frozenset()
         self.up: frozenset[str] = frozenset()
@@ -191,11 +179,8 @@ class Evidence(WatchListener):
         self._offsets: dict[tuple[str, str, str, int], int] = {}
         self._subscribers: dict[str, GroupWatch] = {}
         self._changes = 0
-        self._deliveries: dict[int, list[Delivery]] = {}
         self._watch = ClusterWatch(run.world)
         self._watch.add(self)
-        run.world.watch_parcels(self._note_frame)
-        run.world.watch_cuts(self._note_cut)
         run.on_event.append(self._after_event)
 
     def stand_here(self) -> None:
@@ -218,12 +203,6 @@ class Evidence(WatchListener):
         """Return the entries up to now; with ``ahead``, those after it."""
         now = self.now_event
         return [entry for entry in entries if (entry.event > now) is ahead]
-
-    def deliveries(self, until: int) -> list[Delivery]:
-        """Return every call of every listener up to an event that has run."""
-        if until not in self._deliveries:
-            self._deliveries[until] = all_deliveries(self.history, until)
-        return self._deliveries[until]
 
     def wants(self, role: ConsumerNode, message: LoggedMessage) -> bool:
         """Return whether the subscription of that member lets the message through."""
@@ -362,19 +341,3 @@ class Evidence(WatchListener):
                 if role.consumer is not None:
                     self._node_of_client[role.consumer.instance.client_id] = role.name
         return self._node_of_client.get(client_id, client_id)
-
-    def _note_frame(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        if parcel.kind is ParcelKind.FRAME:
-            where = self.world.event_number, self.world.now_us
-            arrives_us = where[1] + min(delays_us, default=0)
-            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us), arrives_us))
-            if len(self.frames) > FRAMES_REMEMBERED:
-                del self.frames[: FRAMES_REMEMBERED // 10]
-
-    def _note_cut(self, parcel: Parcel) -> None:
-        """Note that a frame in flight does not arrive."""
-        for place in range(len(self.frames) - 1, -1, -1):
-            frame = self.frames[place]
-            if frame.data is parcel.data and (frame.source, frame.target) == (parcel.source, parcel.target):
-                self.frames[place] = frame._replace(copies=0)
-                return

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from engine.lab.why import why_steps
 from engine.lab.why.answer import WhyAnswer, WhyQuestion, WhyStep, answer, span_text
 from engine.lab.why.case import VISIBLE, Case, queue_of
-from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Stored
+from engine.lab.witness.deliveries import Delivery
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, delay_level
 from engine.texts import Text, plain
@@ -207,7 +207,7 @@ def _behind(case: Case, delivery: Delivery, begin: Moment, end: Moment) -> Text:
     """Return which messages the listener had meanwhile."""
     busy: dict[str, int] = {}
     failures: dict[str, int] = {}
-    for other in case.evidence.deliveries(case.until):
+    for other in case.world.witness.deliveries.up_to(case.until):
         if other.began.node != begin.node or other.began.group != case.subject.group or other.began.key == case.key:
             continue
         last = other.ended or other.died

@@ -6,8 +6,8 @@ from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.why import why_steps, wire
 from engine.lab.why.answer import WhyAnswer, WhyQuestion, WhyStep, answer, span_text, time_text
 from engine.lab.why.case import VISIBLE, Case, queue_of
-from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import LockNow, Stored
+from engine.lab.witness.deliveries import Delivery
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level
 from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP
@@ -183,7 +183,7 @@ def _blocker(case: Case, node: str, queue: MessageQueue) -> Delivery | None:
     is_orderly = isinstance(role, ConsumerNode) and role.spec.orderly
     others = [
         one
-        for one in case.evidence.deliveries(case.until)
+        for one in case.world.witness.deliveries.up_to(case.until)
         if one.began.node == node
         and one.began.group == case.subject.group
         and one.began.key != case.key

@@ -9,9 +9,9 @@ from engine.lab.why import why_steps, wire
 from engine.lab.why.another_copy import another_copy, copy_at, given_back
 from engine.lab.why.answer import FoundCause, WhyAnswer, WhyQuestion, WhyStep, answer
 from engine.lab.why.case import Case
-from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Held, MessagesPulled
 from engine.lab.why.why_steps import names
+from engine.lab.witness.deliveries import Delivery
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.texts import Text
 
@@ -330,7 +330,7 @@ def _same_owner(case: Case, first: Delivery) -> FoundCause:
     """Explain a repeat without another owner: an orderly consumer repeats a batch of which one message failed."""
     batch = [
         one
-        for one in case.evidence.deliveries(case.until)
+        for one in case.world.witness.deliveries.up_to(case.until)
         if one.began.event == first.began.event and one.queue == first.queue and one.began.key != case.key
     ]
     failed = next((one for one in batch if one.ended is not None and not one.is_done), None)

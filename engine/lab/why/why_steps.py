@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     CommandApplied,
@@ -15,8 +14,10 @@ from engine.lab.nodes.history import (
 )
 from engine.lab.why.answer import WhyStep, span_text
 from engine.lab.why.case import Case
-from engine.lab.why.deliveries import Delivery
-from engine.lab.why.evidence import Gone, Held, Locked, OffsetCommitted, Sent, Stored
+from engine.lab.why.evidence import Gone, Held, Locked, OffsetCommitted, Stored
+from engine.lab.witness.deliveries import Delivery
+from engine.lab.witness.frame_log import SentParcel
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
 from engine.texts import Text, joined, plain
@@ -175,13 +176,13 @@ def cut(entry: CommandApplied) -> WhyStep:
     return WhyStep(entry.event, entry.time_us, left[0], "fault", text)
 
 
-def frame_lost(entry: Sent, name: str) -> WhyStep:
+def frame_lost(entry: SentParcel, name: str) -> WhyStep:
     """Return the step: a frame was lost."""
     text = Text("why.step.frame_lost", source=entry.source, target=entry.target, name=name)
     return WhyStep(entry.event, entry.time_us, entry.source, "fault", text)
 
 
-def frame_doubled(entry: Sent, name: str) -> WhyStep:
+def frame_doubled(entry: SentParcel, name: str) -> WhyStep:
     """Return the step: a frame arrives twice."""
     text = Text("why.step.frame_doubled", source=entry.source, target=entry.target, name=name)
     return WhyStep(entry.event, entry.time_us, entry.source, "fault", text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from engine.lab.scenario.frame_names import FrameNames, FrameReader
+from engine.lab.witness.frame_log import FrameLog
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind, Partition, PoorLink
 from engine.runtime.lab.lab_runtime import LabMachines
 
@@ -17,7 +17,7 @@ from engine.runtime.lab.lab_runtime import LabMachines
 class NextFrameFault:
     """A fault that waits for one frame.
 
-    :ivar frame: a part of its name, as in :class:`FrameNames`; empty: any frame.
+    :ivar frame: a part of its name, as in :meth:`FrameLog.name_of_next`; empty: any frame.
     :ivar source: name of the sending node; empty: any.
     :ivar target: name of the receiving node; empty: any.
     :ivar delays_us: what happens to it, as in :class:`~engine.runtime.lab.lab_link_fault.LinkFault`.
@@ -36,15 +36,14 @@ class NextFrameFault:
 class LinkFaults:
     """The link faults, combined as the single fault of the network."""
 
-    def __init__(self, lab: LabMachines, reader: FrameReader) -> None:
-        self.names = FrameNames(reader)
+    def __init__(self, lab: LabMachines, sent: FrameLog) -> None:
+        self._sent = sent
         self.next_frames: list[NextFrameFault] = []
         self.partitions: list[Partition] = []
         #: (source, target) -> its condition.
         self.poor_links: dict[tuple[str, str], PoorLink] = {}
         self._seed = lab.seed
         lab.network.faults.append(self)
-        lab.network.parcel_watchers.append(self.names.note)
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
         if self.next_frames and parcel.kind is ParcelKind.FRAME:
@@ -63,7 +62,7 @@ class LinkFaults:
         for fault in self.next_frames:
             if fault.is_for_link(parcel):
                 if name is None:
-                    name = self.names.name_of(parcel)
+                    name = self._sent.name_of_next(parcel)
                 if _matches(fault.frame, name):
                     self.next_frames.remove(fault)
                     return fault.delays_us

@@ -27,6 +27,7 @@ from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.frame_names import FrameReader
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.witness.witness import Witness
 from engine.lab.world.link_faults import LinkFaults
 from engine.runtime.lab.lab_actor import LabActor
 from engine.runtime.lab.lab_failures import LabFailure
@@ -62,6 +63,7 @@ class ScenarioWorld(WorldContext):
 
     :ivar frame_reader: decodes its frames.
     :ivar link_faults: faults of the links.
+    :ivar witness: what has happened in it.
     """
 
     def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
@@ -76,7 +78,8 @@ class ScenarioWorld(WorldContext):
         )
         super().__init__(scenario, lab)
         self.frame_reader = FrameReader(scenario)
-        self.link_faults = LinkFaults(lab, self.frame_reader)
+        self.witness = Witness(self, self.frame_reader)
+        self.link_faults = LinkFaults(lab, self.witness.frames)
         for spec in scenario.nodes:
             self._add(spec)
         # The parser allows at most one; with only Kafka nodes there is no name server.
@@ -116,15 +119,6 @@ class ScenarioWorld(WorldContext):
     def watch_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
         """Call ``watcher`` with every parcel that is sent, and the microseconds after which its copies arrive."""
         self.lab.network.parcel_watchers.append(watcher)
-
-    def watch_cuts(self, watcher: Callable[[Parcel], None]) -> None:
-        """Call ``watcher`` with every frame that is lost after it was sent: by a cut, or by a command."""
-        self.lab.network.cut_watchers.append(watcher)
-
-    def stop_watching_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
-        """Stop calling ``watcher``, if it was called."""
-        if watcher in self.lab.network.parcel_watchers:
-            self.lab.network.parcel_watchers.remove(watcher)
 
     def run_events(self, count: int, until_us: int, stop: Callable[[], bool]) -> int:
         """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; return how many ran."""

@@ -56,6 +56,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "nodes",
         "kafka",
         "raft",
+        "witness",
         "world",
         "checkers",
         "run",

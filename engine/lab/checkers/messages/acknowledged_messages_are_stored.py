@@ -16,9 +16,9 @@ from __future__ import annotations
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendReturned
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.texts import Text
 

@@ -18,9 +18,9 @@ from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import CALM_US, ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.texts import Text
 

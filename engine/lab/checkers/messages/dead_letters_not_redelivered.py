@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import group_of_retry_or_dlq_topic
 from engine.texts import Text
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from engine.client.queues.consumer_config import PushConsumerConfig
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_retry_topic
 from engine.texts import Text
 

@@ -17,9 +17,9 @@ from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.texts import Text

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from engine.lab.checkers.watch.checker import Checker, consumption_element
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, SendReturned
 from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.texts import Text
 

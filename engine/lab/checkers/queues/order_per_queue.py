@@ -14,10 +14,10 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, consumption_element, has_orderly_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.scenario import Role
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import is_retry_topic
 from engine.texts import Text
 

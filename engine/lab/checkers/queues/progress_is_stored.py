@@ -13,8 +13,8 @@ from __future__ import annotations
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.group_watch import GroupWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.texts import Text
 
 

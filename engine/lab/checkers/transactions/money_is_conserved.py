@@ -18,11 +18,11 @@ from __future__ import annotations
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import BankEntry
 from engine.lab.nodes.money_flow import MoneyFlow, TransferFlow
 from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from engine.texts import Text
 

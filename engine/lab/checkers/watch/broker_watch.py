@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol
 
 from engine.broker.broker import Broker
-from engine.lab.checkers.watch.logged_message import LoggedMessage, LogPlace, read_logged_message
 from engine.lab.nodes.broker_node import BrokerNode
-from engine.protocol.message.record_layout import BLANK_MAGIC, MESSAGE_MAGIC, SIZE_AND_MAGIC
+from engine.lab.witness.broker_log import BrokerLog
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import SCHEDULE_TOPIC
 
 _News = ParamSpec("_News")
@@ -51,6 +51,7 @@ class Tell(Protocol):
 class BrokerWatch:
     """Follow one broker over all its incarnations.
 
+    :param stored: the witness's account of its log.
     :param report: called with each change.
     :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and did not flush may be
         gone.
@@ -65,12 +66,10 @@ class BrokerWatch:
     :ivar is_up: the broker runs and has loaded its store.
     """
 
-    def __init__(self, role: BrokerNode, report: Tell, power_cuts: Mapping[str, None]) -> None:
+    def __init__(self, role: BrokerNode, stored: BrokerLog, report: Tell, power_cuts: Mapping[str, None]) -> None:
         self.name = role.name
         self.spec = role.spec
-        self.log: dict[int, LoggedMessage] = {}
-        self.messages: list[LoggedMessage] = []
-        self.by_place: dict[LogPlace, LoggedMessage] = {}
+        self.log, self.messages, self.by_place = stored.log, stored.messages, stored.by_place
         self.lost: dict[tuple[int, str], LoggedMessage] = {}
         self.lost_until: dict[tuple[str, int], int] = {}
         self.flushed_offset = 0
@@ -80,11 +79,13 @@ class BrokerWatch:
         self._power_cuts = power_cuts
         self._usual_flush_us = role.spec.disk.fsync_ms * 1_000
         self._broker: Broker | None = None
-        self._read_offset = 0
+        self._stored = stored
+        #: How many messages and holes were reported.
+        self._reported = self._reported_holes = 0
+        self._has_loaded = False
         self._dispatched_offset = 0
         self.dispatched_count = 0
         self._offsets: dict[str, dict[int, int]] = {}
-        self._delay_levels_ms: tuple[int, ...] = ()
 
     @property
     def broker(self) -> Broker:
@@ -115,8 +116,8 @@ class BrokerWatch:
         assert broker is not None, "it is up"
         store = broker.store
         log = store.commit_log
-        if log.max_offset != self._read_offset:
-            self._read_log()
+        if log.max_offset != self._stored.end_offset or len(self.messages) != self._reported:
+            self._report_log()
         self.flushed_offset = log.flushed_offset
         dispatched = store.dispatcher.dispatched_offset
         if dispatched != self._dispatched_offset:
@@ -144,65 +145,21 @@ class BrokerWatch:
 
     # --- log ---------------------------------------------------------------------------------------------------------
 
-    def _read_log(self) -> None:
-        """Read what was appended."""
-        for message in self._read_on():
+    def _report_log(self) -> None:
+        """Report what was appended."""
+        stored = self._stored
+        stored.read_on()
+        self._report_holes()
+        new = stored.messages[self._reported :]
+        self._reported = len(stored.messages)
+        for message in new:
             self._report(BrokerListener.message_stored, message)
 
-    def _read_on(self) -> list[LoggedMessage]:
-        """Read the messages after ``_read_offset`` and return them."""
-        log = self.broker.store.commit_log
-        found = []
-        while self._read_offset < log.max_offset:
-            offset = self._read_offset
-            message = self._message_at(offset)
-            if message is not None:
-                self.log[offset] = message
-                self.messages.append(message)
-                if message.is_in_queue:
-                    self.by_place[message.place] = message
-                self._read_offset = message.end_offset
-                found.append(message)
-                continue
-            following = self._behind_gap(offset)
-            if following is None:
-                # Neither a message nor a blank: the next record cannot be found by its length.
-                following = log.max_offset
-                self._report(BrokerListener.hole_found, self, offset)
-            self._read_offset = following
-        return found
-
-    def _behind_gap(self, offset: int) -> int | None:
-        """Return where the log continues if ``offset`` is the blank end of a file or damaged; None if it is neither.
-
-        A power cut in the middle of a write may damage what was not flushed and spare what comes after it. Recovery
-        reports this; the messages lost there are judged like any other message that is gone.
-        """
-        report = self.broker.recovery_report
-        assert report is not None, "the store is loaded"
-        for start, end in report.damaged_ranges:
-            if start <= offset < end:
-                return end
-        log = self.broker.store.commit_log
-        file = log.files.find(offset)
-        if file is not None and file.end_offset <= log.max_offset and self._is_blank(offset):
-            return file.end_offset
-        return None
-
-    def _message_at(self, offset: int) -> LoggedMessage | None:
-        log = self.broker.store.commit_log
-        head = log.read_bytes(offset, SIZE_AND_MAGIC.size)
-        if not head:
-            return None
-        size, magic = SIZE_AND_MAGIC.unpack(head)
-        if magic != MESSAGE_MAGIC:
-            return None
-        return read_logged_message(self.name, log.read_bytes(offset, size), offset, self._delay_levels_ms)
-
-    def _is_blank(self, offset: int) -> bool:
-        """Return whether only the end of a file is there, which was too short for the next message."""
-        data = self.broker.store.commit_log.files.read(offset, SIZE_AND_MAGIC.size)
-        return len(data) < SIZE_AND_MAGIC.size or SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
+    def _report_holes(self) -> None:
+        holes = self._stored.holes
+        for offset in holes[self._reported_holes :]:
+            self._report(BrokerListener.hole_found, self, offset)
+        self._reported_holes = len(holes)
 
     # --- a new process -----------------------------------------------------------------------------------------------
 
@@ -210,19 +167,18 @@ class BrokerWatch:
         """Compare with the store that the broker has loaded, the first time or after a crash, and report what is
         gone.
         """
-        old, self.log, self.by_place, self.messages = self.log, {}, {}, []
-        flushed_offset = self.flushed_offset
-        store = self.broker.store
-        self._delay_levels_ms = store.config.delay_levels_ms
-        min_offset = self._read_offset = self.min_offset
-        found = self._read_on()
-        for offset, message in old.items():
-            if offset >= min_offset and self.log.get(offset) != message:
-                self._lose(message, flushed_offset)
-        for message in found:
-            if old.get(message.commit_log_offset) != message:
-                self._report(BrokerListener.message_stored, message)
-        self._dispatched_offset = store.dispatcher.dispatched_offset
+        stored = self._stored
+        stored.read_on()
+        self.log, self.messages, self.by_place = stored.log, stored.messages, stored.by_place
+        self._reported = len(self.messages)
+        self._report_holes()
+        gone, come = (stored.gone, stored.come) if self._has_loaded else ([], stored.messages)
+        self._has_loaded = True
+        for message in gone:
+            self._lose(message, self.flushed_offset)
+        for message in come:
+            self._report(BrokerListener.message_stored, message)
+        self._dispatched_offset = self.broker.store.dispatcher.dispatched_offset
         self.dispatched_count = len(self.messages)
         self._offsets = {}
         self._compare_offsets(is_news=False)

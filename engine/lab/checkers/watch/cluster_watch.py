@@ -15,7 +15,6 @@ from typing import Any, Concatenate, ParamSpec
 from engine.lab.checkers.watch.broker_watch import BrokerListener, BrokerWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.kafka_watch import KafkaWatch, RecordListener
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.checkers.watch.raft_watch import RaftListener, RaftWatch
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
@@ -33,6 +32,7 @@ from engine.lab.nodes.history import (
 from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.runtime.lab.lab_failures import LabFailure
@@ -275,13 +275,13 @@ class ClusterWatch:
 
     def _look_for_nodes(self) -> None:
         """Find new nodes: they may join while the world runs, and never leave the list."""
-        nodes = self.world.nodes
+        nodes, witness = self.world.nodes, self.world.witness
         for name in list(nodes)[self._node_count :]:
             role = nodes[name]
             if isinstance(role, BrokerNode) and role.spec.slave_of:
-                self.slaves[name] = BrokerWatch(role, _report_nobody, self._power_cuts)
+                self.slaves[name] = BrokerWatch(role, witness.broker_log(role), _report_nobody, self._power_cuts)
             elif isinstance(role, BrokerNode):
-                self.brokers[name] = BrokerWatch(role, self._report, self._power_cuts)
+                self.brokers[name] = BrokerWatch(role, witness.broker_log(role), self._report, self._power_cuts)
             elif isinstance(role, KafkaBrokerNode):
                 self.kafka_brokers[name] = KafkaWatch(role, self._report, self._power_cuts)
             elif isinstance(role, RaftPeerNode):

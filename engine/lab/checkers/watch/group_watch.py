@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.filter.compiler import compile_expression
 from engine.filter.expression import Expression
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.subscription_data import SubscriptionData, build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.protocol.names import dlq_topic, retry_topic

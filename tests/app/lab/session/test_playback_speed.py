@@ -16,7 +16,6 @@ from app.lab.session.playback_speed import (
     PlaybackMoment,
     stretch_of,
 )
-from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
@@ -63,28 +62,28 @@ def test_one_looks_at_a_listener_that_was_just_called():
 @pytest.fixture
 def world():
     run = LabRun(load_scenario("three-locks"))
-    yield run, Narrator(run)
+    yield run
     run.close()
 
 
-def play(run, narrator, pictures):
+def play(run, pictures):
     """(virtual time, why) of each picture."""
     pace = Pace()
     pace.begin(0.0, run.now_us)
     shown = []
     for number in range(1, pictures + 1):
-        pace.advance(run, narrator, number * PICTURE_S, lambda: False)
+        pace.advance(run, number * PICTURE_S, lambda: False)
         shown.append((run.now_us, pace.why))
         if run.stopped_by is not None:
             break
     return shown
 
 
-def move(playback_speed, run, narrator, pictures):
+def move(playback_speed, run, pictures):
     """As :func:`play`, of a world that is moved from outside: (virtual time, why) of each picture."""
     shown = []
     for _ in range(pictures):
-        ahead = playback_speed.ahead(run, narrator)
+        ahead = playback_speed.ahead(run)
         until_us = ahead["until_us"] if ahead["until_us"] > run.now_us else run.now_us + 1
         run.run_to_time(min(run.now_us + round(ahead["rate"] * PICTURE_S * 1e6), until_us))
         shown.append((run.now_us, ahead["why"]))
@@ -92,13 +91,13 @@ def move(playback_speed, run, narrator, pictures):
 
 
 def test_a_world_plays_alike_each_time(world):
-    first = play(world[0], world[1], 300)
+    first = play(world, 300)
     with LabRun(load_scenario("three-locks")) as again:
-        assert play(again, Narrator(again), 300) == first
+        assert play(again, 300) == first
 
 
 def test_no_flight_of_a_first_message_is_skipped(world):
-    shown = play(world[0], world[1], 400)
+    shown = play(world, 400)
     sent, stored = 1_014_323, 1_016_687
     assert sum(sent <= time < stored for time, _ in shown) >= 10
     # Nothing happens between the start of the cluster and the first message.
@@ -106,34 +105,34 @@ def test_no_flight_of_a_first_message_is_skipped(world):
 
 
 def test_the_duplicate_without_the_lock_is_seen_within_half_a_minute(world):
-    run, narrator = world
+    run = world
     run.apply(parse_command({"kind": "lock-switch", "target": "B1", "lock": "broker-lock", "on": False}))
     run.stops_at_violations = True
-    shown = play(run, narrator, round(30 / PICTURE_S))
+    shown = play(run, round(30 / PICTURE_S))
     assert run.violations
     assert shown[-1][0] == run.violations[0].time_us, "it stands where it happened"
 
 
 def test_a_world_that_was_held_up_does_not_rush(world):
-    run, narrator = world
+    run = world
     pace = Pace()
     pace.begin(0.0, 0)
-    pace.advance(run, narrator, 0.05, lambda: False)
+    pace.advance(run, 0.05, lambda: False)
     before = run.now_us
-    pace.advance(run, narrator, 60.0, lambda: False)
+    pace.advance(run, 60.0, lambda: False)
     assert run.now_us - before < 100_000
 
 
 @pytest.mark.parametrize("speed", ["auto", 1000.0])
 def test_the_last_events_before_a_wanted_one_come_one_by_one(world, speed):
-    run, narrator = world
+    run = world
     pace = Pace()
     pace.set_speed(speed)
     pace.begin(0.0, 0, slow_to=240)
     seen = []
     for number in range(1, 800):
         before = run.event_number
-        pace.advance(run, narrator, number * PICTURE_S, lambda: False)
+        pace.advance(run, number * PICTURE_S, lambda: False)
         if pace.why == "step" and run.event_number != before:
             seen.append((run.event_number, number * PICTURE_S))
         if run.event_number == 240:
@@ -145,11 +144,11 @@ def test_the_last_events_before_a_wanted_one_come_one_by_one(world, speed):
 
 def test_a_world_that_is_moved_from_outside_passes_as_one_that_plays(world):
     """One of two worlds side by side is moved from outside, and returns how fast to go on."""
-    run, narrator = world
+    run = world
     playback_speed = MovedWorldSpeed()
-    moved = move(playback_speed, run, narrator, 400)
+    moved = move(playback_speed, run, 400)
     with LabRun(load_scenario("three-locks")) as other:
-        played = play(other, Narrator(other), 400)
+        played = play(other, 400)
     ends = [next(n for n, (time, _) in enumerate(shown) if time > 1_400_000) for shown in (moved, played)]
     # Each stretch ends at a whole picture here.
     assert ends[0] == pytest.approx(ends[1], rel=0.25)
@@ -157,9 +156,8 @@ def test_a_world_that_is_moved_from_outside_passes_as_one_that_plays(world):
 
 
 def test_who_went_back_sees_everything_anew(world):
-    run, narrator = world
+    run = world
     playback_speed = MovedWorldSpeed()
-    first = [playback_speed.ahead(run, narrator)["rate"], *move(playback_speed, run, narrator, 100)]
+    first = [playback_speed.ahead(run)["rate"], *move(playback_speed, run, 100)]
     with LabRun(load_scenario("three-locks")) as again:
-        other = Narrator(again)
-        assert [playback_speed.ahead(again, other)["rate"], *move(playback_speed, again, other, 100)] == first
+        assert [playback_speed.ahead(again)["rate"], *move(playback_speed, again, 100)] == first

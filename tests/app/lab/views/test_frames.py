@@ -8,7 +8,7 @@ import pytest
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
-from app.lab.views.frames import FrameRecorder
+from app.lab.views.frames import FramesView
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 
@@ -20,7 +20,7 @@ def run():
 
 
 def test_whoever_looks_late_sees_the_same_as_who_looked_all_the_time(run):
-    often, late = FrameRecorder(run.world), FrameRecorder(run.world)
+    often, late = FramesView(run.world), FramesView(run.world)
     for _ in range(300):
         run.run_events(5)
         shown = often.view(run.now_us)
@@ -29,7 +29,7 @@ def test_whoever_looks_late_sees_the_same_as_who_looked_all_the_time(run):
 
 
 def test_a_reply_names_its_request_even_when_that_was_sent_long_ago(run):
-    recorder = FrameRecorder(run.world)
+    recorder = FramesView(run.world)
     found = None
     while found is None:
         assert run.step()
@@ -43,14 +43,14 @@ def test_a_reply_names_its_request_even_when_that_was_sent_long_ago(run):
     assert request["opaque"] == reply["opaque"]
 
 
-def detail_of(recorder: FrameRecorder, number: Any) -> JsonObject:
+def detail_of(recorder: FramesView, number: Any) -> JsonObject:
     detail = recorder.detail(number)
     assert detail is not None
     return detail
 
 
 def test_frames_in_flight_are_shown_however_many_have_arrived_since(run):
-    recorder = FrameRecorder(run.world)
+    recorder = FramesView(run.world)
     run.run_to_time(2_000_000)
     run.world.link_faults.poor_link("P1", "B1").delay_us = 3_000_000
     while not (slow := [frame for frame in recorder.view(run.now_us) if frame["source"] == "P1"][-1:]) or (
@@ -65,7 +65,7 @@ def test_frames_in_flight_are_shown_however_many_have_arrived_since(run):
 
 def test_a_frame_that_a_cut_has_lost_on_its_way_is_shown_as_dropped():
     with LabRun(load_scenario("batch-trade-offs")) as run:
-        recorder = FrameRecorder(run.world)
+        recorder = FramesView(run.world)
         run.run_to_time(3_299_999)
         frames: list[Any] = recorder.view(run.now_us)
         under_way = [frame for frame in frames if frame["source"] == "B1" and frame["arrives_us"] > 3_310_000]

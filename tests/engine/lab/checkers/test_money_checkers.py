@@ -10,9 +10,9 @@ import pytest
 from engine.lab.checkers.transactions.money_is_conserved import MoneyIsConserved
 from engine.lab.checkers.transactions.no_money_from_nowhere import NoMoneyFromNowhere
 from engine.lab.checkers.watch.checker import Checker
-from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.history import BankEntry
 from engine.lab.run.run import LabRun
+from engine.lab.witness.logged_message import LoggedMessage
 from tests.support.lab.bank_scenarios import bank_run
 from tests.support.lab.lab_scenarios import run_to_ms
 

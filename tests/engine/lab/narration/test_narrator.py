@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.narration.narrator import GRAVE, Narrator
-from engine.lab.narration.relevance import is_event_relevant, is_frame_relevant
+from engine.lab.narration.relevance import frames_in_flight, is_event_relevant, is_frame_relevant
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
@@ -154,11 +154,11 @@ def test_a_switch_of_every_node_names_none(reported, on, said):
 def test_a_frame_dropped_on_its_way_flies_no_more_and_its_caption_stays(reported):
     _, run = reported("three-locks", to_ms=1_000)
     narrator = Narrator(run)
-    while not (flying := narrator.frames.under_way(run.now_us)):
+    while not (flying := frames_in_flight(run.world)):
         assert run.step()
-    frame, caption = flying[0], narrator.caption
-    link = f"{frame.parcel.source}->{frame.parcel.target}"
+    (frame, _), caption = flying[0], narrator.caption
+    link = f"{frame.source}->{frame.target}"
     run.apply(parse_command({"kind": "drop-frame", "target": link, "due_us": frame.arrives_us}))
-    assert frame not in narrator.frames.under_way(run.now_us)
+    assert frame.number not in [flying.number for flying, _ in frames_in_flight(run.world)]
     assert caption.kind != "lost"
     assert narrator.caption.kind == "command"

@@ -29,18 +29,20 @@ def _with_due_time(run, fields):
     """As a command has them; for a frame under way the run goes on until it is sent."""
     fields.update({name: list(value) for name, value in fields.items() if isinstance(value, tuple)})
     if fields["kind"] == "drop-frame":
-        wanted, sent, names = fields.pop("frame"), [], run.world.link_faults.names
-
-        def note(parcel, delays_us):
-            if delays_us and (f"{parcel.source}->{parcel.target}", names.name_of(parcel)) == (fields["target"], wanted):
-                sent.append(run.now_us + min(delays_us))
-
-        run.world.watch_parcels(note)
-        while not sent:
+        wanted, sent = fields.pop("frame"), run.world.witness.frames
+        begin = sent.count
+        while not (due_us := _due_us(sent, begin, wanted, fields["target"])):
             assert run.step(), f"no {wanted} over {fields['target']}"
-        run.world.stop_watching_parcels(note)
-        fields["due_us"] = sent[0]
+        fields["due_us"] = due_us
     return fields
+
+
+def _due_us(sent, begin, wanted, link):
+    """When the first frame with that name arrives that was sent over the link after parcel ``begin``."""
+    for one in sent.after(begin):
+        if one.copies and one.is_frame and (f"{one.source}->{one.target}", sent.name_of(one)) == (link, wanted):
+            return one.arrives_us
+    return None
 
 
 def asked(name, key, question, group=None, to_ms=None, actions=()):

@@ -24,11 +24,10 @@ def test_a_frame_that_a_cut_catches_half_across_is_lost():
     with LabRun(load_scenario("batch-trade-offs"), check=False) as run:
         evidence = Evidence(run)
         lost = []
-        run.world.watch_cuts(lost.append)
+        run.world.lab.network.cut_watchers.append(lost.append)
         run.run_to_time(2_000_000)
-        while not evidence.frames[-1].copies or len(evidence.frames[-1].data) < 1_000:
+        while not (sent := evidence.frames.newest).copies or len(sent.data) < 1_000:
             assert run.step()
-        sent = evidence.frames[-1]
         run.apply(parse_command({"kind": "partition", "left": [sent.source], "right": [sent.target]}))
         assert lost
-        assert [frame.copies for frame in evidence.frames if frame.data is sent.data] == [0]
+        assert [frame.copies for frame in evidence.frames.frames(0, run.event_number) if frame.data is sent.data] == [0]

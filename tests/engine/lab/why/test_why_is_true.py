@@ -14,8 +14,8 @@ from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.why.answer import WhyQuestion
-from engine.lab.why.deliveries import DONE
 from engine.lab.why.why_run import WhyRun
+from engine.lab.witness.deliveries import DONE
 
 FRAMES = (
     "SEND_MESSAGE_V2",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.lab.views.frames import FrameRecorder
+from app.lab.views.frames import FramesView
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 
@@ -18,7 +18,7 @@ RAFT_NAMES = {"REQUEST_PRE_VOTE", "PRE_VOTE", "REQUEST_VOTE", "VOTE", "HEARTBEAT
 def details(scenario: str, until_ms: int) -> list[dict[str, Any]]:
     """Every frame of the run, opened."""
     with LabRun(load_scenario(scenario)) as run:
-        recorder = FrameRecorder(run.world)
+        recorder = FramesView(run.world)
         run.run_to_time(until_ms * 1_000)
         last: Any = recorder.view(run.now_us)[-1]
         opened: list[Any] = [recorder.detail(number) for number in range(1, last["id"] + 1)]
