@@ -125,8 +125,9 @@ lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 	@$(NODE)/eslint static tests/static eslint.config.js
 
 .PHONY: types
-types: $(DEVELOPMENT)  ## Check the types, strictly
+types: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Check the types: Python's strictly, and those of the page's modules that say // @ts-check
 	@$(BIN)/mypy
+	@$(NODE)/tsc --project .
 
 .PHONY: coverage
 coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach of it; fail below the floor in pyproject.toml

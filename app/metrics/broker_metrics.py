@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.metrics.broker_runtime_metrics import broker_runtime_families
 from app.metrics.exposition import MetricFamily
 from app.metrics.number_metrics import number_families
 from app.metrics.replication_metrics import replication_families
+from app.picture.numbers import Numbers
 from engine.broker.foundation.store_lookups import message_store_time
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, dlq_topic, is_dlq_topic, is_retry_topic, is_system_group
 
@@ -49,7 +49,7 @@ class BrokerMetrics:
         self,
         broker: Broker,
         rules_said: Callable[[], Mapping[str, int]] = dict,
-        numbers: Callable[[], JsonObject | None] = lambda: None,
+        numbers: Callable[[], Numbers | None] = lambda: None,
     ) -> None:
         """Make the collector.
 

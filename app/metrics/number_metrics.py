@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject
+from collections.abc import Mapping
+from typing import Literal
+
 from app.metrics.exposition import MetricFamily
+from app.picture.numbers import Numbers
+
+_Count = Literal["stored", "missing", "unknown", "refused", "open", "twice", "out_of_order", "forgotten", "unseen"]
 
 #: Field of the view -> end of the metric's name, its help text.
-_COUNTS = {
+_COUNTS: Mapping[_Count, tuple[str, str]] = {
     "stored": ("stored", "Different numbers that are stored, as far back as was read."),
     "missing": ("missing", "Numbers that are missing and that no ledger explains."),
     "unknown": ("unknown", "Numbers that are missing and that their producers cannot account for."),
@@ -19,19 +24,18 @@ _COUNTS = {
 }
 
 
-def number_families(view: JsonObject | None) -> list[MetricFamily]:
+def number_families(view: Numbers | None) -> list[MetricFamily]:
     """Return the metrics. ``view`` None: no producer numbers messages."""
     families = []
     for field, (name, text) in _COUNTS.items():
         family = MetricFamily(f"glassmq_numbers_{name}", text, ("topic",))
-        for topic, counts in (view or {"topics": {}})["topics"].items():
+        for topic, counts in view["topics"].items() if view is not None else ():
             family.add((topic,), counts[field])
         families.append(family)
-    for name, text in (
-        ("unread", "Messages of these topics that were not looked at yet."),
-        ("no_room", "Messages of producers and queues that are too many to be judged."),
-    ):
-        family = MetricFamily(f"glassmq_numbers_{name}", text)
-        family.add((), 0 if view is None else view[name])
-        families.append(family)
-    return families
+    unread = MetricFamily("glassmq_numbers_unread", "Messages of these topics that were not looked at yet.")
+    unread.add((), 0 if view is None else view["unread"])
+    no_room = MetricFamily(
+        "glassmq_numbers_no_room", "Messages of producers and queues that are too many to be judged."
+    )
+    no_room.add((), 0 if view is None else view["no_room"])
+    return [*families, unread, no_room]

@@ -10,9 +10,9 @@ import heapq
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import TAIL_RECORDS_MAX
 from app.observation.record_view import record_summary
+from app.picture.record import RecordSummary
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 
@@ -33,9 +33,9 @@ class CommitLogTail:
     def __init__(self, store: MessageStore) -> None:
         self._store = store
         self._position = -1  # where the next record will start; -1: not known yet
-        self._records: list[JsonObject] = []
+        self._records: list[RecordSummary] = []
 
-    def look(self) -> list[JsonObject]:
+    def look(self) -> list[RecordSummary]:
         """Return the newest records. The list and its entries are never changed afterwards."""
         end = self._store.commit_log.max_offset
         if end == self._position:
@@ -92,7 +92,7 @@ class CommitLogTail:
         self._position = position
         return starts
 
-    def _summary(self, start: int) -> JsonObject | None:
+    def _summary(self, start: int) -> RecordSummary | None:
         raw = self._store.commit_log.record_at(start)
         if raw is None:
             return None

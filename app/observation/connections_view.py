@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import CONNECTIONS_MAX, GROUPS_MAX, client_text
 from app.observation.unchanged import Unchanged
+from app.picture.connection import Connection
 from engine.protocol.command.remoting_command import language_name
 from engine.protocol.names import CLIENT_INNER_PRODUCER_GROUP
 
@@ -22,26 +22,25 @@ class ConnectionsView:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._unchanged = Unchanged()
+        self._unchanged = Unchanged[Connection]()
         #: Channel -> (frames received at the last sample, when that number last changed).
         self._activity: dict[Channel, tuple[int, int]] = {}
 
-    def build(self, now_ms: int) -> tuple[JsonObject, int]:
+    def build(self, now_ms: int) -> tuple[dict[str, Connection], int]:
         """Return the oldest connections by remote address, and how many were left out."""
         channels = self._broker.server.channels
         shown = channels[:CONNECTIONS_MAX]
         wanted = dict.fromkeys(shown)
         producers, consumers = self._producer_groups(wanted), self._consumer_groups(wanted)
         activity: dict[Channel, tuple[int, int]] = {}
-        connections: JsonObject = {}
+        connections: dict[str, Connection] = {}
         for channel in shown:
             frames, since_ms = self._activity.get(channel, (-1, channel.opened_ms))
             if frames != channel.frames_in:
                 since_ms = now_ms if frames >= 0 or channel.frames_in else channel.opened_ms
             activity[channel] = (channel.frames_in, since_ms)
-            view = _connection(channel, producers.get(channel, {}), consumers.get(channel, {}))
-            view["last_frame_ms"] = since_ms
-            connections[channel.remote_address] = view
+            clients = (producers.get(channel, {}), consumers.get(channel, {}))
+            connections[channel.remote_address] = _connection(channel, *clients, since_ms)
         self._activity = activity
         return self._unchanged.reuse(connections), len(channels) - len(shown)
 
@@ -63,8 +62,11 @@ class ConnectionsView:
 
 
 def _connection(
-    channel: Channel, producers: dict[str, ClientChannelInfo], consumers: dict[str, ClientChannelInfo]
-) -> JsonObject:
+    channel: Channel,
+    producers: dict[str, ClientChannelInfo],
+    consumers: dict[str, ClientChannelInfo],
+    last_frame_ms: int,
+) -> Connection:
     # Every client states this group, because it could answer requests; that does not make it a producer.
     produces = any(group != CLIENT_INNER_PRODUCER_GROUP for group in producers)
     roles = [role for role, applies in (("producer", produces), ("consumer", bool(consumers))) if applies]
@@ -78,6 +80,7 @@ def _connection(
         "producer_groups": list(producers),
         "consumer_groups": list(consumers),
         "opened_ms": channel.opened_ms,
+        "last_frame_ms": last_frame_ms,
         "frames_in": channel.frames_in,
         "frames_out": channel.frames_out,
         "bytes_in": channel.bytes_in,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
+from app.picture.commit_log import Damage
 
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PLACES_MAX = 10
 
 
-def damage_view(store: MessageStore) -> JsonObject:
+def damage_view(store: MessageStore) -> Damage:
     """Return ``commit_log.damage`` of the state."""
     damaged, check = store.commit_log.damaged_records, store.check_service
     return {

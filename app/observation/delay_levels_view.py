@@ -1,17 +1,10 @@
-"""The delay levels of a broker, with the queue that each has in SCHEDULE_TOPIC_XXXX::
-
-    delays_ms   the delay of level 1, 2, 3 ... (``messageDelayLevel``)
-    levels      those that were ever used: level, delay_ms, queue_id, min, max (offsets of the queue), offset (of the
-                next message to be delivered), waiting, next_due_ms (when that one is due; null: nothing waits)
-
-Null while no message was ever delayed.
-"""
+"""The delay levels of a broker, with the queue that each has in SCHEDULE_TOPIC_XXXX."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
+from app.picture.delay_level import DelayLevel, DelayLevels
 from engine.protocol.names import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
@@ -24,10 +17,10 @@ class DelayLevelsView:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         #: Level -> (what it was made from, view).
-        self._levels: dict[int, tuple[tuple[int, int, int], JsonObject]] = {}
-        self._last: JsonObject | None = None
+        self._levels: dict[int, tuple[tuple[int, int, int], DelayLevel]] = {}
+        self._last: DelayLevels | None = None
 
-    def build(self) -> JsonObject | None:
+    def build(self) -> DelayLevels | None:
         """Return the levels; the same object as before while nothing has changed, None while no message was ever
         delayed.
         """
@@ -40,12 +33,12 @@ class DelayLevelsView:
         ]
         if not levels:
             return None
-        view: JsonObject = {"delays_ms": list(delays_ms[1:]), "levels": levels}
+        view: DelayLevels = {"delays_ms": list(delays_ms[1:]), "levels": levels}
         if view != self._last:
             self._last = view
         return self._last
 
-    def _level(self, level: int, delay_ms: int) -> JsonObject:
+    def _level(self, level: int, delay_ms: int) -> DelayLevel:
         store, service, queue_id = self._broker.store, self._broker.schedule_message_service, level - 1
         minimum = max(0, store.min_offset(SCHEDULE_TOPIC, queue_id))
         maximum = store.max_offset(SCHEDULE_TOPIC, queue_id)
@@ -55,7 +48,7 @@ class DelayLevelsView:
             offset = made_from[2]
             # The tags code of such an entry is the time at which it is due.
             entries = store.consume_queue_entries(SCHEDULE_TOPIC, queue_id, offset, 1)
-            view: JsonObject = {
+            view: DelayLevel = {
                 "level": level,
                 "delay_ms": delay_ms,
                 "queue_id": queue_id,

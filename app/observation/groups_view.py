@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import (
     GROUPS_MAX,
     HELD_PULLS_MAX,
@@ -16,6 +15,8 @@ from app.observation.bounds import (
 )
 from app.observation.topics_view import Committed
 from app.observation.unchanged import Unchanged
+from app.picture.consumer_group import ConsumerGroup, HeldPull, Member, Subscription
+from app.picture.lock import QueueLock
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import is_system_group
 
@@ -29,9 +30,9 @@ class GroupsView:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._unchanged = Unchanged()
+        self._unchanged = Unchanged[ConsumerGroup]()
 
-    def build(self, committed: Committed) -> tuple[JsonObject, int]:
+    def build(self, committed: Committed) -> tuple[dict[str, ConsumerGroup], int]:
         """Return the groups, online ones first, and how many were left out.
 
         A system group is shown only while it has members.
@@ -45,15 +46,16 @@ class GroupsView:
         shown = list(islice(names, GROUPS_MAX))
         ages = {group: age for age, group in enumerate(dict.fromkeys(known))}
         groups = {
-            group: {"age": ages.get(group, len(ages)), **self._group(group, lag.get(group, 0), held.get(group, {}))}
+            group: self._group(group, ages.get(group, len(ages)), lag.get(group, 0), held.get(group, {}))
             for group in shown
         }
         return self._unchanged.reuse(groups), len(names) - len(shown)
 
-    def _group(self, group: str, lag: int, held_pulls: JsonObject) -> JsonObject:
+    def _group(self, group: str, age: int, lag: int, held_pulls: dict[str, HeldPull]) -> ConsumerGroup:
         broadcasts = self._broker.subscription_group_manager.is_broadcasting(group)
         info = self._broker.consumer_manager.get_consumer_group_info(group)
-        view: JsonObject = {
+        view: ConsumerGroup = {
+            "age": age,
             "consume_type": None,
             "message_model": str(MessageModel.BROADCASTING) if broadcasts else None,
             "consume_from_where": None,
@@ -65,20 +67,19 @@ class GroupsView:
             "held_pulls": held_pulls,
         }
         if info is not None:
-            view.update(
-                consume_type=str(info.consume_type.value),
-                message_model=str(info.message_model.value),
-                consume_from_where=str(info.consume_from_where.value),
-                members=_members(info),
-                omitted_members=max(0, len(info.channel_info_table) - MEMBERS_PER_GROUP_MAX),
-                subscriptions=self._subscriptions(info),
-                assignment=_assignment(info),
-            )
+            view["consume_type"] = str(info.consume_type.value)
+            view["message_model"] = str(info.message_model.value)
+            view["consume_from_where"] = str(info.consume_from_where.value)
+            view["members"] = _members(info)
+            view["omitted_members"] = max(0, len(info.channel_info_table) - MEMBERS_PER_GROUP_MAX)
+            view["subscriptions"] = self._subscriptions(info)
+            view["assignment"] = _assignment(info)
         return view
 
-    def _subscriptions(self, info: ConsumerGroupInfo) -> JsonObject:
+    def _subscriptions(self, info: ConsumerGroupInfo) -> dict[str, Subscription]:
         """Return topic -> expression, and what the broker's filter did with the topic's messages so far."""
-        statistics, view = self._broker.filter_statistics, JsonObject()
+        statistics = self._broker.filter_statistics
+        view: dict[str, Subscription] = {}
         for topic, subscription in islice(info.subscription_table.items(), SUBSCRIPTIONS_PER_GROUP_MAX):
             counts = statistics.of(info.group_name, topic)
             view[topic] = {
@@ -102,9 +103,9 @@ class GroupsView:
                     lag[group] = lag.get(group, 0) + (behind if behind > 0 else 0)
         return lag
 
-    def _held_pulls(self) -> dict[str, JsonObject]:
+    def _held_pulls(self) -> dict[str, dict[str, HeldPull]]:
         """Return group -> ``topic@queue id`` -> the pull that is held there."""
-        held: dict[str, JsonObject] = {}
+        held: dict[str, dict[str, HeldPull]] = {}
         for pull in islice(self._broker.pull_request_hold_service.held(), HELD_PULLS_MAX):
             header = pull.header
             of_group = held.setdefault(header.consumer_group, {})
@@ -120,13 +121,13 @@ class GroupsView:
         info = self._broker.consumer_manager.get_consumer_group_info(group)
         return None if info is None else _client_id_of(info, channel)
 
-    def locks(self, now_ms: int) -> JsonObject:
+    def locks(self, now_ms: int) -> dict[str, dict[str, QueueLock]]:
         """Return the lock table: group -> ``topic@queue id`` -> owner and age.
 
         It has expired leases until they are replaced.
         """
         manager = self._broker.rebalance_lock_manager
-        locks: JsonObject = {}
+        locks: dict[str, dict[str, QueueLock]] = {}
         for group, queue, entry in islice(manager.entries(), LOCKS_MAX):
             locks.setdefault(group, {})[f"{queue.topic}@{queue.queue_id}"] = {
                 "client_id": client_text(entry.client_id),
@@ -137,7 +138,7 @@ class GroupsView:
         return locks
 
 
-def _members(info: ConsumerGroupInfo) -> JsonObject:
+def _members(info: ConsumerGroupInfo) -> dict[str, Member]:
     return {
         client_text(client.client_id): {
             "address": client.channel.remote_address,
@@ -149,12 +150,12 @@ def _members(info: ConsumerGroupInfo) -> JsonObject:
     }
 
 
-def _assignment(info: ConsumerGroupInfo) -> JsonObject:
+def _assignment(info: ConsumerGroupInfo) -> dict[str, dict[str, str]]:
     """Return topic -> queue id -> the client that pulled last.
 
     Clients decide the assignment; the broker only sees the pulls.
     """
-    assignment: JsonObject = {}
+    assignment: dict[str, dict[str, str]] = {}
     for (topic, queue_id), channel in islice(info.last_pulled_by.items(), HELD_PULLS_MAX):
         client_id = _client_id_of(info, channel)
         if client_id is not None:

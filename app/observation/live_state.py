@@ -1,7 +1,6 @@
 """The state of the live engine as one JSON tree for the page; it has only what the engine has.
 
-Runs in the engine's thread, at most ten times a second and only while a page watches. ``app/observation/__init__.py``
-describes the shape.
+Runs in the engine's thread, at most ten times a second and only while a page watches.
 """
 
 from __future__ import annotations
@@ -21,11 +20,17 @@ from app.observation.replication_view import replication_view
 from app.observation.stored_numbers import StoredNumbers
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
+from app.picture.cluster import Cluster
+from app.picture.commit_log import CommitLog
+from app.picture.consumer_group import ConsumerGroup
+from app.picture.live_state import EngineState, HealthFacts
+from app.picture.rates import Rates
 from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
+    from engine.broker.foundation.broker_stats_manager import SecondStats
     from engine.name_server.name_server import NameServer
 
 
@@ -45,7 +50,7 @@ class LiveState:
         self._delay_levels = DelayLevelsView(broker)
         self.numbers = StoredNumbers(broker)
 
-    def brief(self) -> JsonObject:
+    def brief(self) -> HealthFacts:
         """Return what the rules of ``app/watch`` need: parts of the tree, and of all groups and connections, also those
         that a page leaves out, ``dead_letters`` and ``unsent``. Cheap enough for every second, also while no page
         watches.
@@ -75,7 +80,7 @@ class LiveState:
             "disk_used": self._broker.runtime.disk.used_ratio(),
         }
 
-    def build(self) -> JsonObject:
+    def build(self) -> EngineState:
         """Return a fresh tree. Parts that never change once made (records, log lines) are shared between trees."""
         # The page needs the broker's clock to the second only; a finer one would make every state a new one.
         now_ms = self._broker.runtime.clock.now_ms()
@@ -117,10 +122,10 @@ class LiveState:
             if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)
         }
 
-    def _rates(self, now_ms: int, groups: JsonObject) -> JsonObject:
+    def _rates(self, now_ms: int, groups: dict[str, ConsumerGroup]) -> Rates:
         """Return the rates of the last full second."""
         backlog = sum(group["lag"] or 0 for group in groups.values())
-        return {**asdict(self._broker.stats.last_second(now_ms)), "backlog": backlog}
+        return _rates(self._broker.stats.last_second(now_ms), backlog)
 
     def last_seconds(self, count: int = HISTORY_SECONDS) -> list[dict[str, int]]:
         """Return the last full seconds, oldest first: rates, without the backlog."""
@@ -133,7 +138,7 @@ class LiveState:
         history.update((name, [row[name] for row in rows]) for name in rows[0] if name != "second")
         return history
 
-    def _cluster(self, now_ms: int) -> JsonObject:
+    def _cluster(self, now_ms: int) -> Cluster:
         config, store = self._broker.config, self._broker.store
         return {
             "name_server": self._name_server.address,
@@ -147,7 +152,7 @@ class LiveState:
             "data_folder": self._data_folder,
         }
 
-    def _commit_log(self) -> JsonObject:
+    def _commit_log(self) -> CommitLog:
         store = self._broker.store
         return {
             "min_offset": store.commit_log.min_offset,
@@ -162,3 +167,20 @@ class LiveState:
             "damage": damage_view(store),
             "tail": self._tail.look(),
         }
+
+
+def _rates(second: SecondStats, backlog: int) -> Rates:
+    return {
+        "second": second.second,
+        "in_messages": second.in_messages,
+        "in_bytes": second.in_bytes,
+        "out_messages": second.out_messages,
+        "out_bytes": second.out_bytes,
+        "put_p50_us": second.put_p50_us,
+        "put_p99_us": second.put_p99_us,
+        "deliver_p50_ms": second.deliver_p50_ms,
+        "deliver_p99_ms": second.deliver_p99_ms,
+        "pulls_found": second.pulls_found,
+        "pulls_missed": second.pulls_missed,
+        "backlog": backlog,
+    }

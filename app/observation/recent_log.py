@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-from app.foundation.json_types import JsonObject
+from app.picture.log_line import LogLine
 
 #: Lines that the page shows.
 LINES_MAX = 100
@@ -18,7 +18,7 @@ class RecentLog(logging.Handler):
 
     def __init__(self, level: int = logging.INFO) -> None:
         super().__init__(level)
-        self._lines: deque[JsonObject] = deque(maxlen=LINES_MAX)
+        self._lines: deque[LogLine] = deque(maxlen=LINES_MAX)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note one line; called under the handler's lock."""
@@ -38,7 +38,7 @@ class RecentLog(logging.Handler):
             }
         )
 
-    def lines(self) -> list[JsonObject]:
+    def lines(self) -> list[LogLine]:
         """Return the newest lines, oldest first."""
         self.acquire()
         try:

@@ -11,7 +11,7 @@ import struct
 import zlib
 from datetime import UTC, datetime
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.record import FieldText, QueueEntryView, RecordField, RecordSummary, RecordView
 from engine.protocol.errors import MalformedMessage, ProtocolError
 from engine.protocol.message.addresses import decode_host
 from engine.protocol.message.compression import decompress_body
@@ -45,7 +45,7 @@ _QUEUE_ENTRY = struct.Struct(">qiq")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def record_summary(raw: bytes) -> JsonObject:
+def record_summary(raw: bytes) -> RecordSummary:
     """Return one line about the record in ``raw`` (the record's bytes, from TOTALSIZE to its last property).
 
     Its body is not checked against its CRC. Raises :class:`MalformedMessage` when the lengths do not fit.
@@ -53,7 +53,7 @@ def record_summary(raw: bytes) -> JsonObject:
     return message_summary(decode_stored_message(raw, check_crc=False))
 
 
-def message_summary(message: MessageExt) -> JsonObject:
+def message_summary(message: MessageExt) -> RecordSummary:
     """Return one line about a stored message whose body is still as stored (compressed where it was)."""
     return {
         "offset": message.commit_log_offset,
@@ -76,7 +76,7 @@ def message_summary(message: MessageExt) -> JsonObject:
     }
 
 
-def record_view(raw: bytes) -> JsonObject:
+def record_view(raw: bytes) -> RecordView:
     """Return everything about one record: summary, fields with byte ranges, properties, body.
 
     ``raw`` is exactly the record. Raises :class:`MalformedMessage` when the lengths do not fit.
@@ -100,7 +100,7 @@ def record_view(raw: bytes) -> JsonObject:
     }
 
 
-def queue_entry_view(entry: tuple[int, int, int]) -> JsonObject:
+def queue_entry_view(entry: tuple[int, int, int]) -> QueueEntryView:
     """Return one consume-queue entry (commit-log offset, size, tags code) as its 20 bytes and three fields."""
     raw = _QUEUE_ENTRY.pack(*entry)
     walk = _FieldWalk(raw, "queue_entry.")
@@ -116,7 +116,7 @@ def queue_entry_view(entry: tuple[int, int, int]) -> JsonObject:
     }
 
 
-def field_text(layout: str, name: str) -> JsonObject:
+def field_text(layout: str, name: str) -> FieldText:
     """Return name and explanation of a field of a ``record.`` or a ``queue_entry.``. In English it has the name of
     RocketMQ's source (``CommitLog.MessageExtEncoder``, ``ConsumeQueue``).
     """
@@ -139,14 +139,14 @@ class _FieldWalk:
         self.raw = raw
         self.layout = layout
         self.position = 0
-        self.fields: list[JsonValue] = []
+        self.fields: list[RecordField] = []
 
     def add(self, name: str, length: int, value: str) -> None:
         """Note that the next ``length`` bytes are field ``name`` with ``value``. All values are texts: a browser's
         numbers are exact to 2**53 only.
         """
-        where: JsonObject = {"start": self.position, "length": length, "value": value}
-        self.fields.append({**field_text(self.layout, name), **where})
+        text = field_text(self.layout, name)
+        self.fields.append({**text, "start": self.position, "length": length, "value": value})
         self.position += length
 
     def peek(self, layout: str) -> int:
@@ -174,7 +174,7 @@ class _FieldWalk:
         self.add(name, length, _visible(self.take(length).decode("utf-8", "replace")))
 
 
-def record_fields(raw: bytes) -> list[JsonValue]:
+def record_fields(raw: bytes) -> list[RecordField]:
     """Return every field of one record with its position and its explanation. Raises :class:`MalformedMessage`."""
     walk = _FieldWalk(raw, "record.")
     walk.number("TOTALSIZE", ">i")

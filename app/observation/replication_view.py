@@ -1,28 +1,17 @@
-"""The copies of a broker's log, as far as the broker knows: a master's slaves, a slave's master, a leader's followers.
-
-role             "ASYNC_MASTER" | "SYNC_MASTER" | "SLAVE" | "LEADER"
-broker_id        0 of a master
-term             of a leader; else 0
-slaves           of a master or leader, in the order in which they connected: address, state, acknowledged,
-                 behind_bytes, behind_ms (since it had everything, to the second; 0: it has)
-needed           of a SYNC_MASTER, a leader: for how many of them a sender waits; else 0
-waits_for        of a slave: "follows" | "not connected" | "refused: the logs differ"; else ""
-problem          of a slave: why it does not follow; empty while it does
-silent_ms        of a slave: since it heard of its master, to the second; -1: it never has
-"""
+"""The copies of a log as a broker knows them: a master's slaves, a slave's master, a leader's followers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
+from app.picture.replica import Replication, Slave
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
     from engine.replication.majority.majority_log import MajorityLog
 
 
-def replication_view(broker: Broker) -> JsonObject | None:
+def replication_view(broker: Broker) -> Replication | None:
     """Return the copies; None for a broker that has no followers and follows none."""
     replication, now_ms = broker.replication, broker.runtime.clock.now_ms()
     # A finer one would make every state of the live page a new one.
@@ -54,9 +43,9 @@ def replication_view(broker: Broker) -> JsonObject | None:
     }
 
 
-def _leader_view(broker: Broker, majority: MajorityLog, now_ms: int) -> JsonObject:
+def _leader_view(broker: Broker, majority: MajorityLog, now_ms: int) -> Replication:
     core, end_offset = majority.peer.core, broker.store.commit_log.max_offset
-    slaves: list[JsonObject] = []
+    slaves: list[Slave] = []
     for follower in majority.followers():
         behind_bytes = end_offset - max(0, follower.acknowledged_offset)
         slaves.append(

@@ -2,18 +2,7 @@
 
 A reader of the broker's own, in bounded time: a topic is followed once its newest message carries a number, each queue
 from at most :data:`START_BACK` messages before its end. It starts again with the process. It cannot know which messages
-the members of a group received, but it knows their offsets::
-
-    null, or
-    settling_ms  a number is missing once a higher number was stored this many ms ago
-    unread       messages of these topics that were not read yet
-    no_room      messages of producers beyond the bound of the report
-    omitted      producers that are not listed; the counts of their topic include them
-    topics       by name: numbered, stored (different numbers), missing, unknown (missing, and the producer does not
-                 know either), refused, open (missing too recently), twice, out_of_order, forgotten, unseen (positions
-                 that could not be read), read (messages), producers (the worst first): producer, first, has_ended, the
-                 same counts, ranges and unknown_ranges (the first that are missing and unknown), groups (name -> number
-                 of the read messages that its offsets have passed)
+the members of a group received, but it knows their offsets.
 """
 
 from __future__ import annotations
@@ -21,8 +10,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.observation.bounds import client_text
+from app.picture.numbers import NumberCounts, Numbers, NumbersOfProducer, NumbersOfTopic
 from engine.idempotence.loss_detection.judge import SETTLING_MS, ProducerVerdict, TopicVerdict, judge, judging
 from engine.idempotence.loss_detection.reader_report import ReaderReport
 from engine.protocol.errors import MalformedBody, ProtocolError
@@ -46,7 +35,6 @@ LEDGERS_WAITING_MAX = 256
 #: twentieth of the engine.
 INTERVAL_S, BEHIND_INTERVAL_S, REST_FACTOR = 1.0, 0.01, 20
 _MARK = PRODUCER_ID_PROPERTY.encode()
-_COUNTS = ("numbered", "stored", "missing", "refused", "unknown", "open", "twice", "out_of_order", "forgotten")
 
 
 class StoredNumbers:
@@ -57,7 +45,7 @@ class StoredNumbers:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self.view: JsonObject | None = None
+        self.view: Numbers | None = None
         self.report = ReaderReport()
         #: (topic, queue id) -> the next offset, and when the message before it was stored.
         self._read: dict[tuple[str, int], tuple[int, int]] = {}
@@ -89,7 +77,7 @@ class StoredNumbers:
                 verdicts.append(verdict)
         self.view = self._view(verdicts)
 
-    def see_all(self) -> JsonObject | None:
+    def see_all(self) -> Numbers | None:
         """Read everything stored by now to the end, and return the view."""
         self._find_topics()
         while self.look():
@@ -205,12 +193,12 @@ class StoredNumbers:
         waiting = (stored_ms for key, (offset, stored_ms) in self._read.items() if max_offset(*key) > offset)
         return min(waiting, default=self._broker.runtime.clock.now_ms()) - SETTLING_MS
 
-    def _view(self, verdicts: list[TopicVerdict]) -> JsonObject | None:
+    def _view(self, verdicts: list[TopicVerdict]) -> Numbers | None:
         if not verdicts:
             return None
         max_offset = self._broker.store.max_offset
         room = PRODUCERS_LISTED
-        topics: JsonObject = {}
+        topics: dict[str, NumbersOfTopic] = {}
         for verdict in sorted(verdicts, key=lambda one: (-one.findings, one.topic)):
             topics[verdict.topic] = self._topic(verdict, room)
             room = max(0, room - len(verdict.producers))
@@ -222,10 +210,10 @@ class StoredNumbers:
             "topics": topics,
         }
 
-    def _topic(self, verdict: TopicVerdict, room: int) -> JsonObject:
+    def _topic(self, verdict: TopicVerdict, room: int) -> NumbersOfTopic:
         worst = sorted(verdict.producers, key=lambda one: -one.findings)
         producers = [_counts(one) for one in verdict.producers]
-        reported: list[JsonValue] = [
+        reported: list[NumbersOfProducer] = [
             {
                 "first": one.first,
                 "producer": client_text(one.producer),
@@ -237,7 +225,7 @@ class StoredNumbers:
             for one in worst[:room]
         ]
         return {
-            **{name: sum(one[name] for one in producers) for name in _COUNTS},
+            **_sum(producers),
             "unseen": verdict.unseen,
             "read": self._messages_read(verdict.topic),
             "producers": reported,
@@ -263,7 +251,7 @@ class StoredNumbers:
         }
 
 
-def _counts(verdict: ProducerVerdict) -> dict[str, int]:
+def _counts(verdict: ProducerVerdict) -> NumberCounts:
     return {
         "numbered": verdict.numbered,
         "stored": verdict.met,
@@ -274,4 +262,18 @@ def _counts(verdict: ProducerVerdict) -> dict[str, int]:
         "twice": verdict.duplicated,
         "out_of_order": verdict.out_of_order,
         "forgotten": verdict.forgotten,
+    }
+
+
+def _sum(producers: list[NumberCounts]) -> NumberCounts:
+    return {
+        "numbered": sum(one["numbered"] for one in producers),
+        "stored": sum(one["stored"] for one in producers),
+        "missing": sum(one["missing"] for one in producers),
+        "refused": sum(one["refused"] for one in producers),
+        "unknown": sum(one["unknown"] for one in producers),
+        "open": sum(one["open"] for one in producers),
+        "twice": sum(one["twice"] for one in producers),
+        "out_of_order": sum(one["out_of_order"] for one in producers),
+        "forgotten": sum(one["forgotten"] for one in producers),
     }

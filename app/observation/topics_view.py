@@ -14,6 +14,7 @@ from app.observation.bounds import (
     TOPICS_MAX,
 )
 from app.observation.unchanged import Unchanged
+from app.picture.topic import FoundTopic, Queue, Topic, TopicKind
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
 
@@ -33,13 +34,13 @@ class TopicsView:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._reply_topic = reply_topic(broker.config.cluster_name)
-        self._kinds: dict[str, str] = {}
-        self._unchanged = Unchanged()
+        self._kinds: dict[str, TopicKind] = {}
+        self._unchanged = Unchanged[Topic]()
         self._left_out: list[str] = []
         #: When the messages of these topics were counted, and their number.
         self._counted: tuple[int, int] = (0, 0)
 
-    def build(self, committed: Committed) -> tuple[JsonObject, int]:
+    def build(self, committed: Committed) -> tuple[dict[str, Topic], int]:
         """Return the topics, and how many were left out."""
         table = self._broker.topic_config_manager.topic_config_table
         if len(self._kinds) > 2 * len(table):
@@ -47,10 +48,9 @@ class TopicsView:
         ages = {name: age for age, name in enumerate(table)}
         names = sorted(table, key=lambda name: (_KIND_ORDER[self.kind(name)], name))
         room = QUEUES_MAX
-        topics: JsonObject = {}
+        topics: dict[str, Topic] = {}
         for name in names[:TOPICS_MAX]:
-            topics[name] = view = self._topic(table[name], committed.get(name, _NOTHING), room)
-            view["age"] = ages[name]
+            topics[name] = view = self._topic(table[name], ages[name], committed.get(name, _NOTHING), room)
             room -= len(view["queues"])
         self._left_out = names[TOPICS_MAX:]
         return self._unchanged.reuse(topics), len(self._left_out)
@@ -72,12 +72,12 @@ class TopicsView:
         """Return all topics whose name contains ``text``, ignoring case: also those that :meth:`build` leaves out."""
         table = self._broker.topic_config_manager.topic_config_table
         names = sorted(name for name in table if text.lower() in name.lower())
-        topics: JsonObject = {}
+        topics: dict[str, FoundTopic] = {}
         for name in names[:TOPICS_FOUND_MAX]:
             topics[name] = {"kind": self.kind(name), "queues": table[name].queue_nums, "stored": self._stored(name)}
         return {"topics": topics, "omitted": len(names) - len(topics)}
 
-    def kind(self, topic: str) -> str:
+    def kind(self, topic: str) -> TopicKind:
         """Return ``normal``, ``retry``, ``dlq`` or ``system``."""
         kind = self._kinds.get(topic)
         if kind is None:
@@ -92,7 +92,7 @@ class TopicsView:
             self._kinds[topic] = kind
         return kind
 
-    def _topic(self, config: TopicConfig, committed: dict[int, dict[str, int]], room: int) -> JsonObject:
+    def _topic(self, config: TopicConfig, age: int, committed: dict[int, dict[str, int]], room: int) -> Topic:
         """Return one topic with at most ``room`` queues. Queues of system topics are shown only once they were used:
         BenchmarkTest alone has 1,024.
         """
@@ -101,7 +101,7 @@ class TopicsView:
         store = self._broker.store
         limit = min(room, QUEUES_PER_TOPIC_MAX)
         count = config.queue_nums
-        queues: JsonObject = {}
+        queues: dict[str, Queue] = {}
         omitted = 0
         for queue_id in range(count):
             max_offset = store.max_offset(topic, queue_id)
@@ -117,6 +117,7 @@ class TopicsView:
                 "committed": committed.get(queue_id, {}),
             }
         return {
+            "age": age,
             "kind": kind,
             "perm": config.perm,
             "read_queues": config.read_queue_nums,

@@ -1,19 +1,4 @@
-"""Half messages and the op messages that decide them, as one broker stores them::
-
-    half_offset, half_end   where the next round of the check service begins, and the end of the half queue
-    op_offset, op_end       the same for the op queue (both offsets: those of CID_RMQ_SYS_TRANS)
-    checks_sent             number of check-backs to producers since the broker started
-    discarded               number of half messages given up since then
-    time_out_ms, check_interval_ms, check_max
-    next_round_ms           when the check service walks along the half queue again
-    messages                the newest half messages from ``half_offset`` on, oldest first: queue_offset, offset (in
-                            the commit log), id (by which it is decided by hand), key, topic, queue_id (where it is to
-                            go), group, check_times, born_ms, ask_from_ms (no check-back before that), decided_by
-                            (offset of an op message, or null)
-    given_up_end            how many messages TRANS_CHECK_MAX_TIME_TOPIC has had
-    given_up                the newest ones in there, oldest first: queue_offset, offset, id, key, topic, queue_id,
-                            group, check_times, born_ms, given_up_ms, checked_again (offset of the half message that it
-                            became again, or null)
+"""Half messages and the op messages that decide them, as one broker stores them.
 
 Reads both queues forward, a few entries per sample: nothing is hooked into the broker. When it lags by more it jumps,
 and decisions from before the jump are no longer known.
@@ -23,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import GIVEN_UP_MAX, HALF_MESSAGES_MAX, client_text
+from app.picture.half_message import BornHalfMessage, FixedHalfMessage, GivenUpMessage, HalfMessage, Transactions
 from engine.broker.transactions.half_message import (
     HALF_QUEUE_ID,
     check_times,
@@ -65,13 +50,13 @@ class TransactionsView:
         #: Op offset -> half offset.
         self._decides: dict[int, int] = {}
         #: Half offset -> (commit-log offset, the constant part of its view).
-        self._known: dict[int, tuple[int, JsonObject]] = {}
+        self._known: dict[int, tuple[int, FixedHalfMessage]] = {}
         self._lookup = HalfMessageLookup(StoredHalfMessages(broker.store))
         #: Ends of both queues, and the given-up messages at that time.
-        self._given_up: tuple[tuple[int, int], list[JsonObject]] = ((0, 0), [])
-        self._last: JsonObject | None = None
+        self._given_up: tuple[tuple[int, int], list[GivenUpMessage]] = ((0, 0), [])
+        self._last: Transactions | None = None
 
-    def build(self) -> JsonObject | None:
+    def build(self) -> Transactions | None:
         """Return the half messages; None while there was never one.
 
         The same object as before while nothing has changed.
@@ -82,7 +67,7 @@ class TransactionsView:
         self._read_ops()
         given_up_end = self._store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, HALF_QUEUE_ID)
         service, config = self._broker.transactional_message_service, self._broker.config
-        view: JsonObject = {
+        view: Transactions = {
             "half_offset": service.half_offset,
             "half_end": end,
             "op_offset": service.op_offset,
@@ -133,10 +118,10 @@ class TransactionsView:
 
     # ------------------------------------------------------------------------------ half queue
 
-    def _messages(self, half_offset: int, end: int) -> list[JsonObject]:
+    def _messages(self, half_offset: int, end: int) -> list[HalfMessage]:
         first = max(half_offset, end - self._messages_max)
         entries = self._store.consume_queue_entries(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID, first, end - first)
-        messages: list[JsonObject] = []
+        messages: list[HalfMessage] = []
         for queue_offset, (place, size, _) in enumerate(entries, first):
             fixed = None if size == FILLER_SIZE else self._fixed(queue_offset, place)
             if fixed is not None:
@@ -147,7 +132,7 @@ class TransactionsView:
 
     # ------------------------------------------------------------------------------ given up
 
-    def _given_up_messages(self, end: int, half_end: int) -> list[JsonObject]:
+    def _given_up_messages(self, end: int, half_end: int) -> list[GivenUpMessage]:
         """Return the given-up messages; they are read again only when one of the two queues has grown."""
         if self._given_up[0] != (end, half_end):
             first = max(self._store.min_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, HALF_QUEUE_ID), end - GIVEN_UP_MAX)
@@ -159,7 +144,7 @@ class TransactionsView:
             self._given_up = ((end, half_end), views)
         return self._given_up[1]
 
-    def _given_up_view(self, message: MessageExt) -> JsonObject:
+    def _given_up_view(self, message: MessageExt) -> GivenUpMessage:
         try:
             again = self._lookup.half_after(message)
         except HalfMessageRefused:  # there is no index
@@ -168,7 +153,7 @@ class TransactionsView:
 
     # ------------------------------------------------------------------------------ both
 
-    def _fixed(self, queue_offset: int, commit_log_offset: int) -> JsonObject | None:
+    def _fixed(self, queue_offset: int, commit_log_offset: int) -> FixedHalfMessage | None:
         known = self._known.get(queue_offset)
         if known is not None and known[0] == commit_log_offset:
             return known[1]
@@ -179,13 +164,13 @@ class TransactionsView:
         self._known[queue_offset] = (commit_log_offset, view)
         return view
 
-    def _view_of(self, half: MessageExt) -> JsonObject:
+    def _view_of(self, half: MessageExt) -> FixedHalfMessage:
         immunity_ms = immunity_of(half)
         patience_ms = self._broker.config.transaction_time_out_ms if immunity_ms is None else immunity_ms
         return {**common_view(half), "ask_from_ms": half.born_timestamp + patience_ms}
 
 
-def common_view(message: MessageExt) -> JsonObject:
+def common_view(message: MessageExt) -> BornHalfMessage:
     """Return the fields that a half message and a given-up message have in common."""
     try:
         topic, queue_id = real_place(message)

@@ -5,16 +5,20 @@ The comparison of two states then stops at them immediately, instead of comparin
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+#: What one view is.
+View = TypeVar("View", bound=Mapping[str, object])
 
 
-class Unchanged:
+class Unchanged(Generic[View]):
     """Keeps one section of the state: views by name, all built by the same code, hence with equal types."""
 
     def __init__(self) -> None:
-        self._last: JsonObject = {}
+        self._last: dict[str, View] = {}
 
-    def reuse(self, views: JsonObject) -> JsonObject:
+    def reuse(self, views: dict[str, View]) -> dict[str, View]:
         """Return ``views`` with every view that equals its predecessor replaced by it; the whole predecessor if all are
         equal.
         """

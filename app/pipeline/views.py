@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.live_state import SparkProgress
 from app.pipeline.host import PipelineHost
 from app.web.stream import StreamSource
 from engine.lab.scenario.scenario_files import scenario_names
@@ -91,10 +92,7 @@ class RunsSource:
 
 
 class WithSparkOffsets:
-    """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``.
-
-    ``{"jobs": {run id: job}, "offsets": {topic: {queue id: {run id: next offset}}}}``
-    """
+    """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``."""
 
     def __init__(self, source: StreamSource, reached_offsets: Callable[[], list[tuple[str, str, JsonObject]]]) -> None:
         """Make the source. ``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
@@ -108,9 +106,9 @@ class WithSparkOffsets:
     def history(self) -> JsonObject:
         return self._source.history()
 
-    def _spark(self, broker_name: str) -> JsonObject:
-        jobs: JsonObject = {}
-        offsets: JsonObject = {}
+    def _spark(self, broker_name: str) -> SparkProgress:
+        jobs: dict[str, str] = {}
+        offsets: dict[str, dict[str, dict[str, int]]] = {}
         for run_id, job, reached in self._reached_offsets():
             jobs[run_id] = job
             for topic, queues in reached.items():

@@ -22,6 +22,7 @@ from app.foundation.operator_requests import (
 from app.observation.bounds import TOPICS_MAX
 from app.observation.record_view import message_summary
 from app.observation.transactions_view import common_view
+from app.picture.record import RecordSummary
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
 from app.remote.dead_letters_view import dead_letter_view, group_view, report_view
@@ -93,11 +94,11 @@ class OperatorService:
     async def _topics(self) -> list[str]:
         return (await self._own.topics())[:_TOPICS_SEARCHED_MAX]
 
-    async def by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
+    async def by_key(self, topic: str, key: str, limit: int) -> list[RecordSummary]:
         """Return messages of ``topic`` that have ``key`` among their keys or as their unique id, newest first."""
         return [message_summary(message) for message in reversed(await self._own.called(topic, key, limit))]
 
-    async def by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
+    async def by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[RecordSummary]:
         """Return messages with the client-made id, newest first; without ``topic``, from the first topics that the
         broker has.
 

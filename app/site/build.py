@@ -39,7 +39,7 @@ def build_site(target: Path, pyodide: Path, tell: Callable[[str], None], address
     if not (folders.static / "vendor" / "import-map.json").is_file():
         raise SiteProblem("the page's packages are missing: run make install")
     tell("static files")
-    shutil.copytree(folders.static, target / "static", dirs_exist_ok=True)
+    shutil.copytree(folders.static, target / "static", ignore=shutil.ignore_patterns("types"), dirs_exist_ok=True)
     application = create_site_application(NoPages(), folders)
     film = application.app.test_client().get("/api/demonstration")
     _write(target / "demonstration.json", film.get_data(as_text=True))

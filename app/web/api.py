@@ -12,8 +12,9 @@ from flask import Blueprint, Response, request
 from werkzeug.exceptions import HTTPException
 
 from app.foundation.json_text import dump_json
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
 from app.observation.record_view import queue_entry_view, record_view
+from app.picture.record import RecordSummary
 from app.web.api_parameters import INT64_MAX, read_part, read_query
 from app.web.live_source import LiveSource
 from engine.fields.field import Field
@@ -60,7 +61,7 @@ def create_api(source: LiveSource) -> Blueprint:
 
     @api.get("/messages")
     def messages() -> Response:
-        return json_answer({"messages": _as_list(_search(source))})
+        return json_answer({"messages": _search(source)})
 
     @api.get("/messages/trail")
     def message_trail() -> Response:
@@ -115,11 +116,7 @@ def _history(source: LiveSource) -> JsonObject:
     return history.between(first, _SECOND_MAX if last is None else last)
 
 
-def _as_list(summaries: list[JsonObject]) -> list[JsonValue]:
-    return [*summaries]
-
-
-def _search(source: LiveSource) -> list[JsonObject]:
+def _search(source: LiveSource) -> list[RecordSummary]:
     names = ("key", "unique_id", "offset_message_id")
     keys = [Field(name, "text", 1, _KEY_MAX, default=None, strip=True) for name in names]
     read = read_query(_TOPIC_OR_ANY, *keys, Field("limit", "integer", 1, SEARCH_LIMIT_MAX, default=SEARCH_LIMIT))
@@ -139,7 +136,7 @@ def _search(source: LiveSource) -> list[JsonObject]:
             return _find_by_offset_id(source, text)
 
 
-def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
+def _find_by_offset_id(source: LiveSource, text: str) -> list[RecordSummary]:
     try:
         _, offset = decode_offset_message_id(text)
     except (ProtocolError, ValueError) as error:
@@ -149,6 +146,4 @@ def _find_by_offset_id(source: LiveSource, text: str) -> list[JsonObject]:
     raw = source.ask(lambda live: live.operator.record_at(offset)) if offset >= 0 else None
     if raw is None:
         return []
-    summary = record_view(raw)["record"]
-    assert isinstance(summary, dict)
-    return [summary]
+    return [record_view(raw)["record"]]

@@ -1,3 +1,4 @@
+// @ts-check
 // Where the pages are: those of a server start at its root, as its addresses say. The site without a server, which
 // may be in a folder of its host and has a folder for each language, puts a module of the same functions in this one's
 // place.

@@ -1,3 +1,4 @@
+// @ts-check
 // The active faults of the running engine, in words, and the button that restarts what has stopped.
 
 import { html } from "htm/preact";

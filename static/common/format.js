@@ -1,3 +1,4 @@
+// @ts-check
 // Numbers, sizes and times in readable form. Every figure on the page goes through here.
 
 import { language } from "./i18n.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The glossary: its search.
 
 import "./chrome.js";

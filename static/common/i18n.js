@@ -1,3 +1,4 @@
+// @ts-check
 // Texts in the page's language, a module that the server makes; a missing key shows as itself.
 
 import texts from "glassmq/texts";

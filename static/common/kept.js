@@ -1,3 +1,4 @@
+// @ts-check
 // A visitor's choices, kept by the browser. In a frame of another site there may be no such place: then nothing is
 // kept.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A request to this page's own server that changes something.
 
 import { sendRequest } from "./transport.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // How a page reaches the server that it came from: by requests, and by streams of events in both directions. No other
 // module knows that there is HTTP or Socket.IO: the site without a server has a module of the same functions in this
 // one's place, and a worker that answers.

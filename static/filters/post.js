@@ -1,3 +1,4 @@
+// @ts-check
 // One way to ask the server; whatever goes wrong comes back as {error}.
 
 import { sendRequest } from "../common/transport.js";

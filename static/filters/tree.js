@@ -1,3 +1,4 @@
+// @ts-check
 // An expression as a tree: every part with what it is for this message.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // The virtual time that the picture shows. The server's view arrives at most twenty times a second; between two of
 // them the picture moves on by itself, lagging by one interval, so that frames fly instead of jumping.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The table of commands as engine/lab/scenario/command.py has it: what can be broken, on what, with which fields. The
 // forms are made from it.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Figures of the lab: virtual time to the microsecond, and texts that exist in two languages.
 
 import { language, t } from "../common/i18n.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // What a frame is called, and which sign it has.
 //
 //   request: filled circle    response: open square    one way: triangle    connection: small dot    lost: a cross

@@ -1,3 +1,4 @@
+// @ts-check
 // The engine's journal names events, tasks and states of nodes; here they are in the page's language.
 
 import { language, t } from "../common/i18n.js";

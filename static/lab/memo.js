@@ -1,9 +1,16 @@
+// @ts-check
 // A component that renders again only when one of its properties is another object or value.
 
 import { Component, h } from "htm/preact";
 
+/**
+ * @template Props
+ * @param {import("preact").FunctionComponent<Props>} render
+ * @returns {(props: Props) => any}
+ */
 export function memo(render) {
-  return class extends Component {
+  /** @type {any} */
+  const Remembering = class extends Component {
     shouldComponentUpdate(next) {
       const now = this.props;
       for (const key in next) if (next[key] !== now[key]) return true;
@@ -15,4 +22,5 @@ export function memo(render) {
       return h(render, props);
     }
   };
+  return Remembering;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // The address of what is on the page: scenario, seed and every command, in the fragment; and `at`, the event
 // that is shown, if it is not the newest. Everyone who opens it gets the identical run. The address bar follows; the
 // server is not asked again for that.
@@ -79,7 +80,7 @@ export function embedCode(width, height) {
 export function followAddress() {
   const address = new URL(shareAddress());
   address.hash = "";
-  address.search = new URLSearchParams({ world: view.peek().world.id });
+  address.search = new URLSearchParams({ world: view.peek().world.id }).toString();
   return address.href;
 }
 

@@ -1,3 +1,4 @@
+// @ts-check
 // What is housekeeping and what matters, by the table of engine/lab/narration/relevance.py, and whether only that is
 // shown: the choice is remembered.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A row of buttons that is one stop of the Tab key; arrow keys, Home and End move inside.
 
 import { html } from "htm/preact";

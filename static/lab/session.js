@@ -1,3 +1,4 @@
+// @ts-check
 // The user's actions on the world. Panels call these; the source (socket or recording) carries them out.
 
 import { effect } from "@preact/signals";

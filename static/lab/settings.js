@@ -1,3 +1,4 @@
+// @ts-check
 // Timers and sizes of the nodes, as the server wrote them into the page: names, defaults, units, bounds; and which of
 // them is behind a timer or a part of the stage.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A run that was recorded: the same views and journal, without a server. It can be played, stepped and scrubbed, but
 // nothing in it can be changed.
 //

@@ -1,3 +1,4 @@
+// @ts-check
 // What the stage shows, as signals. A source (socket or recording) writes `view` and `journal`; panels read them.
 //
 // The view is one plain JSON tree. Patches share what did not change, so "has this node changed?" is one comparison
@@ -7,6 +8,7 @@ import { batch, computed, signal } from "@preact/signals";
 import { groupMark, topicMark } from "../common/palette.js";
 import { firstNot } from "./journal/binary_search.js";
 
+/** @type {any} */
 const EMPTY_VIEW = {
   world: {},
   scenario: "",
@@ -53,6 +55,7 @@ const EMPTY_VIEW = {
 /** The last entries of the journal that this page keeps; the run itself keeps them all. */
 export const JOURNAL_KEPT = 20_000;
 
+/** @type {import("@preact/signals").Signal<Picture.ShownWorld>} */
 export const view = signal(EMPTY_VIEW);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
@@ -63,7 +66,7 @@ document.addEventListener("visibilitychange", () => (isHidden.value = document.h
 export const foundRun = signal(null);
 /** "connecting" | "live" | "reconnecting" | "refused" | "recording" */
 export const status = signal("connecting");
-export const sequence = signal(null);
+export const sequence = signal(/** @type {number | null} */ (null));
 /** False while this page follows somebody else's published world. */
 export const mine = signal(true);
 
@@ -76,8 +79,10 @@ export const journalCut = signal({ number: 0 });
 
 /** The same for panels that nobody can read twenty times a second: at once while the world rests, calmly while it
     moves. */
+/** @type {import("@preact/signals").Signal<Picture.ShownWorld>} */
 export const calmView = signal(EMPTY_VIEW);
 /** The same for the nodes: their cards are the dearest part of the page. */
+/** @type {import("@preact/signals").Signal<Record<string, Picture.AnyNode>>} */
 export const nodes = signal({});
 const CALM_MS = 250;
 const NODES_MS = 95;
@@ -257,19 +262,19 @@ export const accused = computed(() => {
 // ------------------------------------------------------------------------------------- what the user opened
 
 /** Number of the event whose causes are marked in the sequence diagram and the log, or null. */
-export const chosenEvent = signal(null);
+export const chosenEvent = signal(/** @type {number | null} */ (null));
 /** Id of the frame in the dialog, or null. */
-export const openFrame = signal(null);
+export const openFrame = signal(/** @type {number | null} */ (null));
 /** { node, record } in the dialog, or null. */
-export const openRecord = signal(null);
+export const openRecord = signal(/** @type {{ broker: string, record: any } | null} */ (null));
 /** { node, name } of the setting in the editor, or null. */
 export const openSetting = signal(null);
 /** { broker, message } of the half message that is decided by hand, or null. */
-export const openHalf = signal(null);
+export const openHalf = signal(/** @type {{ broker: string, message: any } | null} */ (null));
 /** { broker, group } whose dead letters are listed, or null. */
 export const openDeadLetters = signal(null);
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
-export const pointedKey = signal(null);
+export const pointedKey = signal(/** @type {string | null} */ (null));
 
 /** Whether the pointer is on the message `key`, wherever the page shows it. */
 export const isPointed = (key) => Boolean(pointedKey.value) && pointedKey.value === key;
@@ -279,6 +284,7 @@ export const pointing = (key) => ({
   onPointerEnter: () => (pointedKey.value = key),
   onPointerLeave: () => (pointedKey.value = null),
 });
+/** @type {import("@preact/signals").Signal<{ text: string, isProblem: boolean } | null>} */
 export const notice = signal(null);
 
 let noticeTimer;

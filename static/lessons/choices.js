@@ -1,3 +1,4 @@
+// @ts-check
 // What the head of a lesson's page offers besides theme and language: motion, and the map of keys.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // What the learner has done, where no server has written it into the page: see static/site/done_steps.js.
 
 /** Lesson -> how many of its steps are done; null: it is in the page. */

@@ -1,3 +1,4 @@
+// @ts-check
 // Names in the text lead the eye: while the pointer is on `B1` or `hello-0`, that node or message is marked on the
 // stage.
 

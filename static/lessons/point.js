@@ -1,3 +1,4 @@
+// @ts-check
 // "Show me": darkens the page around the things that a step is about, one after the other, and says what to look for,
 // or, where the lesson does not say, what they are.
 

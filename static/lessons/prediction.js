@@ -1,3 +1,4 @@
+// @ts-check
 // The question before the run. A learner who has committed to an answer sees what happens with other eyes; so it is
 // answered, or skipped on purpose, before the step's button works.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A text of the lesson in the page's language. The server has made safe HTML of it.
 
 import { h } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // What a lesson can point at, by name, and its place on the page. The kinds and their words are those of
 // app/lessons/stage_targets.py; the node's name, the topic, the key are in the scenario.
 

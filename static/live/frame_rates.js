@@ -1,3 +1,4 @@
+// @ts-check
 // Frames per second of every connection, from the counters in the state: the difference over the last second or so.
 
 import { effect, signal } from "@preact/signals";

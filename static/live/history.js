@@ -1,3 +1,4 @@
+// @ts-check
 // The last ten minutes of rates and of the backlog, one entry per second, as columns: the form that uPlot draws without
 // conversion. What is older is asked of the server (panels/overview/plot_range.js).
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Lists that run by are hard to click and to read: while the pointer or the keyboard focus is inside, they hold still.
 
 import { useRef } from "preact/hooks";

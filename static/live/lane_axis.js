@@ -1,3 +1,4 @@
+// @ts-check
 // The axis that all visible lanes share: its length follows the fullest queue, its width the window.
 
 import { computed, signal } from "@preact/signals";

@@ -1,3 +1,4 @@
+// @ts-check
 // Applies the server's patches to a tree of plain objects and lists (the counterpart of app/foundation/patch.py).
 //
 // Nothing that was handed out is ever changed: a patch copies the containers along its paths and shares the

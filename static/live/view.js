@@ -1,3 +1,4 @@
+// @ts-check
 // What the page shows, as signals. The stream writes `latest`; panels read `state`. While the view is paused
 // `state` keeps still and the stream goes on behind it.
 
@@ -5,6 +6,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { keep, kept } from "../common/kept.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
+/** @type {any} */
 const EMPTY_STATE = {
   cluster: {},
   connections: {},
@@ -26,6 +28,7 @@ const EMPTY_STATE = {
 export const paused = signal(false);
 /** How many updates came in since the view was paused. */
 export const missedUpdates = signal(0);
+/** @type {import("@preact/signals").Signal<Picture.LivePicture>} */
 export const state = signal(EMPTY_STATE);
 export const history = signal(EMPTY_HISTORY);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
@@ -101,7 +104,7 @@ export function setMotion(on) {
   motionChoice.value = on ? "on" : "off";
   keep("glassmq.motion", motionChoice.value);
 }
-effect(() => (document.documentElement.dataset.motion = motion.value ? "on" : "off"));
+effect(() => void (document.documentElement.dataset.motion = motion.value ? "on" : "off"));
 
 export const laneScale = choice("lane-scale", "log");
 export const showSystemTopics = choice("system-topics", "no");
@@ -112,15 +115,15 @@ export const topicFilter = signal("");
 export const openTopics = signal({});
 
 /** What the pointer or focus is on, to mark the same thing elsewhere: { topic, queueId } or { clientId } or null. */
-export const highlighted = signal(null);
+export const highlighted = signal(/** @type {any | null} */ (null));
 
 /** The group that is shown in detail, or null: the first. */
-export const chosenGroup = signal(null);
+export const chosenGroup = signal(/** @type {string | null} */ (null));
 
 /** Commit-log offset of the record in the inspector, or null. */
-export const inspectedOffset = signal(null);
+export const inspectedOffset = signal(/** @type {number | null} */ (null));
 /** The queue whose entries are open: { topic, queueId }, or null. */
-export const inspectedQueue = signal(null);
+export const inspectedQueue = signal(/** @type {{ topic: string, queueId: string } | null} */ (null));
 export const keyMapOpen = signal(false);
 
 // ------------------------------------------------------------------------------------------------------- selections
@@ -173,7 +176,7 @@ export function groupOf(topic) {
 export const groupNames = steadyList(() => {
   const { groups } = state.value;
   const isOnline = (group) => Object.keys(groups[group].members ?? {}).length > 0;
-  return Object.keys(groups).sort((a, b) => isOnline(b) - isOnline(a) || compare(a, b));
+  return Object.keys(groups).sort((a, b) => Number(isOnline(b)) - Number(isOnline(a)) || compare(a, b));
 });
 const groupRanks = computed(() => new Map(groupNames.value.map((group, rank) => [group, rank])));
 const rankOf = (group) => groupRanks.value.get(group) ?? Infinity;

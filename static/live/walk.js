@@ -1,3 +1,4 @@
+// @ts-check
 // Arrow keys walk along things in a row, of which only one is in the tab order.
 
 /** A handler for the element around them: ← → Home End move the focus among what `selector` finds. */

@@ -1,3 +1,4 @@
+// @ts-check
 // A table that a job reported. Rows that are findings carry a sign of their own, not a colour alone.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Where the pages of the site are: see static/common/addresses.js. They are files below the folder of the site, English
 // ones in the folder itself, those of other languages in a folder of that name.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // What the learner has done: see static/lessons/done_steps.js.
 
 import { keptSteps } from "./kept_steps.js";

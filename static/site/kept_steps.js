@@ -1,3 +1,4 @@
+// @ts-check
 // The done steps of lessons in the visitor's browser (IndexedDB): a row for each, so that two tabs add to each other.
 // The worker fills them from the application and returns them to it, in the format of app/lessons/progress_file.py.
 // Where a browser stores nothing, progress ends with the page.

@@ -1,3 +1,4 @@
+// @ts-check
 // Gives the visitor a file.
 
 const TYPES = { json: "application/json", csv: "text/csv", svg: "image/svg+xml" };

@@ -1,3 +1,4 @@
+// @ts-check
 // What a stretch of a file is, in words.
 
 import { clockTime } from "../common/format.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // The prediction next to what the run counted, and why it is so.
 
 import { html } from "htm/preact";

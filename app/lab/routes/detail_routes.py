@@ -16,6 +16,7 @@ from app.lab.session.why_job import WhyJob
 from app.lab.session.worlds import LabWorlds
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
+from app.picture.record import RecordView
 from app.web.api import json_answer
 from app.web.api_parameters import read_query
 from engine.fields.field import Field
@@ -50,7 +51,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     def record_by_entry(world: str, node: str, topic: str, queue_id: int, queue_offset: int) -> Response:
         browser = browser_of_request()
 
-        def look(worlds: LabWorlds) -> JsonObject:
+        def look(worlds: LabWorlds) -> RecordView:
             run = worlds.session(world, browser).player.run_looked_at()
             return record_of_message(run, node, topic, queue_id, queue_offset)
 

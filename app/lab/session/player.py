@@ -21,6 +21,7 @@ from app.lab.session.pace import AUTO, Pace
 from app.lab.session.playback_speed import MovedWorldSpeed
 from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import stop_reason
+from app.picture.frame import FrameDetail
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork
@@ -251,7 +252,7 @@ class WorldPlayer:
         commands = tuple(timed for timed in run.commands if timed.event <= event)
         return Recording(run.scenario, run.seed, commands, event, time_us)
 
-    def frame_detail(self, number: int) -> JsonObject | None:
+    def frame_detail(self, number: int) -> FrameDetail | None:
         """Return everything about one frame, as far as it is kept."""
         return self.timeline.frames(self._past.shown_event).detail(number)
 

@@ -1,16 +1,12 @@
 """The lag of the groups of a world over time.
 
-backlog   null where no group consumes in clustering mode; else groups by name: queues ([broker, topic, queue id] in the
-          order of the lags), series ([time_us, stored, done, [lag of each queue], members, owners] after each change;
-          stored and done count messages of all queues, lag = stored - done; members run, owners of them have a
-          queue), peak (the greatest lag so far), peak_us
-
 See :mod:`engine.lab.world.backlog` for what is counted and when.
 """
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.world.backlog import Backlog, BacklogPoint
+from app.picture.world.backlog import GroupBacklog as GroupPicture
 from engine.lab.run.run import LabRun
 from engine.lab.world.backlog import BacklogSample, BacklogWatch, GroupBacklog
 
@@ -22,12 +18,12 @@ class BacklogView:
         self._watch = BacklogWatch(run.world)
         run.on_event.append(self._watch.after_event)
         #: Group -> its last sample, and the part of the view that was made of it.
-        self._built: dict[str, tuple[BacklogSample, JsonObject]] = {}
-        self._whole: JsonObject | None = None
+        self._built: dict[str, tuple[BacklogSample, GroupPicture]] = {}
+        self._whole: Backlog | None = None
 
-    def build(self) -> JsonObject | None:
+    def build(self) -> Backlog | None:
         """Return the view; the same object as long as nothing was sampled."""
-        groups: JsonObject = {}
+        groups: dict[str, GroupPicture] = {}
         is_new = False
         for name, group in self._watch.groups.items():
             known = self._built.get(name)
@@ -40,14 +36,19 @@ class BacklogView:
         return self._whole
 
 
-def _group(group: GroupBacklog, before: JsonObject | None) -> JsonObject:
-    queues: list[JsonValue] = [list(queue) for queue in group.queues]
-    return {"queues": queues, "series": _series(group, before), **_peak(group, before)}
+def _group(group: GroupBacklog, before: GroupPicture | None) -> GroupPicture:
+    peak, peak_us = _peak(group, before)
+    return {
+        "queues": [[*queue] for queue in group.queues],
+        "series": _series(group, before),
+        "peak": peak,
+        "peak_us": peak_us,
+    }
 
 
-def _series(group: GroupBacklog, before: JsonObject | None) -> list[JsonValue]:
+def _series(group: GroupBacklog, before: GroupPicture | None) -> list[BacklogPoint]:
     """Return the series. Points that existed before stay the same objects: then a patch has only the new ones."""
-    known = {} if before is None else {point[0]: point for point in before["series"]}
+    known = {point[0]: point for point in before["series"] if isinstance(point[0], int)} if before is not None else {}
     return [
         known.get(sample.time_us)
         or [sample.time_us, sample.stored, sample.done, list(sample.lags), sample.members, sample.owners]
@@ -55,10 +56,10 @@ def _series(group: GroupBacklog, before: JsonObject | None) -> list[JsonValue]:
     ]
 
 
-def _peak(group: GroupBacklog, before: JsonObject | None) -> JsonObject:
+def _peak(group: GroupBacklog, before: GroupPicture | None) -> tuple[int, int]:
     """Return the peak: thinning must not remove it."""
     lag, time_us = (0, 0) if before is None else (before["peak"], before["peak_us"])
     for sample in group.samples:
         if sample.lag > lag:
             lag, time_us = sample.lag, sample.time_us
-    return {"peak": lag, "peak_us": time_us}
+    return lag, time_us

@@ -1,26 +1,9 @@
-"""The state of a lab broker, for its lane on the stage.
-
-address, flush, switched_off (names of engine.lab.scenario.switches)
-commit_log    min, max, flushed, dispatched, records (the last ones: offset, size, topic, queue_id, queue_offset,
-              key, tags, body, born_ms, store_ms, reconsume_times)
-topics        by name: kind ("normal" | "retry" | "dlq" | "half" | "op" | "system"), queues by id: min, max,
-              committed (group -> offset), entries (the last ones: queue_offset, offset, key)
-groups        by name: members (client ids), lag, assignment (topic -> queue id -> client id)
-locks         group, topic, queue_id, client_id, since_ms, age_ms, lease_ms
-delay_levels  null while no message was delayed, else as in app.observation.delay_levels_view, but with the virtual time
-              next_due_us per level
-dead_letters  null, or the dead letters by group: see app.lab.views.dead_letters_view
-transactions  null while there was no half message, else as in app.observation.transactions_view, but with virtual
-              times: next_round_us, and per message born_us, ask_from_us, given_up_us
-replication   null for a broker that is alone, else as in app.observation.replication_view
-held_pulls    group, topic, queue_id, offset, since_ms, timeout_ms, client_id
-"""
+"""The state of a lab broker, for its lane on the stage: :mod:`app.picture.world.broker`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import ENTRIES_SHOWN, HALF_MESSAGES_SHOWN, RECORDS_SHOWN
 from app.lab.views.client_view import world_us
 from app.observation.commit_log_tail import CommitLogTail
@@ -29,6 +12,27 @@ from app.observation.groups_view import GroupsView
 from app.observation.replication_view import replication_view
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
+from app.picture.consumer_group import ConsumerGroup, NamedHeldPull
+from app.picture.delay_level import DelayLevel, WorldDelayLevel, WorldDelayLevels
+from app.picture.half_message import (
+    GivenUpMessage,
+    HalfMessage,
+    WorldGivenUpMessage,
+    WorldHalfMessage,
+    WorldTransactions,
+)
+from app.picture.lock import NamedQueueLock
+from app.picture.record import RecordSummary
+from app.picture.topic import TopicKind
+from app.picture.world.broker import (
+    BrokerProcess,
+    QueueEntry,
+    WorldCommitLog,
+    WorldGroup,
+    WorldQueue,
+    WorldRecord,
+    WorldTopic,
+)
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 
 _NO_KEY = ""
 #: The kinds of the two topics of transactions; to the broker they are system topics.
-_TRANSACTION_KINDS = {TRANSACTION_HALF_TOPIC: "half", TRANSACTION_OP_HALF_TOPIC: "op"}
+_TRANSACTION_KINDS: dict[str, TopicKind] = {TRANSACTION_HALF_TOPIC: "half", TRANSACTION_OP_HALF_TOPIC: "op"}
 
 
 class BrokerView:
@@ -52,11 +56,11 @@ class BrokerView:
         self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
         self._delay_levels = DelayLevelsView(broker)
         #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
-        self._records: dict[int, JsonObject] = {}
+        self._records: dict[int, WorldRecord] = {}
         #: (topic, queue id) -> (what it was made from, view).
-        self._queues: dict[tuple[str, int], tuple[object, JsonObject]] = {}
+        self._queues: dict[tuple[str, int], tuple[object, WorldQueue]] = {}
 
-    def build(self) -> JsonObject:
+    def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
         committed, _ = committed_offsets(self.broker)
         groups, _ = self._groups.build(committed)
@@ -74,13 +78,13 @@ class BrokerView:
             "replication": replication_view(self.broker),
         }
 
-    def locks(self) -> list[JsonValue]:
+    def locks(self) -> list[NamedQueueLock]:
         """Return the lock table. Ages change with time, so this part is built for every view."""
         manager = self.broker.rebalance_lock_manager
         if not len(manager):
             return []
         tables = self._groups.locks(self.broker.runtime.clock.now_ms())
-        locks: list[JsonValue] = []
+        locks: list[NamedQueueLock] = []
         for group, queues in tables.items():
             for queue, lock in queues.items():
                 topic, _, queue_id = queue.rpartition("@")
@@ -89,7 +93,7 @@ class BrokerView:
 
     # ------------------------------------------------------------------------------ commit log and queues
 
-    def _commit_log(self) -> JsonObject:
+    def _commit_log(self) -> WorldCommitLog:
         store = self.broker.store
         return {
             "min": store.commit_log.min_offset,
@@ -99,7 +103,7 @@ class BrokerView:
             "records": [self._record(summary) for summary in self._tail.look()[-RECORDS_SHOWN:]],
         }
 
-    def _record(self, summary: JsonObject) -> JsonObject:
+    def _record(self, summary: RecordSummary) -> WorldRecord:
         offset = summary["offset"]
         record = self._records.get(offset)
         if record is None:
@@ -120,10 +124,10 @@ class BrokerView:
                 self._records = {key: self._records[key] for key in list(self._records)[-1_000:]}
         return record
 
-    def _topics(self, committed: Committed) -> JsonObject:
+    def _topics(self, committed: Committed) -> dict[str, WorldTopic]:
         """Return the topics of users with all their queues; of system topics only those that were used."""
         store = self.broker.store
-        topics: JsonObject = {}
+        topics: dict[str, WorldTopic] = {}
         for name, config in self.broker.topic_config_manager.topic_config_table.items():
             kind = self._kinds.kind(name)
             if kind != "system":
@@ -136,11 +140,11 @@ class BrokerView:
             topic["queues"][str(queue_id)] = self._queue(name, queue_id, queue, committed)
         return topics
 
-    def _empty_queue(self, topic: str, queue_id: int, committed: Committed) -> JsonObject:
+    def _empty_queue(self, topic: str, queue_id: int, committed: Committed) -> WorldQueue:
         offsets = committed.get(topic, {}).get(queue_id, {})
         return {"min": 0, "max": 0, "committed": offsets, "entries": []}
 
-    def _queue(self, topic: str, queue_id: int, queue: ConsumeQueue, committed: Committed) -> JsonObject:
+    def _queue(self, topic: str, queue_id: int, queue: ConsumeQueue, committed: Committed) -> WorldQueue:
         store = self.broker.store
         minimum, maximum = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
         offsets = committed.get(topic, {}).get(queue_id, {})
@@ -149,25 +153,35 @@ class BrokerView:
         if known is not None and known[0] == made_from:
             return known[1]
         first = max(minimum, maximum - ENTRIES_SHOWN)
-        entries: list[JsonValue] = [
+        entries: list[QueueEntry] = [
             {"queue_offset": first + number, "offset": offset, "key": self._key(topic, first + number, offset)}
             for number, (offset, _, _) in enumerate(queue.entries(first, maximum - first))
         ]
-        view: JsonObject = {"min": minimum, "max": maximum, "committed": dict(offsets), "entries": entries}
+        view: WorldQueue = {"min": minimum, "max": maximum, "committed": dict(offsets), "entries": entries}
         self._queues[(topic, queue_id)] = (made_from, view)
         return view
 
-    def _transactions_view(self) -> JsonObject | None:
+    def _transactions_view(self) -> WorldTransactions | None:
         """Return the half messages in virtual time: then nothing of it changes while nothing happens."""
         view = self._transactions.build()
         if view is None:
             return None
         skew_ms = self._skew_ms()
-        shown = {**view, "next_round_us": world_us(view["next_round_ms"], skew_ms)}
-        for part in ("messages", "given_up"):
-            shown[part] = [_in_virtual_time(message, skew_ms) for message in view[part]]
-        del shown["next_round_ms"]
-        return shown
+        return {
+            "half_offset": view["half_offset"],
+            "half_end": view["half_end"],
+            "op_offset": view["op_offset"],
+            "op_end": view["op_end"],
+            "checks_sent": view["checks_sent"],
+            "discarded": view["discarded"],
+            "time_out_ms": view["time_out_ms"],
+            "check_interval_ms": view["check_interval_ms"],
+            "check_max": view["check_max"],
+            "next_round_us": world_us(view["next_round_ms"], skew_ms),
+            "messages": [_half_message(message, skew_ms) for message in view["messages"]],
+            "given_up_end": view["given_up_end"],
+            "given_up": [_given_up_message(message, skew_ms) for message in view["given_up"]],
+        }
 
     def _key(self, topic: str, queue_offset: int, commit_log_offset: int) -> str:
         """Return the key of a message; an op message has the key of the half message that it decides."""
@@ -179,17 +193,13 @@ class BrokerView:
         message = self.broker.store.message_at(commit_log_offset)
         return message.keys[0] if message is not None and message.keys else _NO_KEY
 
-    def _delay_levels_view(self) -> JsonObject | None:
+    def _delay_levels_view(self) -> WorldDelayLevels | None:
         view = self._delay_levels.build()
         if view is None:
             return None
         skew_ms = self._skew_ms()
-        levels: list[JsonValue] = []
-        for level in view["levels"]:
-            due_ms = level["next_due_ms"]
-            shown = {name: value for name, value in level.items() if name != "next_due_ms"}
-            levels.append({**shown, "next_due_us": None if due_ms is None else world_us(due_ms, skew_ms)})
-        return {**view, "levels": levels}
+        levels = [_delay_level(level, skew_ms) for level in view["levels"]]
+        return {"delays_ms": view["delays_ms"], "levels": levels}
 
     def _skew_ms(self) -> int:
         """Return by how much the broker's clock is ahead of the world's."""
@@ -197,22 +207,58 @@ class BrokerView:
         return clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
 
 
-def _in_virtual_time(message: JsonObject, skew_ms: int) -> JsonObject:
-    """Return ``message`` with ``..._us`` of the world in place of ``..._ms`` of the broker's clock."""
+def _half_message(message: HalfMessage, skew_ms: int) -> WorldHalfMessage:
     return {
-        f"{name.removesuffix('_ms')}_us" if name.endswith("_ms") else name: world_us(value, skew_ms)
-        if name.endswith("_ms")
-        else value
-        for name, value in message.items()
+        "queue_offset": message["queue_offset"],
+        "offset": message["offset"],
+        "id": message["id"],
+        "key": message["key"],
+        "topic": message["topic"],
+        "queue_id": message["queue_id"],
+        "group": message["group"],
+        "check_times": message["check_times"],
+        "born_us": world_us(message["born_ms"], skew_ms),
+        "ask_from_us": world_us(message["ask_from_ms"], skew_ms),
+        "decided_by": message["decided_by"],
     }
 
 
-def _group_view(group: JsonObject) -> JsonObject:
+def _given_up_message(message: GivenUpMessage, skew_ms: int) -> WorldGivenUpMessage:
+    return {
+        "queue_offset": message["queue_offset"],
+        "offset": message["offset"],
+        "id": message["id"],
+        "key": message["key"],
+        "topic": message["topic"],
+        "queue_id": message["queue_id"],
+        "group": message["group"],
+        "check_times": message["check_times"],
+        "born_us": world_us(message["born_ms"], skew_ms),
+        "given_up_us": world_us(message["given_up_ms"], skew_ms),
+        "checked_again": message["checked_again"],
+    }
+
+
+def _delay_level(level: DelayLevel, skew_ms: int) -> WorldDelayLevel:
+    due_ms = level["next_due_ms"]
+    return {
+        "level": level["level"],
+        "delay_ms": level["delay_ms"],
+        "queue_id": level["queue_id"],
+        "min": level["min"],
+        "max": level["max"],
+        "offset": level["offset"],
+        "waiting": level["waiting"],
+        "next_due_us": None if due_ms is None else world_us(due_ms, skew_ms),
+    }
+
+
+def _group_view(group: ConsumerGroup) -> WorldGroup:
     return {"members": list(group["members"]), "lag": group["lag"], "assignment": group["assignment"]}
 
 
-def _held_pulls(groups: JsonObject) -> list[JsonValue]:
-    held: list[JsonValue] = []
+def _held_pulls(groups: dict[str, ConsumerGroup]) -> list[NamedHeldPull]:
+    held: list[NamedHeldPull] = []
     for name, group in groups.items():
         for queue, pull in group["held_pulls"].items():
             topic, _, queue_id = queue.rpartition("@")

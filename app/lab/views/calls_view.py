@@ -1,16 +1,12 @@
-"""The calls of listeners as bars of time: which consumer got which messages, from when to when.
-
-One call: ``event`` (its number), ``node``, ``keys``, ``queue`` (``topic@queue id``), ``since_us``, ``until_us`` (None:
-it is under way), ``result`` (None; ``died``: with its process).
-"""
+"""The calls of listeners as bars of time: which consumer got which messages, from when to when."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import CALLS_KEPT, CALLS_SHOWN, IN_FLIGHT_SHOWN
+from app.picture.world.listener_call import ListenerBar
 
 if TYPE_CHECKING:
     from engine.lab.nodes.history import ConsumeBegan
@@ -24,16 +20,16 @@ class CallsView:
     def __init__(self, world: ScenarioWorld) -> None:
         self._deliveries = world.witness.deliveries
         #: The kept calls by (event, node); one that has ended is another object than before.
-        self._calls: dict[tuple[int, str], JsonObject] = {}
+        self._calls: dict[tuple[int, str], ListenerBar] = {}
         #: How many beginnings and ends were read.
         self._begun = self._ended = 0
 
-    def build(self) -> list[JsonValue]:
+    def build(self) -> list[ListenerBar]:
         """Return the last calls, the oldest first."""
         self._go_on()
         return [*islice(self._calls.values(), max(0, len(self._calls) - CALLS_SHOWN), None)]
 
-    def between(self, left_us: int, right_us: int, event: int) -> list[JsonValue]:
+    def between(self, left_us: int, right_us: int, event: int) -> list[ListenerBar]:
         """Return the kept calls that had begun by ``event`` and were under way at some time between the two moments."""
         self._go_on()
         return [

@@ -1,35 +1,4 @@
-"""The state of a lab client, for its lane on the stage.
-
-producer   group, client_id, sent, acknowledged, failed, unknown, in_flight (key, since_us)
-           transactions: null, or of one that sends in transactions: running (key, check, since_us), ended (the last
-           ones: key, check, result, time_us); check is 0 for the local transaction itself, n for the nth check-back
-consumer   group, topic, client_id, process_queues by "topic@queue id": topic, broker, queue_id, tree,
-           consuming_tree (see engine.client.queues.message_tree), message_count, cached_bytes, dropped, locked,
-           consume_offset, next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on),
-           flow_control (why it is not pulled: "count", "size", "span" or null), flow_control_times (how often each was
-           the reason);
-           of an orderly consumer also: locked_us (when the broker's lock was last granted or renewed), lock_lease_ms,
-           local_lock (owner, waiters, on), consuming, slice_us (since when a worker has been at it, or null),
-           slice_ms (how long it may), try_unlock_times;
-           orderly, switched_off (names of engine.lab.scenario.switches); local_locks by the same names: those of queues
-           that it no longer owns but that a worker still holds;
-           listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
-           listener (result, duration_ms, batch_ack: see engine.lab.nodes.batch_answer);
-           handed_over: null, or of a listener that hands messages over (engine.lab.nodes.in_memory_queue): count,
-           keys (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
-           moved_aside: null, or topic, above, count (engine.lab.nodes.helper_producer)
-           alarm: null, or of one that has suspended itself: key (of the message), times (it was delivered)
-           given_up: null, or the broadcast messages that this member dropped: count, keys (of the last ones)
-           filter: null for one that wants everything, or expression, type (TAG or SQL92), let_through and kept_back
-           (what the brokers' filters did for its group), dropped (by this member, which compares the tags themselves)
-           loss: null, or of a group that looks for losses: delivered and done, each null or numbered, met, lost, ranges
-           (the first missing ones, [first, last]), duplicated, out_of_order, delivered_again
-           replies: null, or of a consumer that answers requests: replied, failed, expired
-
-Both also have trace, a producer also sending: see app.lab.views.sending_view. Both have bank: see
-app.lab.views.money.bank_view. A producer has cash_machine: see app.lab.views.money.xa_nodes_view. A consumer has
-idempotence: see app.lab.views.work_view.
-"""
+"""The state of a lab client, for its lane on the stage."""
 
 from __future__ import annotations
 
@@ -37,12 +6,26 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, TREE_NODES_SHOWN
 from app.lab.views.money.bank_view import bank_view
 from app.lab.views.money.xa_nodes_view import cash_machine_view
 from app.lab.views.sending_view import sending_view, trace_view
 from app.lab.views.work_view import idempotence_view
+from app.picture.lock import LocalLock
+from app.picture.process_queue import ProcessQueue as ProcessQueuePicture
+from app.picture.world import producer as picture
+from app.picture.world.consumer import (
+    Consumer,
+    Filter,
+    GivenUp,
+    HandedOver,
+    ListenerCall,
+    Loss,
+    LossCounts,
+    MovedAside,
+    Replies,
+)
+from app.picture.world.producer import EndedTransaction, InFlight, Producer, RunningTransaction
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.queues.message_tree import message_tree
 from engine.lab.nodes.broker_node import BrokerNode
@@ -63,9 +46,9 @@ if TYPE_CHECKING:
     from engine.runtime.engine_lock import EngineLock
 
 
-def producer_view(role: ProducerNode) -> JsonObject:
+def producer_view(role: ProducerNode) -> Producer:
     """Return the view of a producer."""
-    in_flight: list[JsonValue] = [
+    in_flight: list[InFlight] = [
         {"key": key, "since_us": since_us} for key, since_us in islice(role.sender.in_flight.items(), IN_FLIGHT_SHOWN)
     ]
     return {
@@ -84,22 +67,22 @@ def producer_view(role: ProducerNode) -> JsonObject:
     }
 
 
-def _transactions_view(transactions: LocalTransactions) -> JsonObject:
-    running: list[JsonValue] = [
+def _transactions_view(transactions: LocalTransactions) -> picture.LocalTransactions:
+    running: list[RunningTransaction] = [
         {"key": call.key, "check": call.check, "since_us": call.since_us}
         for call in islice(transactions.running.values(), IN_FLIGHT_SHOWN)
     ]
-    ended: list[JsonValue] = [
+    ended: list[EndedTransaction] = [
         {"key": call.key, "check": call.check, "result": call.result, "time_us": call.time_us}
         for call in transactions.ended
     ]
     return {"running": running, "ended": ended}
 
 
-def consumer_view(role: ConsumerNode) -> JsonObject:
+def consumer_view(role: ConsumerNode) -> Consumer:
     """Return the view of a consumer."""
     consumer = role.consumer
-    listener_calls: list[JsonValue] = [
+    listener_calls: list[ListenerCall] = [
         {
             "topic": call.topic,
             "broker": call.broker,
@@ -138,7 +121,7 @@ def consumer_view(role: ConsumerNode) -> JsonObject:
     }
 
 
-def _filter_view(role: ConsumerNode) -> JsonObject:
+def _filter_view(role: ConsumerNode) -> Filter:
     spec = role.spec
     brokers = [broker.broker for broker in role.world.roles(BrokerNode) if broker.broker is not None]
     counts = [broker.filter_statistics.of(spec.group, spec.topic) for broker in brokers]
@@ -151,7 +134,7 @@ def _filter_view(role: ConsumerNode) -> JsonObject:
     }
 
 
-def _loss(role: ConsumerNode) -> JsonObject:
+def _loss(role: ConsumerNode) -> Loss:
     """Return the losses of all members of the group together: one member alone cannot know what the others have
     received.
     """
@@ -159,37 +142,43 @@ def _loss(role: ConsumerNode) -> JsonObject:
     members = [one for one in role.world.roles(ConsumerNode) if (one.spec.group, one.spec.topic) == mine]
     watches = [one.loss_watch for one in members if one.loss_watch is not None]
 
-    def counts(*, on_arrival: bool) -> JsonObject | None:
+    def counts(*, on_arrival: bool) -> LossCounts | None:
         verdict = group_verdict(watches, role.world.now_us, on_arrival=on_arrival)
         if verdict is None:
             return None
-        ranges: list[JsonValue] = [[*one] for producer in verdict.producers for one in producer.lost_ranges]
-        names = ("numbered", "met", "lost", "duplicated", "out_of_order", "delivered_again")
-        return {name: sum(getattr(one, name) for one in verdict.producers) for name in names} | {"ranges": ranges}
+        producers = verdict.producers
+        return {
+            "numbered": sum(one.numbered for one in producers),
+            "met": sum(one.met for one in producers),
+            "lost": sum(one.lost for one in producers),
+            "duplicated": sum(one.duplicated for one in producers),
+            "out_of_order": sum(one.out_of_order for one in producers),
+            "delivered_again": sum(one.delivered_again for one in producers),
+            "ranges": [[*numbers] for one in producers for numbers in one.lost_ranges],
+        }
 
     return {"delivered": counts(on_arrival=True), "done": counts(on_arrival=False)}
 
 
-def _replies(replier: Replier) -> JsonObject:
+def _replies(replier: Replier) -> Replies:
     return {"replied": replier.replied, "failed": replier.failed, "expired": replier.expired}
 
 
-def _handed_over(hand_over: InMemoryQueue) -> JsonObject:
+def _handed_over(hand_over: InMemoryQueue) -> HandedOver:
     waiting = hand_over.unfinished
-    keys: list[JsonValue] = [message.key for message in waiting[:IN_FLIGHT_SHOWN]]
-    gone: list[JsonValue] = [*hand_over.gone]
-    return {"count": len(waiting), "keys": keys, "gone": gone[-IN_FLIGHT_SHOWN:]}
+    keys = [message.key for message in waiting[:IN_FLIGHT_SHOWN]]
+    return {"count": len(waiting), "keys": keys, "gone": [*hand_over.gone][-IN_FLIGHT_SHOWN:]}
 
 
-def _given_up(role: ConsumerNode) -> JsonObject:
+def _given_up(role: ConsumerNode) -> GivenUp:
     return {"count": role.given_up_count, "keys": [*role.given_up_keys]}
 
 
-def _moved_aside(move_aside: MoveAside) -> JsonObject:
+def _moved_aside(move_aside: MoveAside) -> MovedAside:
     return {"topic": move_aside.spec.topic, "above": move_aside.spec.above, "count": move_aside.moved}
 
 
-def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> JsonObject:
+def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> dict[str, ProcessQueuePicture]:
     """Return the process queues by ``topic@queue id``; with several brokers by ``topic@broker@queue id``.
 
     A pull in flight is a task.
@@ -200,11 +189,11 @@ def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> Json
     one_broker = len({queue.broker_name for queue in queues}) <= 1
     offset_of = consumer.offset_store.offset_in_memory
     skew_ms = role.runtime.clock.skew_ms
-    shown: JsonObject = {}
+    shown: dict[str, ProcessQueuePicture] = {}
     for queue, process_queue in queues.items():
         view = _process_queue(queue, process_queue, offset_of, skew_ms, pulls)
         if role.spec.orderly:
-            view.update(_order(queue, process_queue, consumer, skew_ms))
+            _add_order(view, queue, process_queue, consumer, skew_ms)
         shown[_name(queue, one_broker)] = view
     return shown
 
@@ -213,24 +202,26 @@ def _name(queue: MessageQueue, one_broker: bool) -> str:
     return f"{queue.topic}@{queue.queue_id}" if one_broker else f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"
 
 
-def _order(
-    queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer, skew_ms: int
-) -> JsonObject:
-    """Return what keeps the queue in order."""
+def _add_order(
+    view: ProcessQueuePicture,
+    queue: MessageQueue,
+    process_queue: ProcessQueue,
+    consumer: DefaultMQPushConsumer,
+    skew_ms: int,
+) -> None:
+    """Add to ``view`` what keeps the queue in order."""
     service = consumer.consume_service
     request = service.slices.get(queue) if isinstance(service, ConsumeMessageOrderlyService) else None
-    return {
-        "locked_us": world_us(process_queue.last_lock_timestamp, skew_ms),
-        "lock_lease_ms": process_queue.lock_max_live_time_ms,
-        "local_lock": _local_lock(queue, consumer.message_queue_lock),
-        "consuming": process_queue.consuming,
-        "slice_us": request.slice_began_us if request is not None else None,
-        "slice_ms": consumer.config.max_time_consume_continuously_ms,
-        "try_unlock_times": process_queue.try_unlock_times,
-    }
+    view["locked_us"] = world_us(process_queue.last_lock_timestamp, skew_ms)
+    view["lock_lease_ms"] = process_queue.lock_max_live_time_ms
+    view["local_lock"] = _local_lock(queue, consumer.message_queue_lock)
+    view["consuming"] = process_queue.consuming
+    view["slice_us"] = request.slice_began_us if request is not None else None
+    view["slice_ms"] = consumer.config.max_time_consume_continuously_ms
+    view["try_unlock_times"] = process_queue.try_unlock_times
 
 
-def _orphaned_locks(consumer: DefaultMQPushConsumer) -> JsonObject:
+def _orphaned_locks(consumer: DefaultMQPushConsumer) -> dict[str, LocalLock]:
     """Return the held local locks of queues that this member no longer owns."""
     owned = consumer.process_queues
     locks = [(queue, lock) for queue, lock in consumer.message_queue_lock.locks.items() if lock.is_locked]
@@ -238,13 +229,13 @@ def _orphaned_locks(consumer: DefaultMQPushConsumer) -> JsonObject:
     return {_name(queue, one_broker): _lock(lock) for queue, lock in locks if queue not in owned}
 
 
-def _local_lock(queue: MessageQueue, message_queue_lock: MessageQueueLock) -> JsonObject:
+def _local_lock(queue: MessageQueue, message_queue_lock: MessageQueueLock) -> LocalLock:
     lock = message_queue_lock.locks.get(queue)
     # The lock has not been requested yet.
     return {"owner": None, "waiters": [], "on": message_queue_lock.enabled} if lock is None else _lock(lock)
 
 
-def _lock(lock: EngineLock) -> JsonObject:
+def _lock(lock: EngineLock) -> LocalLock:
     return {"owner": lock.owner, "waiters": list(lock.waiters), "on": lock.enabled}
 
 
@@ -259,7 +250,7 @@ def _process_queue(
     offset_of: Callable[[MessageQueue], int | None],
     skew_ms: int,
     pulls: set[str],
-) -> JsonObject:
+) -> ProcessQueuePicture:
     consume_offset = offset_of(queue)
     greatest = process_queue.queue_offset_max
     return {

@@ -1,27 +1,18 @@
-"""The dead letters of a lab broker, by group: null while the broker has none, else per group
-
-count      their number
-messages   the newest ones, oldest first: key, id (by which it is resent), unique_id, topic (its first one), offset (in
-           the commit log), queue_id, queue_offset, retry (how many times it was given back), dead_us, why (how the last
-           call of a listener with it ended, as in app.lab.views.life_view; null: it is not known), resent: null, or
-           topic, queue_id, queue_offset, at_us of the message that it was resent as
-
-A dead letter is in a log that is never rewritten: it stays here when it is resent.
-"""
+"""The dead letters of a lab broker, by group."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import DEAD_LETTERS_SHOWN
 from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
+from app.picture.dead_letter import WorldDeadLetter, WorldDeadLetters
 
 if TYPE_CHECKING:
     from app.lab.views.life_view import LifeView
 
 
-def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> JsonObject | None:
+def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> dict[str, WorldDeadLetters] | None:
     """Return the dead letters of a broker; None while it has none."""
     by_group: dict[str, list[StoredCopyView]] = {}
     for copy in copies.dead:
@@ -32,12 +23,12 @@ def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> JsonObject | Non
     return {group: _group(by_group[group], copies, lives) for group in sorted(by_group)}
 
 
-def _group(dead: list[StoredCopyView], copies: BrokerCopies, lives: LifeView) -> JsonObject:
-    messages: list[JsonValue] = [_dead_letter(copy, copies, lives) for copy in dead[-DEAD_LETTERS_SHOWN:]]
+def _group(dead: list[StoredCopyView], copies: BrokerCopies, lives: LifeView) -> WorldDeadLetters:
+    messages: list[WorldDeadLetter] = [_dead_letter(copy, copies, lives) for copy in dead[-DEAD_LETTERS_SHOWN:]]
     return {"count": len(dead), "messages": messages}
 
 
-def _dead_letter(copy: StoredCopyView, copies: BrokerCopies, lives: LifeView) -> JsonObject:
+def _dead_letter(copy: StoredCopyView, copies: BrokerCopies, lives: LifeView) -> WorldDeadLetter:
     again = copies.resent.get(copy.offset_message_id)
     return {
         "key": copy.key,

@@ -1,16 +1,11 @@
-"""The active faults of a world: for the faults panel, and the signs on nodes and links.
-
-Each has ``kind`` (the command that caused it), ``target``, ``text`` (en, zh) and ``event``, the number of the event
-after which the last such command was given (None: the scenario's own). Those of links also have ``links``: the
-directions ``[source, target]`` that they concern.
-"""
+"""The active faults of a world: for the faults panel, and the signs on nodes and links."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.world.fault import Fault
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.scenario.command import COMMANDS
 
@@ -19,7 +14,7 @@ if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
 
-def faults_view(world: ScenarioWorld) -> list[JsonValue]:
+def faults_view(world: ScenarioWorld) -> list[Fault]:
     """Return the faults of nodes first, then of links, then frames that are waited for."""
     found = [*_node_faults(world), *_link_faults(world)]
     if not found:
@@ -28,15 +23,17 @@ def faults_view(world: ScenarioWorld) -> list[JsonValue]:
     for done in world.history.commands:
         events[done.command.kind, done.command.target] = done.event
         events[done.command.kind, ""] = done.event
-    shown: list[JsonValue] = []
+    shown: list[Fault] = []
     for kind, target, detail, links in found:
         event = events.get((kind, target), events.get((kind, "")))
         fault = _fault(kind, target, detail, event)
-        shown.append({**fault, "links": links} if links else fault)
+        if links:
+            fault["links"] = links
+        shown.append(fault)
     return shown
 
 
-def _fault(kind: str, target: str, detail: str, event: int | None) -> JsonObject:
+def _fault(kind: str, target: str, detail: str, event: int | None) -> Fault:
     name = COMMANDS[kind].name
     text = {
         language: f"{target}: {name[language]}{f' ({detail})' if detail else ''}"
@@ -48,7 +45,7 @@ def _fault(kind: str, target: str, detail: str, event: int | None) -> JsonObject
 
 
 #: Kind, target, detail, and for a fault of links their directions.
-_Found = tuple[str, str, str, list[JsonValue]]
+_Found = tuple[str, str, str, list[list[str]]]
 
 
 def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
@@ -102,7 +99,7 @@ def _link_faults(world: ScenarioWorld) -> Iterator[_Found]:
     faults = world.link_faults
     for partition in faults.partitions:
         arrow = "→" if partition.one_way else "|"
-        cut: list[JsonValue] = [list(link) for link in partition.links()]
+        cut = [list(link) for link in partition.links()]
         sides = f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}"
         mended = ", ".join("→".join(link) for link in partition.mended)
         yield "partition", "", f"{sides} − {mended}" if mended else sides, cut

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN, FRAMES_SHOWN
 from app.lab.views.kafka.frame_tree import frame_tree
 from app.lab.views.raft.frame_tree import ha_tree, is_of_replicas, raft_tree
+from app.picture.frame import CommandPart, Frame, FrameBytes, FrameDetail, KafkaFrame, KafkaFrameHead
 from engine.faults.frame_subject import REPLY
 from engine.kafka.records.error_code import KafkaRefusal
 from engine.lab.narration.store_words import action_of, refusal_name
@@ -40,9 +40,9 @@ class FramesView:
         self._seen = 0
         self._candidates: list[int] = []
         #: Number -> a parcel, and its last summary.
-        self._summaries: dict[int, tuple[SentParcel, JsonObject]] = {}
+        self._summaries: dict[int, tuple[SentParcel, Frame]] = {}
 
-    def view(self, now_us: int) -> list[JsonValue]:
+    def view(self, now_us: int) -> list[Frame]:
         """Return the frames in flight and the last that arrived, in the order of sending."""
         known = [sent for number in self._candidates if (sent := self._sent.parcel(number)) is not None]
         chosen: list[SentParcel] = []
@@ -65,7 +65,7 @@ class FramesView:
         oldest = self._sent.oldest
         return None if oldest is None else oldest.time_us
 
-    def between(self, left_us: int, right_us: int, most: int) -> list[JsonValue]:
+    def between(self, left_us: int, right_us: int, most: int) -> list[Frame]:
         """Return the kept frames that were in flight at some time between the two; only every Nth when there are more
         than ``most``.
         """
@@ -77,13 +77,13 @@ class FramesView:
         every = max(1, -(-len(found) // most))
         return [self._known_summary(sent) for sent in found[::every]]
 
-    def detail(self, number: int) -> JsonObject | None:
+    def detail(self, number: int) -> FrameDetail | None:
         """Return everything about one frame: header fields, body, bytes. None when it is not kept (any more)."""
         noted = self._sent.parcel(number)
         if noted is None:
             return None
         data = noted.data
-        detail: JsonObject = {
+        detail: FrameBytes = {
             **self._summary(noted),
             "hex": data[:HEX_MAX_BYTES].hex(),
             "hex_omitted_bytes": max(0, len(data) - HEX_MAX_BYTES),
@@ -98,22 +98,20 @@ class FramesView:
             detail["problem"] = str(error)
             return detail
         if is_of_replicas(data):
-            detail["tree"] = raft_tree(data)
-        elif ha_frames.frame_name(data) == said.name:
-            detail["tree"] = ha_tree(data)
-        elif said.command is None:
-            detail.update(self._kafka_detail(noted, said))
-        else:
-            detail.update(command_detail(said.command, len(data)))
-        return detail
+            return {**detail, "tree": raft_tree(data)}
+        if ha_frames.frame_name(data) == said.name:
+            return {**detail, "tree": ha_tree(data)}
+        if said.command is None:
+            return self._kafka_frame(detail, noted, said)
+        return {**detail, **command_detail(said.command, len(data))}
 
-    def _known_summary(self, sent: SentParcel) -> JsonObject:
+    def _known_summary(self, sent: SentParcel) -> Frame:
         """Return the summary that was made before, unless a cut has changed the parcel since."""
         known = self._summaries.get(sent.number)
         return self._summary(sent) if known is None or known[0].delays_us != sent.delays_us else known[1]
 
-    def _summary(self, noted: SentParcel) -> JsonObject:
-        view: JsonObject = {
+    def _summary(self, noted: SentParcel) -> Frame:
+        view: Frame = {
             "id": noted.number,
             "source": noted.source,
             "target": noted.target,
@@ -138,7 +136,7 @@ class FramesView:
                 self._describe(view, noted, said)
         return view
 
-    def _describe(self, view: JsonObject, noted: SentParcel, said: FrameReading) -> None:
+    def _describe(self, view: Frame, noted: SentParcel, said: FrameReading) -> None:
         view["code"] = said.code if said.code >= 0 or said.command is not None else None
         if not said.name:
             view["kind"] = "response"
@@ -153,20 +151,18 @@ class FramesView:
             view["action"] = action_of(said.command)
             view["oneway"] = said.command.is_oneway
 
-    def _kafka_detail(self, noted: SentParcel, said: FrameReading) -> JsonObject:
-        """Return the detail of a Kafka frame. ``tree``: all its fields, see :mod:`app.lab.views.kafka.frame_tree`."""
+    def _kafka_frame(self, detail: FrameBytes, noted: SentParcel, said: FrameReading) -> KafkaFrameHead | KafkaFrame:
+        frame: KafkaFrameHead = {**detail, "correlation_id": said.number}
         request = noted if said.name else self._sent.request_of(noted)
         asked = None if request is None else self._sent.reading(request)
         if asked is None:
-            return {
-                "correlation_id": said.number,
-                "problem": "its request is not kept any more: nothing tells what it answers",
-            }
+            frame["problem"] = "its request is not kept any more: nothing tells what it answers"
+            return frame
         try:
-            tree = frame_tree(noted.data, asked.code, is_request=bool(said.name))
+            return {**frame, "tree": frame_tree(noted.data, asked.code, is_request=bool(said.name))}
         except KafkaRefusal as error:
-            return {"correlation_id": said.number, "problem": str(error)}
-        return {"correlation_id": said.number, "tree": tree}
+            frame["problem"] = str(error)
+            return frame
 
 
 def response_name(code: int) -> str:
@@ -177,7 +173,7 @@ def response_name(code: int) -> str:
         return f"response {code}"
 
 
-def command_detail(command: RemotingCommand, size: int) -> JsonObject:
+def command_detail(command: RemotingCommand, size: int) -> CommandPart:
     """Return header and body; ``header_start`` and ``body_start`` are positions in the frame's bytes."""
     text = command.body[: BODY_MAX_CHARACTERS * 4].decode("utf-8", "replace")
     return {

@@ -5,7 +5,7 @@ The kinds: :mod:`engine.lab.scenario.kinds.node_kinds`. How they are drawn: ``st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from app.foundation.json_types import JsonObject
@@ -46,11 +46,11 @@ class NodeView:
     #: Whether it shows which consumer works on a record, which changes without an action of the node.
     shows_owners = False
 
-    def build(self, owners: Owners) -> JsonObject:
+    def build(self, owners: Owners) -> Mapping[str, object]:
         """Return what the view of this kind has besides that of all nodes."""
         raise NotImplementedError
 
-    def refresh(self, view: JsonObject) -> JsonObject:
+    def refresh(self, view: Mapping[str, object]) -> Mapping[str, object]:
         """Return ``view`` with what time changes without an action of the node; itself if there is no such change."""
         return view
 
@@ -61,10 +61,10 @@ NodeViewMaker = Callable[[ScenarioNode, LifeView], NodeView]
 class _PlainView(NodeView):
     """A view that needs nothing but the node."""
 
-    def __init__(self, build: Callable[[], JsonObject]) -> None:
+    def __init__(self, build: Callable[[], Mapping[str, object]]) -> None:
         self._build = build
 
-    def build(self, owners: Owners) -> JsonObject:
+    def build(self, owners: Owners) -> Mapping[str, object]:
         return self._build()
 
 
@@ -76,7 +76,7 @@ class _BrokerNodeView(NodeView):
         self._lives = lives
         self._known: BrokerView | None = None
 
-    def build(self, owners: Owners) -> JsonObject:
+    def build(self, owners: Owners) -> Mapping[str, object]:
         role, broker = self._role, self._role.broker
         fixed: JsonObject = {"switched_off": list(role.switched_off)}
         if broker is None or not broker.address:
@@ -90,7 +90,7 @@ class _BrokerNodeView(NodeView):
         dead_letters = None if copies is None else dead_letters_view(copies, self._lives)
         return {**fixed, **known.build(), "dead_letters": dead_letters, "locks": known.locks()}
 
-    def refresh(self, view: JsonObject) -> JsonObject:
+    def refresh(self, view: Mapping[str, object]) -> Mapping[str, object]:
         """Return ``view`` with the present locks: they expire."""
         if self._known is None or view["locks"] == (locks := self._known.locks()):
             return view
@@ -103,7 +103,7 @@ class _DatabaseNodeView(NodeView):
     def __init__(self, role: DatabaseNode, lives: LifeView) -> None:
         self._view = DatabaseView(role)
 
-    def build(self, owners: Owners) -> JsonObject:
+    def build(self, owners: Owners) -> Mapping[str, object]:
         return self._view.build(owners)
 
 
@@ -113,7 +113,7 @@ class _RedisNodeView(NodeView):
     def __init__(self, role: RedisNode, lives: LifeView) -> None:
         self._role = role
 
-    def build(self, owners: Owners) -> JsonObject:
+    def build(self, owners: Owners) -> Mapping[str, object]:
         return redis_view(self._role, owners)
 
 
@@ -131,7 +131,7 @@ def view_of_kind(kind: type[_Node], make: Callable[[_Node, LifeView], NodeView])
     return kind, checked
 
 
-def plain_view(kind: type[_Node], build: Callable[[_Node], JsonObject]) -> _Entry:
+def plain_view(kind: type[_Node], build: Callable[[_Node], Mapping[str, object]]) -> _Entry:
     """Return the entry of the table for a kind of node whose view needs nothing but the node."""
     return view_of_kind(kind, lambda role, lives: _PlainView(lambda: build(role)))
 

@@ -1,33 +1,22 @@
-"""The page cache of a machine and the arm of its disk, for the machine's card; null where memory is unlimited.
-
-pages, limit     in memory, and the maximum
-waits_until_us   null, or until when the machine's process stands still because the disk must read or write for it
-dirty, dirty_limit
-files            path ("" for all that fit into one page), first (page shown), cells: a letter per page: d dirty,
-                 f being flushed, c clean, a read ahead and not used yet, e evicted, "." never written
-moves            the last ones: number, time_us, kind ("read" | "ahead" | "write"), path, page, place, pages,
-                 is_seek
-places           pages of the disk that files have
-figures          see engine.runtime.lab.lab_page_cache.PageCacheFigures
-"""
+"""The page cache of a machine and the arm of its disk, for the machine's card."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import CACHE_FILES_SHOWN, CACHE_PAGES_SHOWN
+from app.picture.world import page_cache as picture
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_file_content import PAGE_BYTES, LabFileContent
-from engine.runtime.lab.lab_page_cache import LabPageCache
+from engine.runtime.lab.lab_page_cache import ArmMove, LabPageCache
 from engine.runtime.lab.lab_storage import LabStorage
 
 #: All files of one page or less share a row.
 _SMALL_FILES = ""
 
 
-def page_cache_view(storage: LabStorage, node: LabNode, now_us: int) -> JsonObject | None:
-    """Return the view. ``node`` is the process that runs, or ran last."""
+def page_cache_view(storage: LabStorage, node: LabNode, now_us: int) -> picture.PageCache | None:
+    """Return the view; None where memory is unlimited. ``node`` is the process that runs, or ran last."""
     cache = storage.page_cache
     if cache is None:
         return None
@@ -36,7 +25,7 @@ def page_cache_view(storage: LabStorage, node: LabNode, now_us: int) -> JsonObje
         cells = _cells(cache, path, content)
         row = path if len(cells) > 1 or content.size_bytes > PAGE_BYTES else _SMALL_FILES
         rows[row] = rows.get(row, "") + cells
-    files: list[JsonValue] = [
+    files: list[picture.CachedFile] = [
         {"path": path, "first": max(0, len(cells) - CACHE_PAGES_SHOWN), "cells": cells[-CACHE_PAGES_SHOWN:]}
         for path, cells in sorted(rows.items(), key=lambda row: (row[0] == _SMALL_FILES, row[0]))
         if cells
@@ -48,9 +37,22 @@ def page_cache_view(storage: LabStorage, node: LabNode, now_us: int) -> JsonObje
         "dirty": len(cache.dirty),
         "dirty_limit": cache.limits.dirty_pages,
         "files": files[:CACHE_FILES_SHOWN],
-        "moves": [move._asdict() for move in cache.moves],
+        "moves": [_move(move) for move in cache.moves],
         "places": cache.disk_pages,
         "figures": dataclasses.asdict(cache.figures),
+    }
+
+
+def _move(move: ArmMove) -> picture.ArmMove:
+    return {
+        "number": move.number,
+        "time_us": move.time_us,
+        "kind": move.kind,
+        "path": move.path,
+        "page": move.page,
+        "place": move.place,
+        "pages": move.pages,
+        "is_seek": move.is_seek,
     }
 
 

@@ -5,16 +5,16 @@ A consumer holds decoded messages; the nodes of its tree show the broker's recor
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.refusal import LabRefused
 from app.observation.record_view import field_text, record_view
+from app.picture.record import BareField, BareRecordView, FieldText, RecordView
 from engine.broker.broker import Broker
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
 from engine.texts import catalogue
 
 
-def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
+def record_at(run: LabRun, node: str, offset: int) -> RecordView:
     """Return the record that begins at ``offset`` of the commit log of ``node``; see
     :func:`app.observation.record_view.record_view`.
 
@@ -26,7 +26,7 @@ def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
     return record_view(raw)
 
 
-def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> JsonObject:
+def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> RecordView:
     """Return the record that an entry of a consume queue points to. Raises :class:`LabRefused`."""
     store = _broker(run, node).store
     queue = next((queue for name, number, queue in store.consume_queues() if (name, number) == (topic, queue_id)), None)
@@ -36,13 +36,27 @@ def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_o
     return record_at(run, node, entry[0])
 
 
-def without_texts(view: JsonObject) -> JsonObject:
+def without_texts(view: RecordView) -> BareRecordView:
     """Return ``view`` of a record, without what is the same for all records: :func:`field_texts`."""
-    fields = [{name: field[name] for name in ("name", "start", "length", "value")} for field in view["fields"]]
-    return {**view, "fields": fields}
+    fields: list[BareField] = [
+        {"name": field["name"], "start": field["start"], "length": field["length"], "value": field["value"]}
+        for field in view["fields"]
+    ]
+    return {
+        "record": view["record"],
+        "fields": fields,
+        "properties": view["properties"],
+        "crc_matches": view["crc_matches"],
+        "body_text": view["body_text"],
+        "body_hex": view["body_hex"],
+        "body_bytes": view["body_bytes"],
+        "body_problem": view["body_problem"],
+        "hex": view["hex"],
+        "hex_omitted_bytes": view["hex_omitted_bytes"],
+    }
 
 
-def field_texts() -> JsonObject:
+def field_texts() -> dict[str, FieldText]:
     """Return name of a field -> its texts."""
     names = (key.split(".")[1] for key in catalogue("en") if key.startswith("record."))
     return {name: field_text("record.", name) for name in names}

@@ -1,18 +1,10 @@
-"""The sending state of a lab client: a producer, or a consumer that replies.
-
-sending   null for a producer that only sends and waits, and avoids no broker; else
-          modes (those of its traffic: "sync", "async", "oneway", "request"),
-          permits: null, or of one that sends asynchronously: in_flight, in_flight_max, waiting;
-          requests: null, or of one that sends requests: waiting, replied, not_replied;
-          avoided: null where slow brokers are not avoided, or for each broker that is: broker, latency_ms, until_us
-trace     null, or of a client with message trace: noted, sent, dropped, lost
-"""
+"""The sending state of a lab client: a producer, or a consumer that replies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.world.producer import AvoidedBroker, MessageTrace, Permits, Requests, Sending
 from engine.lab.scenario.traffic_spec import SendMode
 
 if TYPE_CHECKING:
@@ -20,7 +12,7 @@ if TYPE_CHECKING:
     from engine.lab.nodes.producer_node import ProducerNode
 
 
-def sending_view(role: ProducerNode) -> JsonObject | None:
+def sending_view(role: ProducerNode) -> Sending | None:
     """Return how a producer sends; None for one that only sends and waits."""
     modes = list(dict.fromkeys(traffic.mode for traffic in role.spec.traffic))
     avoids = bool(role.settings.get("send_latency_fault_enable"))
@@ -34,20 +26,20 @@ def sending_view(role: ProducerNode) -> JsonObject | None:
     }
 
 
-def _permits(role: ProducerNode) -> JsonObject | None:
+def _permits(role: ProducerNode) -> Permits | None:
     if role.producer is None:
         return None
     permits = role.producer.permits
     return {"in_flight": permits.in_flight, "in_flight_max": permits.in_flight_max, "waiting": permits.waiting}
 
 
-def _requests(role: ProducerNode) -> JsonObject:
+def _requests(role: ProducerNode) -> Requests:
     sender = role.sender
     waiting = 0 if role.producer is None else role.producer.requester.waiting
     return {"waiting": waiting, "replied": sender.replied, "not_replied": sender.not_replied}
 
 
-def _avoided(role: ProducerNode) -> list[JsonValue]:
+def _avoided(role: ProducerNode) -> list[AvoidedBroker]:
     if role.producer is None:
         return []
     now_us = role.runtime.clock.monotonic_us()
@@ -63,7 +55,7 @@ def _avoided(role: ProducerNode) -> list[JsonValue]:
     ]
 
 
-def trace_view(dispatcher: AsyncTraceDispatcher | None) -> JsonObject | None:
+def trace_view(dispatcher: AsyncTraceDispatcher | None) -> MessageTrace | None:
     """Return the trace counters of a client; None without message trace."""
     if dispatcher is None:
         return None

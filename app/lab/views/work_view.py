@@ -1,36 +1,15 @@
 """The services that listeners use, and the guards against repeated work: databases, Redis, services, and
 idempotence guards.
-
-database     null while nothing was ever committed, or: orders (the newest: key, status, times: the number of
-             repetitions of the most repeated work for it, by: the consumers that did something for it, is_open: not
-             committed yet), order_count, twice (work done more than once), stock (null where nothing is taken from it,
-             or item, opening, left, version), records, record_count, open (transactions: node or null: the
-             administrator, number, since_us, statement: the last one, state: "writes" | "waits" | "reads"), binlog
-             (null: it has none, or the newest transactions of its two logs: xid, state: "prepared" | "committed" |
-             "rolled-back", is_in_binlog, by_recovery)
-redis        keys (as records, or of something else name and value), key_count, forgotten (keys that the last failover
-             has lost), replica_lag_ms
-service      calls (the newest: operation, key, times), call_count, twice, is_idempotent
-records      the newest: scope, key, state, is_lock (of another record), owner (the beginning of its token), by (the
-             consumer that works on it; null: none does), message_id, taken_us, expires_us (null: never); of Redis also
-             replica_us (from when on a failover keeps it)
-idempotence  of a consumer with work, else null: strategy, key, expiry_ms, store (the node that guards it, or null),
-             checks_owner, counters (over all its processes), under_way (keys of the business), judged (the newest:
-             key, order, verdict, is_acknowledged, time_us), alarm (null, or of which message: key, deliveries)
-
-While no process runs: what is on the disk, or what Redis begins with. Times are the world's; a consumer whose clock is
-ahead writes them ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
+from app.picture.world import work as picture
 from engine.idempotence.foundation.record import IdempotenceRecord, RecordKey, RecordState
 from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
@@ -39,7 +18,7 @@ from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, 
 from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.settings import of_class
-from engine.lab.work.binlog_server import BinlogSqlServer
+from engine.lab.work.binlog_server import BinlogSqlServer, LoggedTransaction
 from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
@@ -90,9 +69,9 @@ def owners_of(world: ScenarioWorld) -> Owners:
     }
 
 
-def service_view(role: ServiceNode) -> JsonObject:
+def service_view(role: ServiceNode) -> picture.ServiceNode:
     """Return the view of a service."""
-    calls: list[JsonValue] = [
+    calls: list[picture.ServiceCall] = [
         {"operation": operation, "key": key, "times": times}
         for (operation, key), times in islice(
             ((done, times) for done, times in reversed(role.calls.items()) if times), WORK_ROWS_SHOWN
@@ -108,14 +87,14 @@ def service_view(role: ServiceNode) -> JsonObject:
     }
 
 
-def idempotence_view(role: ConsumerNode) -> JsonObject | None:
+def idempotence_view(role: ConsumerNode) -> picture.Idempotence | None:
     """Return the idempotence of a consumer with work; None without."""
     if role.spec.work is None:
         return None
     config = IdempotenceConfig(**of_class(IdempotenceConfig, role.settings))
     under_way = {} if role.guard is None else role.guard.listener.under_way
     alarm = role.alarm
-    judged: list[JsonValue] = [
+    judged: list[picture.Judged] = [
         {
             "key": entry.key,
             "order": entry.order,
@@ -144,16 +123,21 @@ def _store_of(strategy: str, work: WorkSpec) -> str | None:
     return None if strategy in (NoStrategy.name, MemorySet.name) else work.database
 
 
-def redis_view(role: RedisNode, owners: Owners) -> JsonObject:
+def redis_view(role: RedisNode, owners: Owners) -> picture.RedisNode:
     """Return the view of a Redis."""
     values = role.at_rest() if role.server is None else role.server.model.values()
     at_replica_us = _replica_times(role)
-    keys: list[JsonValue] = []
+    keys: list[picture.RedisRecord | picture.RedisValue] = []
     for name, (value, expires_us) in islice(reversed(values.items()), WORK_ROWS_SHOWN):
         record = record_in(name, value, 0)
-        shown = {"key": name, "value": value} if record is None else _record_view(record, owners)
-        keys.append({**shown, "expires_us": expires_us, "replica_us": at_replica_us.get(name)})
-    forgotten: list[JsonValue] = [
+        replica_us = at_replica_us.get(name)
+        if record is None:
+            keys.append({"key": name, "value": value, "expires_us": expires_us, "replica_us": replica_us})
+        else:
+            view = _record_view(record, owners)
+            view["expires_us"] = expires_us
+            keys.append({**view, "replica_us": replica_us})
+    forgotten = [
         key_in(name).business_key if name.startswith(PREFIX) else name
         for name in dict.fromkeys(lost.key for lost in role.forgotten)
     ]
@@ -178,7 +162,7 @@ def _replica_times(role: RedisNode) -> dict[str, int]:
     return found
 
 
-def _record_view(record: IdempotenceRecord, owners: Owners) -> JsonObject:
+def _record_view(record: IdempotenceRecord, owners: Owners) -> picture.IdempotenceRecord:
     return {
         "scope": record.key.scope,
         "key": record.key.business_key,
@@ -208,10 +192,13 @@ class DatabaseView:
         works = [node.work for node in role.world.scenario.of_kind(ConsumerSpec) if node.work is not None]
         self._has_stock = any(work.database == role.name and TAKE in work.steps for work in works)
         self._read_from: tuple[Any, ...] = ()
-        self._tables: JsonObject = {}
+        self._orders: tuple[list[picture.Order], int] = ([], 0)
+        self._twice = 0
+        self._stock: picture.Stock | None = None
+        self._record_count = 0
         self._records: list[tuple[IdempotenceRecord, bool]] = []
 
-    def build(self, owners: Owners) -> JsonObject:
+    def build(self, owners: Owners) -> picture.DatabaseNode:
         """Return the view of the database."""
         server = self._role.server
         database = self._role.at_rest() if server is None else server.database
@@ -222,15 +209,19 @@ class DatabaseView:
         finally:
             if server is None:
                 database.close()
-        records: list[JsonValue] = [
+        records: list[picture.DatabaseRecord] = [
             {**_record_view(record, owners), "is_open": is_open} for record, is_open in self._records
         ]
         return {
             "database": {
-                **self._tables,
+                "orders": self._orders[0],
+                "order_count": self._orders[1],
+                "twice": self._twice,
+                "stock": self._stock,
                 "records": records,
+                "record_count": self._record_count,
                 "open": [] if server is None else _open(server, self._role.world),
-                "binlog": [asdict(one) for one in server.logged] if isinstance(server, BinlogSqlServer) else None,
+                "binlog": [_logged(one) for one in server.logged] if isinstance(server, BinlogSqlServer) else None,
             }
         }
 
@@ -240,15 +231,18 @@ class DatabaseView:
         if self._read_from[1:] == state[1:] and self._read_from[:1] == (database,):
             return
         now, committed = database.tables, database.committed()
-        self._tables = {**_tables(now, committed), "stock": _stock(committed) if self._has_stock else None}
+        self._orders = (_orders(now, committed), committed["orders"].count)
+        self._twice = next(committed.query(_TWICE))["n"]
+        self._stock = _stock(committed) if self._has_stock else None
+        self._record_count = committed["idempotence_record"].count
         known = {row.key: row.owner for row in _records(committed)}
         self._records = [(row, known.get(row.key) != row.owner) for row in _records(now)[:WORK_ROWS_SHOWN]]
         self._read_from = state
 
 
-def _tables(now: Database, committed: Database) -> JsonObject:
+def _orders(now: Database, committed: Database) -> list[picture.Order]:
     settled = {row["order_no"]: row for row in committed.query(_ORDERS, {"most": WORK_ROWS_SHOWN + 1})}
-    orders: list[JsonValue] = [
+    return [
         {
             "key": row["order_no"],
             "status": row["status"],
@@ -258,17 +252,13 @@ def _tables(now: Database, committed: Database) -> JsonObject:
         }
         for row in now.query(_ORDERS, {"most": WORK_ROWS_SHOWN})
     ]
-    return {
-        "orders": orders,
-        "order_count": committed["orders"].count,
-        "twice": next(committed.query(_TWICE))["n"],
-        "record_count": committed["idempotence_record"].count,
-    }
 
 
-def _stock(committed: Database) -> JsonObject | None:
+def _stock(committed: Database) -> picture.Stock | None:
     row = next(iter(committed.query(_STOCK)), None)
-    return None if row is None else {**row}
+    if row is None:
+        return None
+    return {"item": row["item"], "opening": row["opening"], "left": row["left"], "version": row["version"]}
 
 
 def _records(tables: Database) -> list[IdempotenceRecord]:
@@ -286,7 +276,7 @@ def _records(tables: Database) -> list[IdempotenceRecord]:
     ]
 
 
-def _open(server: SqlServer, world: WorldContext) -> list[JsonValue]:
+def _open(server: SqlServer, world: WorldContext) -> list[picture.OpenSqlTransaction]:
     """Return the open transactions; those of a single statement too, as long as they wait."""
     names = {role.runtime.identity.host_ip: name for name, role in world.nodes.items()}
     waiting = [transaction for transaction, _ in server.waiting]
@@ -302,7 +292,18 @@ def _client(transaction: OpenTransaction, names: Mapping[str, str]) -> str | Non
     return None if channel is None else names.get(channel.remote_address.partition(":")[0])
 
 
-def _transaction_view(transaction: OpenTransaction, server: SqlServer, node: str | None, *, waits: bool) -> JsonObject:
+def _logged(transaction: LoggedTransaction) -> picture.LoggedTransaction:
+    return {
+        "xid": transaction.xid,
+        "state": transaction.state,
+        "is_in_binlog": transaction.is_in_binlog,
+        "by_recovery": transaction.by_recovery,
+    }
+
+
+def _transaction_view(
+    transaction: OpenTransaction, server: SqlServer, node: str | None, *, waits: bool
+) -> picture.OpenSqlTransaction:
     return {
         "node": node,
         "number": transaction.number,

@@ -1,4 +1,4 @@
-"""The view of one run: everything that the stage draws, as one JSON tree. Its shape: ``app/lab/__init__.py``.
+"""The view of one run: everything that the stage draws, a :class:`~app.picture.world.world.WorldPicture`.
 
 A node is read again only when one of its actors has acted since the last view (the journal says so), or a command came
 in; everything else stays the same object from view to view, which also makes the patches cheap.
@@ -6,6 +6,7 @@ in; everything else stays the same object from view to view, which also makes th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
@@ -53,7 +54,7 @@ class WorldView:
         self._backlog = BacklogView(run)
         self._node_views: dict[str, NodeView] = {}
         #: Node -> what its view was made from, apart from the actions of its actors, and its view.
-        self._nodes: dict[str, tuple[object, JsonObject]] = {}
+        self._nodes: dict[str, tuple[object, Mapping[str, object]]] = {}
         self._xa = XaView(world)
         self._xa_roles = roles_of(run.scenario)
         self._seen_event = 0

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from app.picture.record import RecordField
 
 
 class FileUnit(NamedTuple):
@@ -37,17 +38,17 @@ class FileFormat(NamedTuple):
 
     name: str
     units: Callable[[str, bytes], list[FileUnit]]
-    fields: Callable[[bytes, FileUnit], list[JsonValue]]
+    fields: Callable[[bytes, FileUnit], list[RecordField]]
 
 
 def struct_fields(
     layout: str, fields: struct.Struct, names: Sequence[str], data: bytes, unit: FileUnit
-) -> list[JsonValue]:
+) -> list[RecordField]:
     """Return the fields ``names`` at the start of ``unit``, as the struct ``fields`` lays them out without repeat
     counts.
     """
     position = 0
-    described: list[JsonValue] = []
+    described: list[RecordField] = []
     values = fields.unpack_from(data, unit.start)
     codes = fields.format[1:].replace("0x", "")  # gaps of zero bytes, as record_layout makes them
     for name, code, value in zip(names, codes, values, strict=True):
@@ -57,7 +58,7 @@ def struct_fields(
     return described
 
 
-def field(layout: str, name: str, start: int, length: int, value: object) -> JsonObject:
+def field(layout: str, name: str, start: int, length: int, value: object) -> RecordField:
     """Return one field. Values are texts: a browser's numbers are exact to 2**53 only."""
     explanation = in_all_languages("storage.field." + layout + "." + name)
     is_time = name.endswith(("timestamp", "timestamp_ms")) and isinstance(value, int) and value > 0
@@ -81,7 +82,7 @@ def unused(data: bytes, start: int) -> list[FileUnit]:
     return [FileUnit("unused", start, len(data) - start, {"bytes": len(data) - start})] if start < len(data) else []
 
 
-def no_fields(_data: bytes, _unit: FileUnit) -> list[JsonValue]:
+def no_fields(_data: bytes, _unit: FileUnit) -> list[RecordField]:
     """Return no fields, for a unit that is no more than its bytes."""
     return []
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonValue
+from app.picture.record import RecordField
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, struct_fields
 from engine.kafka.log import log_segment
 from engine.kafka.records.record_batch import decode_batch, read_header
@@ -42,10 +43,10 @@ def _log_units(_path: str, data: bytes) -> list[FileUnit]:
     return units
 
 
-def _log_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _log_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     (batch,) = records_tree(data[unit.start : unit.end], 0)
     *header, records = batch.children
-    fields: list[JsonValue] = [_tree_field("batch", tree) for tree in header]
+    fields: list[RecordField] = [_tree_field("batch", tree) for tree in header]
     if not records.children or records.children[0].position < 0:
         return [*fields, field("batch", "packed_records", records.position, records.length, records.value)]
     for record in records.children[:RECORDS_MAX]:
@@ -55,7 +56,7 @@ def _log_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
     return fields
 
 
-def _tree_field(layout: str, tree: FieldTree) -> JsonObject:
+def _tree_field(layout: str, tree: FieldTree) -> RecordField:
     value = int(tree.value) if tree.name.endswith("_timestamp_ms") else tree.value
     return field(layout, tree.name, tree.position, tree.length, value)
 
@@ -92,7 +93,7 @@ def _index_units(path: str, data: bytes) -> list[FileUnit]:
     return _entry_units("offset_entry", log_segment.INDEX_ENTRY, log_segment.INDEX_FIELDS, path, data)
 
 
-def _index_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _index_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     return struct_fields("offset_entry", log_segment.INDEX_ENTRY, log_segment.INDEX_FIELDS, data, unit)
 
 
@@ -100,7 +101,7 @@ def _time_index_units(path: str, data: bytes) -> list[FileUnit]:
     return _entry_units("time_entry", log_segment.TIME_INDEX_ENTRY, log_segment.TIME_INDEX_FIELDS, path, data)
 
 
-def _time_index_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _time_index_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     return struct_fields("time_entry", log_segment.TIME_INDEX_ENTRY, log_segment.TIME_INDEX_FIELDS, data, unit)
 
 

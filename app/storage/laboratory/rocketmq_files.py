@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonValue
 from app.observation.record_view import queue_entry_view, record_fields
+from app.picture.record import RecordField
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, no_fields, struct_fields, unused
 from app.storage.laboratory.rocketmq_side import CONFIG
 from engine.protocol.message.message_codec import decode_stored_message
@@ -44,7 +44,7 @@ def _commit_log_units(_path: str, data: bytes) -> list[FileUnit]:
     return units + unused(data, position)
 
 
-def _record_unit_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _record_unit_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     if unit.kind == "record":
         return record_fields(data[unit.start : unit.end])
     if unit.kind == "blank":
@@ -64,11 +64,10 @@ def _consume_queue_units(path: str, data: bytes) -> list[FileUnit]:
     return units + unused(data, count * ENTRY_SIZE_BYTES)
 
 
-def _queue_entry_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _queue_entry_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     if unit.kind != "queue_entry":
         return []
-    fields: list[JsonValue] = queue_entry_view(CONSUME_QUEUE_ENTRY.unpack_from(data, unit.start))["fields"]
-    return fields
+    return queue_entry_view(CONSUME_QUEUE_ENTRY.unpack_from(data, unit.start))["fields"]
 
 
 def _index_units(_path: str, data: bytes) -> list[FileUnit]:
@@ -91,7 +90,7 @@ def _index_units(_path: str, data: bytes) -> list[FileUnit]:
     return units + unused(data, units[-1].end)
 
 
-def _index_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _index_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     if unit.kind == "index_header":
         return struct_fields("index_header", index_file.HEADER, index_file.HEADER_FIELDS, data, unit)
     if unit.kind in ("index_slot", "empty_slot"):
@@ -106,7 +105,7 @@ def _checkpoint_units(_path: str, data: bytes) -> list[FileUnit]:
     return [FileUnit("checkpoint", 0, store_checkpoint.TIMES.size, times), *unused(data, store_checkpoint.TIMES.size)]
 
 
-def _checkpoint_fields(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def _checkpoint_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
     if unit.kind != "checkpoint":
         return no_fields(data, unit)
     return struct_fields("checkpoint", store_checkpoint.TIMES, store_checkpoint.TIMES_FIELDS, data, unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from engine.client.foundation.red_black_tree import RedBlackNode, RedBlackTree
 from engine.protocol.message.message import MessageExt
@@ -12,19 +12,34 @@ from engine.protocol.message.message_properties import KEY_SEPARATOR, PROPERTY_K
 KEY_MAX = 100
 
 
-def message_tree(tree: RedBlackTree[MessageExt], most_nodes: int) -> dict[str, Any] | None:
-    """Return the root: ``{offset, key, red, left, right}``, or None for an empty tree.
+class TreeNode(TypedDict):
+    """A node of the tree."""
 
-    The lower levels of a tree with more than ``most_nodes`` nodes are left out: a node at the cut then has ``cut``.
+    #: Queue offset of its message.
+    offset: int
+    #: Key of its message.
+    key: str
+    #: Otherwise it is black.
+    red: bool
+    left: TreeNode | None
+    right: TreeNode | None
+    #: True where nodes below it are left out.
+    cut: NotRequired[bool]
+
+
+def message_tree(tree: RedBlackTree[MessageExt], most_nodes: int) -> TreeNode | None:
+    """Return the root, or None for an empty tree.
+
+    The lower levels of a tree with more than ``most_nodes`` nodes are left out.
     """
     levels = 64 if len(tree) <= most_nodes else max(1, (most_nodes + 1).bit_length() - 1)
     return _node(tree, tree.root, levels)
 
 
-def _node(tree: RedBlackTree[MessageExt], node: RedBlackNode[MessageExt], levels: int) -> dict[str, Any] | None:
+def _node(tree: RedBlackTree[MessageExt], node: RedBlackNode[MessageExt], levels: int) -> TreeNode | None:
     if node is tree.nil:
         return None
-    view: dict[str, Any] = {
+    view: TreeNode = {
         "offset": node.key,
         "key": node.value.properties.get(PROPERTY_KEYS, "").partition(KEY_SEPARATOR)[0][:KEY_MAX],
         "red": node.color == "red",

@@ -1,3 +1,4 @@
+// @ts-check
 // One field of a command, made from its line in the table of commands.
 
 import { html } from "htm/preact";

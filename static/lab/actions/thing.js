@@ -1,3 +1,4 @@
+// @ts-check
 // The thing on the stage that was pressed, and whether one is being viewed.
 
 import { computed } from "@preact/signals";

@@ -1,3 +1,4 @@
+// @ts-check
 // What takes a command back as long as its effect lasts: "on again" for a lock that is off, "mend" for a link.
 
 import { t } from "../../common/i18n.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // A command in a few words: "Broker lock off", "C1: pullBatchSize = 8", "Crash B1",
 // "Drop a frame P1->B1 4.031 594 s".
 

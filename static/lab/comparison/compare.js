@@ -1,3 +1,4 @@
+// @ts-check
 // The differences of two views of the same moment: which nodes, and of them which parts and queues.
 
 /** Parts that differ because of what was changed, not as a consequence. */

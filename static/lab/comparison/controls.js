@@ -1,3 +1,4 @@
+// @ts-check
 // The row that moves both worlds, and says which nodes differ at this moment.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Marks on the stage what differs in the world next to it: nodes and queues get a dashed line and a sign.
 
 import { effect, signal } from "@preact/signals";

@@ -1,3 +1,4 @@
+// @ts-check
 // Finds a position in sorted entries by binary search.
 
 /** Index of the first entry that is not `isBefore`; how many there are if all are. */

@@ -1,3 +1,4 @@
+// @ts-check
 // Entries of the journal that the stream did not bring: it sends the newest ones, and a fast run leaves gaps. They are
 // fetched in pages when somebody looks at them, and kept for a while.
 

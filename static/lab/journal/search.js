@@ -1,3 +1,4 @@
+// @ts-check
 // A filter over the whole journal. The server looks through it in pieces: the newest events first, then those
 // before them, and meanwhile what has happened since.
 

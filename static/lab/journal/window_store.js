@@ -1,3 +1,4 @@
+// @ts-check
 // What happened in the stretch of time that the sequence diagram shows. Mostly this page has seen it all; where it has
 // not (a fast run, a second tab, a reload), the server is asked.
 

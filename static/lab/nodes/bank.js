@@ -1,3 +1,4 @@
+// @ts-check
 // The bank on a client's node: the account, the local transaction that is open and what of it is not visible to others
 // yet, and the newest rows of its table. While no process runs: what is on the disk.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A broker: consume queues with every group's offset, locks, half messages, delay levels, held pulls, and the commit
 // log as it grows.
 

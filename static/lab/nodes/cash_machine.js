@@ -1,3 +1,4 @@
+// @ts-check
 // A customer at the cash machine of a bank: the last answer, or how long the wait has lasted.
 
 import { html } from "htm/preact";

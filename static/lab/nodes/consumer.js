@@ -1,3 +1,4 @@
+// @ts-check
 // A consumer: the calls of its listener, large; its ProcessQueues with their locks and as the trees that the engine
 // holds; the pulls under way.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The delay levels of a broker: all of them in a row, and for those that were used how many messages wait in the queue
 // of the level, when the next one is due, and how far it has been delivered.
 

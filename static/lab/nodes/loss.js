@@ -1,3 +1,4 @@
+// @ts-check
 // What a consumer group's loss detector has found: which numbers of the producers are missing, or there twice.
 
 import { html } from "htm/preact";

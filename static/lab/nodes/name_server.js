@@ -1,3 +1,4 @@
+// @ts-check
 // The name server: which brokers it knows. It is drawn as a line while it has no problem.
 
 import { html } from "htm/preact";

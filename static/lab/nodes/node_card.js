@@ -1,3 +1,4 @@
+// @ts-check
 // What every node's card has: its sign and name, which are the button of what can be done to it, and whether it runs.
 
 import { html } from "htm/preact";

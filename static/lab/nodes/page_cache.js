@@ -14,6 +14,7 @@ const WIDTH = 440;
 const HEIGHT = 96;
 const EDGE = 8;
 
+/** @type {(props: { node: string, cache: Picture.PageCache }) => any} */
 export const PageCache = memo(({ node, cache }) => {
   const { pages, limit, figures, waits_until_us: waitsUntil } = cache;
   return html`<${Part}
@@ -53,6 +54,7 @@ export const PageCache = memo(({ node, cache }) => {
 
 // ------------------------------------------------------------------------------------------------- pages
 
+/** @type {(props: { file: Picture.CachedFile }) => any} */
 const FilePages = memo(({ file: { path, first, cells } }) => {
   const name = path ? shortName(path) : t("lab.page_cache.other_files");
   const told = STATES.map((state) => [state, cells.split(state).length - 1])
@@ -108,6 +110,7 @@ function Page({ state }) {
 
 // ------------------------------------------------------------------------------------------------- the arm
 
+/** @type {(props: { node: string, moves: Picture.ArmMove[], places: number }) => any} */
 const Arm = memo(({ node, moves, places }) => {
   const scaleX = (index) => EDGE + ((WIDTH - 2 * EDGE) * (index + 0.5)) / Math.max(moves.length, 24);
   const scaleY = (place) => HEIGHT - EDGE - ((HEIGHT - 2 * EDGE) * place) / Math.max(places, 1);
@@ -186,6 +189,7 @@ function Mark({ kind, x, y }) {
 
 // ------------------------------------------------------------------------------------------------- figures
 
+/** @type {(props: { cache: Picture.PageCache }) => any} */
 const Figures = memo(({ cache: { dirty, dirty_limit: dirtyLimit, figures } }) => {
   const share = figures.transferred_bytes ? figures.sequential_bytes / figures.transferred_bytes : 0;
   const shown = {

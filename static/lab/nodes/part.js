@@ -1,3 +1,4 @@
+// @ts-check
 // A part of a card: its name, a sentence of what it holds, and, where the scenario is about it or a user opened it,
 // all of it. Its name is the button that folds and unfolds it.
 

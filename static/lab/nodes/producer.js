@@ -1,3 +1,4 @@
+// @ts-check
 // A producer: what it has sent and the outcomes, and what is in progress.
 
 import { html } from "htm/preact";

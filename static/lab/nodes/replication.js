@@ -1,3 +1,4 @@
+// @ts-check
 // A broker's copies: a master's slaves, each with how much of the log it has confirmed; a slave's view of its master.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // How a client sends: asynchronous sends and their bound, requests and replies, brokers that are avoided, notes of a
 // trace.
 

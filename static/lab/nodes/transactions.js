@@ -1,3 +1,4 @@
+// @ts-check
 // Transactions: the half messages of a broker, each with how long until it is asked about, those that were given up,
 // and the local transactions of a producer.
 

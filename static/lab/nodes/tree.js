@@ -1,3 +1,4 @@
+// @ts-check
 // A red-black tree as the engine holds it: x is the rank in order, y the depth. Red nodes are circles, black ones
 // squares, so that the colour is never alone. The drawing is one stop of the Tab key: arrow keys walk in order, Enter
 // opens a message, as a click does.

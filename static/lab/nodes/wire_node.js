@@ -1,3 +1,4 @@
+// @ts-check
 // A real client or broker of a recording: its internals are unknown, so only its name and the number of its frames are
 // shown.
 

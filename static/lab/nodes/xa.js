@@ -1,3 +1,4 @@
+// @ts-check
 // The nodes of a two-phase commit: the coordinator with its log, the manager, the banks with what they promised; and
 // the roles (TC, TM, RM) that other nodes have in a transaction over several nodes.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The fields of an action that needs some words: one kind of command, of which part stands fixed.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Over the stage while there is no state to show, because the broker was killed or the engine paused on purpose: why,
 // and what ends it.
 

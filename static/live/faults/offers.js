@@ -1,3 +1,4 @@
+// @ts-check
 // What can be broken at each thing of the live page. An action acts, or asks for fields first. `kind` of a thing:
 // client { client, name, isConsumer }, group { group }, queue { group, topic, queueId }, half { id, name }, broker,
 // name_server.

@@ -1,3 +1,4 @@
+// @ts-check
 // Writing down what clients and broker say to each other: began and ended here, shown by the lab's page.
 
 import { html } from "htm/preact";

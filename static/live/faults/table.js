@@ -1,3 +1,4 @@
+// @ts-check
 // What may be broken on the running engine, which the server wrote into the page where it allows that.
 
 import { language } from "../../common/i18n.js";

@@ -1,3 +1,4 @@
+// @ts-check
 // Pure helpers of the inspector: which field holds a byte, and what a byte looks like as text.
 
 export const ROW_BYTES = 16;

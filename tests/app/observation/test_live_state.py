@@ -28,7 +28,7 @@ def looks(lab):
 
     def look():
         lab.run_for(1_000)
-        watcher.look(state.brief(), ())
+        watcher.look({**state.brief()}, ())
         return watcher.as_json()["text"]["en"]
 
     return look

@@ -107,13 +107,13 @@ def test_a_compressed_body_is_shown_decompressed_but_its_field_keeps_the_stored_
 def test_a_body_that_claims_a_compression_it_has_not_is_shown_as_stored_with_the_reason():
     view = record_view(stored(b"plain", sys_flag=ZLIB_SYSTEM_FLAG))
     assert view["body_hex"] == b"plain".hex()
-    assert "cannot be read" in view["body_problem"]
+    assert "cannot be read" in (view["body_problem"] or "")
 
 
 def test_a_huge_body_is_cut_for_the_page_and_its_length_is_reported():
     view = record_view(stored("长".encode() * 100_000))
     assert view["body_bytes"] == 300_000
-    assert set(view["body_text"]) == {"长"}
+    assert set(view["body_text"] or "") == {"长"}
     assert len(view["body_hex"]) <= 2 * 64 * 1024
     assert view["hex_omitted_bytes"] > 0
 

@@ -39,7 +39,7 @@ class RecordSearch:
         answer = function(MadeUpEngine(self))
         return asyncio.run(answer) if iscoroutine(answer) else answer
 
-    def _matching(self, accept: Callable[[JsonObject], bool], limit: int):
+    def _matching(self, accept: Callable[[Any], bool], limit: int):
         summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
         return [one for one, _ in zip(filter(accept, summaries), range(limit), strict=False)]
 

@@ -14,6 +14,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "app": (
         "foundation",
         "databases",
+        "picture",
         "observation",
         "watch",
         "metrics",
@@ -33,6 +34,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     ),
     "app.commands": (".", "messages", "administration", "idempotence", "storage", "lab"),
     "app.lab": (".", "foundation", "views", "session", "routes"),
+    "app.picture": (".", "world"),
     "engine.broker": ("foundation", "tables", "filters", "delivery", "transactions", "processors", "."),
     "engine.client": (
         "foundation",

@@ -1,18 +1,16 @@
-"""The fields of a Kafka frame as a tree, for the frame's dialog: name, value, position in the frame's bytes (-1: it was
-compressed and has none), length, children.
-"""
+"""The fields of a Kafka frame as a tree, for the frame's dialog."""
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import TREE_FIELDS_SHOWN
+from app.picture.frame import FrameTreeField
 from engine.kafka.wire.api_key import ApiKey
 from engine.kafka.wire.frames import request_tree, response_tree
 from engine.kafka.wire.records_tree import FieldTree
 from engine.runtime.frame_splitter import LENGTH_PREFIX
 
 
-def frame_tree(frame: bytes, api_key: int, *, is_request: bool) -> list[JsonValue]:
+def frame_tree(frame: bytes, api_key: int, *, is_request: bool) -> list[FrameTreeField]:
     """Return the fields of ``frame``, which begins with its length. ``api_key``: of the request, or of the request that
     it answers.
 
@@ -24,8 +22,8 @@ def frame_tree(frame: bytes, api_key: int, *, is_request: bool) -> list[JsonValu
     return [_view(field) for field in (length, *fields)]
 
 
-def _view(field: FieldTree) -> JsonObject:
-    children: list[JsonValue] = [_view(child) for child in field.children[:TREE_FIELDS_SHOWN]]
+def _view(field: FieldTree) -> FrameTreeField:
+    children: list[FrameTreeField] = [_view(child) for child in field.children[:TREE_FIELDS_SHOWN]]
     return {
         "name": field.name,
         "value": field.value,

@@ -1,22 +1,4 @@
-"""The state of the nodes of Kafka, for their cards on the stage.
-
-kafka_broker    partitions: topic, partition, start, end (offsets), size_bytes, committed (by group), segments: name,
-                base_offset, size_bytes, batch_count, index_entries, torn_bytes (after the last whole batch),
-                batches (the newest: offset, records, size_bytes, codec, is_indexed, is_unflushed); as they are on the
-                disk, also while no process runs. held: how many fetches wait for records. In a cluster a partition has
-                replica: state, leader (a name or empty), epoch, high_watermark, replicas, isr, asked_isr (names; null:
-                no change is requested), followers (of a leader: name, end: -1 when unknown); null while no process runs
-kafka_controller  brokers: name, heard_us (null: it counts as dead); session_us; partitions: topic, partition, leader,
-                epoch, replicas, isr
-kafka_producer  sent, acknowledged, failed, unknown, in_flight (as of a producer of RocketMQ)
-                accumulator: batch_bytes, linger_us, memory_bytes, used_bytes, partitions: topic, partition, batches
-                (the next to be sent first: records, size_bytes, since_us, attempts, is_closed)
-                requests (without an answer: number, name, records, since_us: null while unsent), max_in_flight,
-                producer_id (-1: none)
-kafka_consumer  group, topic, consumed; fetcher: unsent, in_flight (as requests), completed (topic, partition, records,
-                records_left, size_bytes); polled: keys (the first ones), count, at (the one that is processed, or
-                null); positions: topic, partition, position, committed (each a number or null)
-"""
+"""The state of the nodes of Kafka, for their cards on the stage."""
 
 from __future__ import annotations
 
@@ -24,8 +6,9 @@ from collections.abc import Iterable
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import BATCHES_SHOWN, IN_FLIGHT_SHOWN, PARTITIONS_SHOWN, RECORDS_SHOWN, SEGMENTS_SHOWN
+from app.picture.world import kafka as picture
+from app.picture.world.producer import InFlight
 from engine.kafka.records.record_batch import read_header
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.frames import key_of
@@ -47,12 +30,12 @@ if TYPE_CHECKING:
     from engine.lab.nodes.scenario_node import ScenarioNode
 
 
-def kafka_broker_view(role: KafkaBrokerNode) -> JsonObject:
+def kafka_broker_view(role: KafkaBrokerNode) -> picture.KafkaBroker:
     """Return the view of a Kafka broker."""
-    committed: dict[tuple[str, int], JsonObject] = {}
+    committed: dict[tuple[str, int], dict[str, int]] = {}
     for (group, topic, partition), offset in role.committed_offsets():
         committed.setdefault((topic, partition), {})[group] = offset
-    partitions: list[JsonValue] = []
+    partitions: list[picture.Partition] = []
     for (topic, partition), found in groupby(role.stored.segments(), lambda one: (one.topic, one.partition)):
         segments = list(found)
         replica = role.replicas.get(TopicPartition(topic, partition))
@@ -69,18 +52,18 @@ def kafka_broker_view(role: KafkaBrokerNode) -> JsonObject:
             }
         )
     held = 0 if role.broker is None else role.broker.partitions.purgatory.waiting_count
-    return {"partitions": partitions, "held": held}
+    return {"partitions": partitions, "held_fetches": held}
 
 
 def _names(role: ScenarioNode) -> dict[int, str]:
     return {number: name for name, number in node_ids(role.world).items()}
 
 
-def _replica_view(replica: Replica, names: dict[int, str]) -> JsonObject:
-    isr: list[JsonValue] = [names[node] for node in replica.isr]
-    replicas: list[JsonValue] = [names[node] for node in replica.nodes]
-    asked: list[JsonValue] = [names[node] for node in replica.asked_isr or ()]
-    followers: list[JsonValue] = [
+def _replica_view(replica: Replica, names: dict[int, str]) -> picture.PartitionReplica:
+    isr = [names[node] for node in replica.isr]
+    replicas = [names[node] for node in replica.nodes]
+    asked = [names[node] for node in replica.asked_isr or ()]
+    followers: list[picture.PartitionFollower] = [
         {"name": names[node], "end": progress.end_offset} for node, progress in replica.followers.items()
     ]
     return {
@@ -95,20 +78,20 @@ def _replica_view(replica: Replica, names: dict[int, str]) -> JsonObject:
     }
 
 
-def kafka_controller_view(role: KafkaControllerNode) -> JsonObject:
+def kafka_controller_view(role: KafkaControllerNode) -> picture.KafkaController | picture.NoProcess:
     """Return the view of a Kafka controller."""
     controller = role.controller
     if controller is None:
         return {}
     names = _names(role)
-    brokers: list[JsonValue] = [
+    brokers: list[picture.BrokerSession] = [
         {
             "name": name,
             "heard_us": _world_us(role, controller.heard_ms[node]) if node in controller.heard_ms else None,
         }
         for node, name in names.items()
     ]
-    partitions: list[JsonValue] = [
+    partitions: list[picture.PartitionLeader] = [
         {
             "topic": one.topic,
             "partition": one.partition,
@@ -124,9 +107,9 @@ def kafka_controller_view(role: KafkaControllerNode) -> JsonObject:
     return {"brokers": brokers, "session_us": session_us, "partitions": partitions}
 
 
-def _segment_view(segment: StoredSegment) -> JsonObject:
+def _segment_view(segment: StoredSegment) -> picture.Segment:
     indexed = {position for _, position in segment.index_entries}
-    batches: list[JsonValue] = [
+    batches: list[picture.Batch] = [
         {
             "offset": batch.header.base_offset,
             "records": batch.header.record_count,
@@ -148,12 +131,12 @@ def _segment_view(segment: StoredSegment) -> JsonObject:
     }
 
 
-def kafka_producer_view(role: KafkaProducerNode) -> JsonObject:
+def kafka_producer_view(role: KafkaProducerNode) -> picture.KafkaProducer:
     """Return the view of a Kafka producer."""
-    in_flight: list[JsonValue] = [
+    in_flight: list[InFlight] = [
         {"key": key, "since_us": since_us} for key, since_us in islice(role.in_flight.items(), IN_FLIGHT_SHOWN)
     ]
-    view: JsonObject = {
+    view: picture.KafkaProducer = {
         "sent": role.sent,
         "acknowledged": role.acknowledged,
         "failed": role.refused,
@@ -169,11 +152,11 @@ def kafka_producer_view(role: KafkaProducerNode) -> JsonObject:
     return view
 
 
-def _accumulator_view(role: KafkaProducerNode, producer: KafkaProducer) -> JsonObject:
+def _accumulator_view(role: KafkaProducerNode, producer: KafkaProducer) -> picture.Accumulator:
     config = producer.config
-    partitions: list[JsonValue] = []
+    partitions: list[picture.AccumulatedPartition] = []
     for place, row in sorted(producer.accumulator.rows.items()):
-        batches: list[JsonValue] = [
+        batches: list[picture.AccumulatedBatch] = [
             {
                 "records": len(batch.records),
                 "size_bytes": batch.size_bytes,
@@ -193,10 +176,10 @@ def _accumulator_view(role: KafkaProducerNode, producer: KafkaProducer) -> JsonO
     }
 
 
-def kafka_consumer_view(role: KafkaConsumerNode) -> JsonObject:
+def kafka_consumer_view(role: KafkaConsumerNode) -> picture.KafkaConsumer:
     """Return the view of a Kafka consumer."""
-    keys: list[JsonValue] = [*role.polled[:RECORDS_SHOWN]]
-    view: JsonObject = {
+    keys = [*role.polled[:RECORDS_SHOWN]]
+    view: picture.KafkaConsumer = {
         "group": role.spec.group,
         "topic": role.spec.topic,
         "consumed": role.consumed,
@@ -205,13 +188,13 @@ def kafka_consumer_view(role: KafkaConsumerNode) -> JsonObject:
     consumer = role.consumer
     if consumer is not None:
         clients = (consumer.client, consumer.coordinator)
-        completed: list[JsonValue] = [_completed_view(fetch) for fetch in consumer.fetcher.completed_fetches]
+        completed = [_completed_view(fetch) for fetch in consumer.fetcher.completed_fetches]
         view["fetcher"] = {
             "unsent": _requests_view(role, [one for client in clients for one in client.unsent]),
             "in_flight": _requests_view(role, [one for client in clients for one in client.in_flight]),
             "completed": completed,
         }
-        positions: list[JsonValue] = [
+        positions: list[picture.Position] = [
             {
                 "topic": place.topic,
                 "partition": place.partition,
@@ -224,7 +207,7 @@ def kafka_consumer_view(role: KafkaConsumerNode) -> JsonObject:
     return view
 
 
-def _completed_view(fetch: CompletedFetch) -> JsonObject:
+def _completed_view(fetch: CompletedFetch) -> picture.CompletedFetch:
     counts: list[tuple[int, int]] = []
     position = 0
     while position < len(fetch.data):
@@ -241,7 +224,7 @@ def _completed_view(fetch: CompletedFetch) -> JsonObject:
     }
 
 
-def _requests_view(role: ScenarioNode, requests: Iterable[ClientRequest]) -> list[JsonValue]:
+def _requests_view(role: ScenarioNode, requests: Iterable[ClientRequest]) -> list[picture.ClientRequest]:
     return [
         {
             "number": one.correlation_id,

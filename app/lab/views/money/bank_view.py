@@ -1,17 +1,4 @@
-"""The banks of a world: their balances, and the money between them.
-
-bank    of a client node that is one: name, account, opening, way (of a consumer: null), idempotent (of a producer:
-        null); balance (as the open transaction sees it), committed_balance (as all others see it), is_locked, waiters
-        (tasks that wait to write), open (key, amount, since_us, doing: "debit" | "credit" | "check"), rows (the newest
-        of its table: key, amount, time_us, state: "open" | "committed", times: how often it was credited), refused
-        (key, amount, time_us, doing, reason), duplicates_ignored. While no process runs: what is on the disk.
-money   of a world with banks: debited, credited, in_flight (debited and not credited yet) and from_nowhere (credited
-        and not debited), both summed transfer by transfer; series ([time_us, debited, credited, in_flight,
-        from_nowhere] after each change, step lines; of a long story every other point), windows (the newest transfers:
-        key, debited, credited, debited_us, credited_us), longest_us and median_us of the closed windows, open_count
-
-A window is the time in which one bank has done its part and the other has not. The times are those of the commits.
-"""
+"""The banks of a world: their balances, and the money between them."""
 
 from __future__ import annotations
 
@@ -19,8 +6,8 @@ from bisect import insort
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import BANK_ROWS_SHOWN, IN_FLIGHT_SHOWN, MONEY_SERIES_SHOWN, WINDOWS_SHOWN
+from app.picture.world.bank import Bank, BankAccount, Money, MoneyWindow, OpenAction, Posting, RefusedAction
 from engine.bank.accounts import Accounts
 from engine.bank.paying_bank import PayingBank
 from engine.bank.receiving_bank import ReceivingBank
@@ -37,13 +24,13 @@ if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
 
-def bank_view(role: ProducerNode | ConsumerNode) -> JsonObject | None:
+def bank_view(role: ProducerNode | ConsumerNode) -> Bank | None:
     """Return the bank of a node; None when the node is not a bank."""
     node_bank = role.node_bank
     if node_bank is None:
         return None
     spec, bank = node_bank.spec, node_bank.bank
-    refused: list[JsonValue] = [_refused(entry) for entry in node_bank.refused]
+    refused: list[RefusedAction] = [_refused(entry) for entry in node_bank.refused]
     return {
         "name": spec.name,
         "account": spec.account,
@@ -56,7 +43,7 @@ def bank_view(role: ProducerNode | ConsumerNode) -> JsonObject | None:
     }
 
 
-def _refused(entry: BankEntry) -> JsonObject:
+def _refused(entry: BankEntry) -> RefusedAction:
     return {
         "key": entry.key,
         "amount": entry.amount,
@@ -66,12 +53,12 @@ def _refused(entry: BankEntry) -> JsonObject:
     }
 
 
-def _running(role: ProducerNode | ConsumerNode, bank: PayingBank | ReceivingBank) -> JsonObject:
+def _running(role: ProducerNode | ConsumerNode, bank: PayingBank | ReceivingBank) -> BankAccount:
     assert role.node_bank is not None
     account, accounts = role.node_bank.spec.account, bank.accounts
     lock = accounts.database.lock
     table = "transfer" if isinstance(bank, PayingBank) else "credit"
-    under_way: list[JsonValue] = [
+    under_way: list[OpenAction] = [
         {"key": action.key, "amount": action.amount, "since_us": action.since_us, "doing": action.doing.value}
         for action in islice(bank.open.values(), IN_FLIGHT_SHOWN)
     ]
@@ -85,23 +72,30 @@ def _running(role: ProducerNode | ConsumerNode, bank: PayingBank | ReceivingBank
     }
 
 
-def _resting(role: ProducerNode | ConsumerNode) -> JsonObject:
+def _resting(role: ProducerNode | ConsumerNode) -> BankAccount:
     assert role.node_bank is not None
-    nothing: JsonObject = {"is_locked": False, "waiters": [], "open": []}
+    account: BankAccount = {
+        "balance": None,
+        "committed_balance": None,
+        "is_locked": False,
+        "waiters": [],
+        "open": [],
+        "rows": [],
+    }
     database = role.node_bank.at_rest()
     if database is None:
-        return {"balance": None, "committed_balance": None, "rows": [], **nothing}
+        return account
     try:
         accounts = Accounts(database)
         table = "transfer" if isinstance(role.node_bank.spec, PayingBankSpec) else "credit"
-        balance = accounts.committed_balance(role.node_bank.spec.account)
-        rows = posting_rows(role, accounts, table)
-        return {"balance": balance, "committed_balance": balance, "rows": rows, **nothing}
+        account["balance"] = account["committed_balance"] = accounts.committed_balance(role.node_bank.spec.account)
+        account["rows"] = posting_rows(role, accounts, table)
+        return account
     finally:
         database.close()
 
 
-def posting_rows(role: ScenarioNode, accounts: Accounts, table: str) -> list[JsonValue]:
+def posting_rows(role: ScenarioNode, accounts: Accounts, table: str) -> list[Posting]:
     """Return the newest rows of the database table ``table`` as JSON, each with its state."""
     committed = {row.key: row.times for row in accounts.newest(table, BANK_ROWS_SHOWN + 1)}
     skew_ms = role.runtime.clock.skew_ms
@@ -129,9 +123,9 @@ class MoneyView:
         #: Lengths of the closed windows, sorted; and the transfers that have one.
         self._lengths: list[int] = []
         self._closed: dict[str, None] = {}
-        self._built: JsonObject | None = None
+        self._built: Money | None = None
 
-    def build(self) -> JsonObject | None:
+    def build(self) -> Money | None:
         """Return the money; the same object as long as nothing happens."""
         if not self._has_banks:
             return None
@@ -158,10 +152,10 @@ class MoneyView:
             self._closed[transfer.key] = None
             insort(self._lengths, length)
 
-    def _view(self) -> JsonObject:
+    def _view(self) -> Money:
         flow, lengths = self._flow, self._lengths
         begun = [transfer for transfer in flow.transfers.values() if transfer.debited or transfer.credited]
-        windows: list[JsonValue] = [
+        windows: list[MoneyWindow] = [
             {
                 "key": transfer.key,
                 "debited": transfer.debited,
@@ -171,7 +165,7 @@ class MoneyView:
             }
             for transfer in begun[-WINDOWS_SHOWN:]
         ]
-        series: list[JsonValue] = [list(point) for point in self._series]
+        series = [list(point) for point in self._series]
         return {
             "debited": flow.debited,
             "credited": flow.credited,

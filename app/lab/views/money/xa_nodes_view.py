@@ -1,43 +1,33 @@
-"""The nodes of a two-phase commit, for their cards on the stage.
-
-coordinator  of a coordinator: process (its number), log (end, flushed, size in bytes), open, ended (counts),
-             transactions (those that are open: xid, key, state, reason, begun_us, branches: resource, vote)
-manager      of a transaction manager: under_way (key, xid, phase, since_us) or null, counts (outcome -> number), ended
-             (the newest: key, xid, outcome, reason, time_us), total (how many transfers it will make)
-resource     of a resource manager: branches (open, then the newest that are over: xid, key, doing, state, reason,
-             since_us), holder and held_us (who has the lock on its account, since when) or null, waiting (tasks
-             that wait for it: waiter, since_us); bank as in app.lab.views.money.bank_view, way "two-phase-commit"
-cash_machine of a node with one: since_us and holder while it waits, else null; ended (the newest: began_us, time_us,
-             balance or null, holder)
-"""
+"""The nodes of a two-phase commit, for their cards on the stage."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN
 from app.lab.views.money.bank_view import posting_rows
+from app.picture.world import bank as bank_picture
+from app.picture.world import two_phase_commit
 from engine.bank.accounts import Accounts
 from engine.bank.bank_action import Doing
 
 if TYPE_CHECKING:
     from engine.lab.nodes.cash_machine import CashMachine
-    from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode
+    from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode, TransferUnderWay
     from engine.xa.resource_manager import Branch, ResourceManager
 
 #: Ended branches that stay on the card.
 _ENDED_SHOWN = 4
 
 
-def coordinator_view(role: CoordinatorNode) -> JsonObject:
+def coordinator_view(role: CoordinatorNode) -> two_phase_commit.CoordinatorNode:
     """Return the view of a coordinator."""
     coordinator = role.coordinator
     if coordinator is None or coordinator.log is None:
         return {"coordinator": None}
     log = coordinator.log
-    transactions: list[JsonValue] = [
+    transactions: list[two_phase_commit.GlobalTransaction] = [
         {
             "xid": transaction.xid,
             "key": transaction.key,
@@ -61,10 +51,10 @@ def coordinator_view(role: CoordinatorNode) -> JsonObject:
     }
 
 
-def manager_view(role: ManagerNode) -> JsonObject:
+def manager_view(role: ManagerNode) -> two_phase_commit.ManagerNode:
     """Return the view of a transaction manager."""
     under_way, transfers = role.under_way, role.spec.transfers
-    ended: list[JsonValue] = [
+    ended: list[two_phase_commit.TransferEnded] = [
         {
             "key": entry.key,
             "xid": entry.xid,
@@ -76,7 +66,7 @@ def manager_view(role: ManagerNode) -> JsonObject:
     ]
     return {
         "manager": {
-            "under_way": None if under_way is None else under_way._asdict(),
+            "under_way": None if under_way is None else _under_way(under_way),
             "counts": {outcome.value: count for outcome, count in role.counts.items()},
             "ended": ended,
             "total": 0 if transfers is None else transfers.count,
@@ -84,7 +74,11 @@ def manager_view(role: ManagerNode) -> JsonObject:
     }
 
 
-def resource_manager_view(role: ResourceManagerNode) -> JsonObject:
+def _under_way(transfer: TransferUnderWay) -> two_phase_commit.TransferUnderWay:
+    return {"key": transfer.key, "xid": transfer.xid, "phase": transfer.phase, "since_us": transfer.since_us}
+
+
+def resource_manager_view(role: ResourceManagerNode) -> two_phase_commit.ResourceManagerNode:
     """Return the view of a resource manager."""
     manager = role.resource_manager
     return {
@@ -94,11 +88,11 @@ def resource_manager_view(role: ResourceManagerNode) -> JsonObject:
     }
 
 
-def _resource(manager: ResourceManager, account: str) -> JsonObject:
-    branches: list[JsonValue] = [_branch(branch) for branch in islice(manager.open.values(), IN_FLIGHT_SHOWN)]
+def _resource(manager: ResourceManager, account: str) -> two_phase_commit.Resource:
+    branches = [_branch(branch) for branch in islice(manager.open.values(), IN_FLIGHT_SHOWN)]
     branches += [_branch(branch) for branch in list(manager.ended)[: -_ENDED_SHOWN - 1 : -1]]
     held = manager.locks.holders.get(account)
-    waiting: list[JsonValue] = [
+    waiting: list[two_phase_commit.LockWait] = [
         {"waiter": wait.waiter, "since_us": wait.since_us} for wait in manager.locks.waits if wait.until_us is None
     ]
     return {
@@ -109,7 +103,7 @@ def _resource(manager: ResourceManager, account: str) -> JsonObject:
     }
 
 
-def _branch(branch: Branch) -> JsonObject:
+def _branch(branch: Branch) -> two_phase_commit.Branch:
     return {
         "xid": branch.xid,
         "key": branch.work.transfer.key,
@@ -120,10 +114,10 @@ def _branch(branch: Branch) -> JsonObject:
     }
 
 
-def _bank(role: ResourceManagerNode) -> JsonObject:
+def _bank(role: ResourceManagerNode) -> bank_picture.Bank:
     node_bank = role.node_bank
     spec, bank = node_bank.spec, node_bank.bank
-    refused: list[JsonValue] = [
+    refused: list[bank_picture.RefusedAction] = [
         {
             "key": entry.key,
             "amount": entry.amount,
@@ -133,7 +127,7 @@ def _bank(role: ResourceManagerNode) -> JsonObject:
         }
         for entry in node_bank.refused
     ]
-    view: JsonObject = {
+    view: bank_picture.Bank = {
         "name": spec.name,
         "account": spec.account,
         "opening": spec.opening,
@@ -168,21 +162,21 @@ def _bank(role: ResourceManagerNode) -> JsonObject:
     return view
 
 
-def _rows(role: ResourceManagerNode, accounts: Accounts) -> list[JsonValue]:
+def _rows(role: ResourceManagerNode, accounts: Accounts) -> list[bank_picture.Posting]:
     """Return the newest rows of both tables, oldest first; each says to which it belongs."""
-    rows: list[JsonObject] = []
+    rows: list[bank_picture.Posting] = []
     for doing, table in ((Doing.DEBIT, "transfer"), (Doing.CREDIT, "credit")):
         for row in posting_rows(role, accounts, table):
-            assert isinstance(row, dict), "a row is an object"
-            rows.append({**row, "doing": doing.value})
-    return [*sorted(rows, key=lambda row: int(row["time_us"]))]
+            row["doing"] = doing.value
+            rows.append(row)
+    return sorted(rows, key=lambda row: row["time_us"])
 
 
-def cash_machine_view(machine: CashMachine | None) -> JsonObject | None:
+def cash_machine_view(machine: CashMachine | None) -> bank_picture.CashMachine | None:
     """Return the view of a cash machine."""
     if machine is None:
         return None
-    ended: list[JsonValue] = [
+    ended: list[bank_picture.BalanceShown] = [
         {"began_us": entry.began_us, "time_us": entry.time_us, "balance": entry.balance, "holder": entry.holder}
         for entry in machine.ended
     ]

@@ -8,8 +8,8 @@ import json
 from dataclasses import asdict, fields
 from enum import IntEnum
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import TREE_FIELDS_SHOWN
+from app.picture.frame import FrameTreeField
 from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.ha import ha_frames
 from engine.replication.raft.raft_commands import COMMAND_MAGIC, decode_command_frame
@@ -25,7 +25,7 @@ class _Row:
 
     def __init__(self, at: int = 0) -> None:
         self.at = at
-        self.fields: list[JsonValue] = []
+        self.fields: list[FrameTreeField] = []
 
     def add(self, name: str, value: object, length: int) -> None:
         """Add the next field, which has ``length`` bytes."""
@@ -38,7 +38,7 @@ def is_of_replicas(frame: bytes) -> bool:
     return frame[_HEAD : 2 * _HEAD] in (RAFT_MAGIC, COMMAND_MAGIC)
 
 
-def raft_tree(frame: bytes) -> list[JsonValue]:
+def raft_tree(frame: bytes) -> list[FrameTreeField]:
     """Return the fields of ``frame``, which begins with its length. Raises ``RaftFrameRefused``."""
     row = _Row()
     row.add("length", len(frame) - _HEAD, _HEAD)
@@ -55,12 +55,12 @@ def raft_tree(frame: bytes) -> list[JsonValue]:
     row.add("sender", message.sender, len(sender))
     if isinstance(message, AppendEntries):
         begin = row.at
-        entries: list[JsonValue] = [_entry(entry, row) for entry in message.entries]
+        entries: list[FrameTreeField] = [_entry(entry, row) for entry in message.entries]
         row.fields.append(_field("entries", len(entries), begin, row.at - begin, entries))
     return row.fields
 
 
-def ha_tree(frame: bytes) -> list[JsonValue]:
+def ha_tree(frame: bytes) -> list[FrameTreeField]:
     """Return the fields of a frame between slave and master, which :func:`~engine.replication.ha.ha_frames.frame_name`
     knows.
     """
@@ -76,7 +76,7 @@ def ha_tree(frame: bytes) -> list[JsonValue]:
     return row.fields
 
 
-def _entry(entry: RaftEntry, row: _Row) -> JsonObject:
+def _entry(entry: RaftEntry, row: _Row) -> FrameTreeField:
     """Return one entry, after the fields that ``row`` has."""
     inside = _Row(row.at)
     inside.add("index", entry.index, _NUMBER)
@@ -89,10 +89,10 @@ def _entry(entry: RaftEntry, row: _Row) -> JsonObject:
     return _field(f"entry {entry.index}", f"term {entry.term}", begin, inside.at - begin, inside.fields)
 
 
-def _command_fields(frame: bytes) -> list[JsonValue]:
+def _command_fields(frame: bytes) -> list[FrameTreeField]:
     """Return the members of the JSON object after the magic."""
     said = asdict(decode_command_frame(frame[_HEAD:]))
-    found: list[JsonValue] = []
+    found: list[FrameTreeField] = []
     at = 2 * _HEAD
     for name, value in said.items():
         member = json.dumps({name: value})[1:-1].encode()
@@ -106,7 +106,9 @@ def _named(value: IntEnum) -> str:
     return f"{value.value} ({value.name})"
 
 
-def _field(name: str, value: object, position: int, length: int, children: list[JsonValue] | None = None) -> JsonObject:
+def _field(
+    name: str, value: object, position: int, length: int, children: list[FrameTreeField] | None = None
+) -> FrameTreeField:
     inside = children or []
     return {
         "name": name,

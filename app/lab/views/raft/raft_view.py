@@ -1,21 +1,12 @@
-"""The state of the nodes of a Raft group, for their cards on the stage.
-
-raft_peer    raft: role, term, voted_for, leader (each a name or empty), voters, commit_index, applied_index,
-             last_index, last_term, checks_log (whether it refuses candidates that lack entries), failure; due_us (when
-             the timer is over), wait_us (how long it is at most); answers (of a candidate: name, verdict), followers
-             (of a leader: name, match_index, next_index); obstacles (why it does not lead: reason, names) log:
-             entry_count and the newest entries: index, term, text, kind, is_committed; while no process runs, as they
-             are on the disk, and then it is not known what is committed
-raft_client  sent, acknowledged, failed, unknown, in_flight (as of a producer of RocketMQ); asked: the node that it
-             takes for the leader
-"""
+"""The state of the nodes of a Raft group, for their cards on the stage."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import RAFT_ENTRIES_SHOWN
+from app.picture.world import raft as picture
+from app.picture.world.producer import InFlight
 from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.raft.raft_messages import VoteVerdict
 from engine.replication.raft.raft_role import RaftRole
@@ -27,16 +18,14 @@ if TYPE_CHECKING:
     from engine.replication.raft.raft_peer import RaftPeer
 
 
-def raft_peer_view(role: RaftPeerNode) -> JsonObject:
+def raft_peer_view(role: RaftPeerNode) -> picture.RaftPeer:
     """Return the view of a Raft peer."""
-    view: JsonObject = {}
     if role.peer is None:
         entries, commit_index = role.stored_entries(), 0
     else:
         log = role.peer.core.log
         entries, commit_index = log.entries, log.commit_index
-        view["raft"] = _core_view(role, role.peer)
-    shown: list[JsonValue] = [
+    shown: list[picture.RaftEntry] = [
         {
             "index": entry.index,
             "term": entry.term,
@@ -46,18 +35,20 @@ def raft_peer_view(role: RaftPeerNode) -> JsonObject:
         }
         for entry in entries[-RAFT_ENTRIES_SHOWN:]
     ]
-    view["log"] = {"entry_count": len(entries), "entries": shown}
+    view: picture.RaftPeer = {"log": {"entry_count": len(entries), "entries": shown}}
+    if role.peer is not None:
+        view["raft"] = _core_view(role, role.peer)
     return view
 
 
-def _core_view(role: RaftPeerNode, peer: RaftPeer) -> JsonObject:
+def _core_view(role: RaftPeerNode, peer: RaftPeer) -> picture.Raft:
     core = peer.core
     is_leader = core.role is RaftRole.LEADER
     left_us = core.due_ms * 1_000 - role.runtime.clock.monotonic_us()
-    answers: list[JsonValue] = [
+    answers: list[picture.VoteAnswer] = [
         {"name": name, "verdict": verdict.name.lower()} for name, verdict in core.answers.items()
     ]
-    followers: list[JsonValue] = [
+    followers: list[picture.RaftFollower] = [
         {"name": name, "match_index": progress.match_index, "next_index": progress.next_index}
         for name, progress in core.followers.items()
     ]
@@ -81,7 +72,7 @@ def _core_view(role: RaftPeerNode, peer: RaftPeer) -> JsonObject:
     }
 
 
-def _obstacles(core: RaftCore) -> list[JsonValue]:
+def _obstacles(core: RaftCore) -> list[picture.Obstacle]:
     """Return why it does not lead; empty for a leader."""
     if core.role is RaftRole.LEADER:
         return []
@@ -99,9 +90,9 @@ def _obstacles(core: RaftCore) -> list[JsonValue]:
     return [{"reason": reason, "names": ", ".join(names)} for reason, names in by_reason.items()]
 
 
-def raft_client_view(role: RaftClientNode) -> JsonObject:
+def raft_client_view(role: RaftClientNode) -> picture.RaftClient:
     """Return the view of a client of a Raft group."""
-    in_flight: list[JsonValue] = [{"key": role.pending, "since_us": role.pending_since_us}] if role.pending else []
+    in_flight: list[InFlight] = [{"key": role.pending, "since_us": role.pending_since_us}] if role.pending else []
     return {
         "sent": role.sent,
         "acknowledged": role.acknowledged,

@@ -1,3 +1,4 @@
+// @ts-check
 // A Kafka broker: for each partition the segments of its log, their batches and the entries of the sparse index; and
 // the fetches that it holds back. What is on the disk is shown while no process runs, too.
 
@@ -20,6 +21,7 @@ const BLOCKS_MOST = [9, 9, 7, 5];
 /** A batch of this size has the widest block. */
 const WIDEST_BYTES = 1_500;
 
+/** @type {(props: { name: string, node: Picture.KafkaBrokerPicture }) => any} */
 export const KafkaBroker = memo(({ name, node }) => {
   const partitions = node.partitions ?? [];
   const records = partitions.reduce((sum, one) => sum + one.end - one.start, 0);
@@ -30,9 +32,9 @@ export const KafkaBroker = memo(({ name, node }) => {
     lasting=${html`<${Logs} name=${name} partitions=${partitions} />`}
   >
     ${
-      node.held > 0 &&
+      node.held_fetches > 0 &&
       html`<p class="node-line quiet" data-part="held-fetches" title=${t("lab.kafka.held_hint")}>
-        ${t("lab.kafka.held", { n: node.held })}
+        ${t("lab.kafka.held", { n: node.held_fetches })}
       </p>`
     }
   </${NodeCard}>`;
@@ -51,6 +53,7 @@ const Logs = memo(
   </${Part}>`,
 );
 
+/** @type {(props: { name: string, log: Picture.Partition }) => any} */
 const Partition = memo(({ name, log }) => {
   const groups = Object.keys(log.committed).sort(compare);
   const least = groups.length > 0 ? Math.min(...groups.map((group) => log.committed[group])) : null;
@@ -95,6 +98,7 @@ const committedText = ({ committed, end }, group) =>
   t("lab.queues.committed", { group, offset: committed[group], lag: end - committed[group] });
 
 /** A file: its batches as blocks, and below those that the index knows a small entry. */
+/** @type {(props: { segment: Picture.Segment, tone: string, readTo: number, isActive: boolean }) => any} */
 const Segment = memo(({ segment, tone, readTo, isActive }) => {
   const shown = segment.batches.slice(-BLOCKS_MOST[density.value]);
   const facts = t("lab.kafka.segment_hint", {
@@ -124,6 +128,7 @@ const Segment = memo(({ segment, tone, readTo, isActive }) => {
   </div>`;
 });
 
+/** @type {(props: { batch: Picture.Batch, tone: string, isAbove: boolean }) => any} */
 const Batch = memo(({ batch, tone, isAbove }) => {
   const { offset, records, codec, size_bytes: size, is_indexed: isIndexed, is_unflushed: isUnflushed } = batch;
   const said = { first: offset, last: offset + records - 1, n: records, size: bytes(size), codec };

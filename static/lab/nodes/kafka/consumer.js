@@ -1,3 +1,4 @@
+// @ts-check
 // A Kafka consumer: the way of a fetch from the request that is only built to the records that the application has,
 // and the position and the committed offset of each partition.
 
@@ -25,6 +26,7 @@ export const KafkaConsumer = memo(
   </${NodeCard}>`,
 );
 
+/** @type {(props: { name: string, part: Picture.Fetcher, polled: Picture.Polled }) => any} */
 const Fetcher = memo(({ name, part, polled }) => {
   const stage = (key, content) => html`<li class="kafka-stage" data-stage=${key} title=${t(`lab.kafka.${key}_hint`)}>
     <span class="mono quiet">${t(`lab.kafka.${key}`)}</span>

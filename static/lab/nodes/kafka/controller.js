@@ -1,3 +1,4 @@
+// @ts-check
 // The controller of a Kafka cluster: which brokers live, and what it has decided of each partition.
 
 import { html } from "htm/preact";
@@ -10,6 +11,7 @@ import { Rule } from "../part.js";
 import { PartitionName } from "./partition_name.js";
 import { InSync } from "./replica.js";
 
+/** @type {(props: { name: string, node: Picture.KafkaControllerPicture }) => any} */
 export const KafkaController = memo(({ name, node }) => {
   const brokers = node.brokers ?? [];
   const live = brokers.filter((one) => one.heard_us !== null).length;
@@ -27,6 +29,7 @@ export const KafkaController = memo(({ name, node }) => {
 });
 
 /** Reads the time. */
+/** @param {{ broker: Picture.BrokerSession, whole: number }} props */
 function Session({ broker: { name, heard_us: heard }, whole }) {
   const left = heard === null ? 0 : Math.max(0, heard + whole - view.value.time_us);
   const text =

@@ -1,3 +1,4 @@
+// @ts-check
 // What a partition is called in a row of a card: the topic's mark and the number.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // A Kafka producer: what was sent, the accumulator with a queue of batches for each partition, and the requests that
 // are in flight.
 
@@ -16,6 +17,7 @@ import { PartitionName } from "./partition_name.js";
 const MOST_BATCHES = 4;
 const SIGNS = { full: "■", due: "▸" };
 
+/** @type {(props: { name: string, node: Picture.KafkaProducerPicture }) => any} */
 export const KafkaProducer = memo(({ name, node }) => {
   const summary = t("lab.producer.summary", { sent: node.sent ?? 0, acknowledged: node.acknowledged ?? 0 });
   return html`<${NodeCard} name=${name} node=${node} summary=${summary}>
@@ -61,6 +63,7 @@ const Accumulator = memo(
 );
 
 /** Fills up to batch.size, and waits no longer than linger.ms. Reads the time. */
+/** @param {{ batch: Picture.AccumulatedBatch, part: Picture.Accumulator }} props */
 function WaitingBatch({ batch, part }) {
   const left = Math.max(0, batch.since_us + part.linger_us - view.value.time_us);
   const said = {

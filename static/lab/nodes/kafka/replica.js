@@ -1,3 +1,4 @@
+// @ts-check
 // One copy of a partition: whether it leads, in which epoch, how far consumers may read, and who is in sync.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // A client of a Raft group: the outcomes of its commands, the one that it waits for, and whom it asks.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // A peer of a Raft group: its role and term, its timer, who has answered or follows, why it does not lead, its log.
 
 import { html } from "htm/preact";
@@ -16,6 +17,7 @@ const ENTRIES_MOST = 10;
 const TONES = ["sky", "orange", "green", "yellow", "pink", "blue", "brown", "violet"];
 const OFFICES = { leader: "★", candidate: "?", "pre-candidate": "…", joining: "＋", follower: "" };
 
+/** @type {(props: { name: string, node: Picture.RaftPeerPicture }) => any} */
 export const RaftPeer = memo(({ name, node }) => {
   const raft = node.raft;
   const said = raft && t(`lab.raft.role_${raft.role}`);
@@ -46,6 +48,7 @@ const Office = ({ raft: { role, term }, said }) => html`<span
 
 const toneOf = (term) => (term ? TONES[(term - 1) % TONES.length] : "none");
 
+/** @param {{ raft: Picture.Raft }} props */
 function Facts({ raft }) {
   const fact = (key, value) => html`<div class="figure-cell" data-figure=${key} title=${t(`lab.raft.${key}_hint`)}>
     <dt>${t(`lab.raft.${key}`)}</dt><dd class="number">${value}</dd>
@@ -58,6 +61,7 @@ function Facts({ raft }) {
 }
 
 /** Reads the time. */
+/** @param {{ name: string, raft: Picture.Raft }} props */
 function Timer({ name, raft }) {
   if (raft.failure) {
     return html`<p class="node-line"><span class="badge badge-bad">${t("lab.raft.failed")}</span> ${raft.failure}</p>`;
@@ -127,6 +131,7 @@ function Outlook({ name, raft }) {
   </p>`;
 }
 
+/** @type {(props: { log: Picture.RaftLog }) => any} */
 const Log = memo(({ log }) => {
   const shown = log.entries.slice(-ENTRIES_MOST);
   return html`<div
@@ -145,6 +150,7 @@ const Log = memo(({ log }) => {
 /** An entry that is not a command. */
 export const RAFT_SIGNS = { no_op: "·", membership: "⚙" };
 
+/** @type {(props: { entry: Picture.RaftEntry }) => any} */
 const Entry = memo(({ entry }) => {
   const { index, term, kind, is_committed: isCommitted } = entry;
   const text = t(isCommitted ? "lab.raft.entry_committed" : "lab.raft.entry", {

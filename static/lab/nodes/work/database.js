@@ -1,3 +1,4 @@
+// @ts-check
 // A database that listeners work with: the stock and the orders, the transactions that are open, the records of
 // idempotence. While no process runs: what is on the disk.
 
@@ -16,6 +17,7 @@ import { Records } from "./records.js";
 const MOST_ORDERS = 3;
 const STATE_SIGNS = { writes: "✎", waits: "…", reads: "○" };
 
+/** @type {(props: { name: string, node: Picture.DatabasePicture }) => any} */
 export const Database = memo(({ name, node }) => {
   const part = node.database;
   return html`<${NodeCard}
@@ -90,6 +92,7 @@ const TwoLogs = ({ logged }) =>
 /** What was taken or noted without an order has no column for it. */
 const statusOf = ({ status }) => (status === "taken" || status === "noted" ? t(`lab.work.${status}`) : status);
 
+/** @param {{ row: Picture.Order }} props */
 function Order({ row }) {
   const by = row.by.replaceAll(",", ", ");
   const text = t(row.is_open ? "lab.work.order_open" : "lab.work.order_hint", {
@@ -113,6 +116,7 @@ function Order({ row }) {
 }
 
 /** Reads the time. Those that wait for the right to write are listed after the one that has it. */
+/** @param {{ open: Picture.OpenSqlTransaction[] }} props */
 function Transactions({ open }) {
   const now = view.value.time_us;
   return html`<ul class="work-rows work-transactions" ref=${keepsRoom} aria-label=${t("lab.work.transactions")}>

@@ -1,3 +1,4 @@
+// @ts-check
 // The idempotent listener of a consumer: its strategy, which is a switch, what it has counted over all processes, what
 // it is working on, and the outcomes of the newest deliveries.
 
@@ -82,6 +83,7 @@ function Strategy({ part, node }) {
     </span>`;
 }
 
+/** @param {{ one: Picture.Judged }} props */
 function Judged({ one }) {
   const verdict = one.verdict.replaceAll("-", "_");
   return html`<li

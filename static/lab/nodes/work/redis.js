@@ -1,3 +1,4 @@
+// @ts-check
 // A Redis: its newest keys with the time that they have left, and what a failover has lost.
 
 import { html } from "htm/preact";
@@ -9,6 +10,7 @@ import { NodeCard } from "../node_card.js";
 import { Part } from "../part.js";
 import { Records, shortKey } from "./records.js";
 
+/** @type {(props: { name: string, node: Picture.RedisPicture }) => any} */
 export const Redis = memo(({ name, node }) => {
   const part = node.redis;
   return html`<${NodeCard}

@@ -1,3 +1,4 @@
+// @ts-check
 // A service behind calls: what it has done, which nothing rolls back, and how often.
 
 import { html } from "htm/preact";
@@ -11,6 +12,7 @@ import { keepsRoom } from "../room.js";
 
 const MOST_CALLS = 3;
 
+/** @type {(props: { name: string, node: Picture.ServicePicture }) => any} */
 export const Service = memo(({ name, node }) => {
   const part = node.service;
   return html`<${NodeCard}

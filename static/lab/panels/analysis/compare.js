@@ -1,3 +1,4 @@
+// @ts-check
 // The panel "Compare": the study of a scenario that was run once per value of a setting, or that of replication.
 
 import { html } from "htm/preact";

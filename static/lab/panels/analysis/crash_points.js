@@ -1,3 +1,4 @@
+// @ts-check
 // The study of crash points: what a crash at each point of a transfer, or of work, does
 // (engine/lab/sweep/crash_points.py); each row leads to its run, right after the crash.
 

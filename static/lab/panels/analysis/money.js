@@ -1,3 +1,4 @@
+// @ts-check
 // The money between the banks: how much one has debited and the other has credited over virtual time, and for each
 // transfer how long the two did not agree (the window of inconsistency).
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The study of replication: the same fault for every policy. A table for each fault, a row for each policy, which leads
 // to its run shortly before the fault.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Tables that were computed before (glassmq lab study NAME --json FILE); each row leads to its run.
 
 import { html } from "htm/preact";

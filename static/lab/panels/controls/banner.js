@@ -1,3 +1,4 @@
+// @ts-check
 // What a user must know before acting: this is the past; why play stopped; the world is being rebuilt. It covers
 // the stage without moving anything; the caption describes a violation.
 

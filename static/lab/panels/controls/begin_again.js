@@ -1,3 +1,4 @@
+// @ts-check
 // Before a run has begun its large button is in the middle of the stage; one that has come to its end offers to
 // begin again. Both cover the stage, where nothing moves.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // A form for one kind of command, made from its line in the table.
 
 import { html } from "htm/preact";

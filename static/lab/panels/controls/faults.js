@@ -1,3 +1,4 @@
+// @ts-check
 // The fault palette: active faults, and all that can be injected: nodes, links, the next matching frame.
 
 import { html } from "htm/preact";

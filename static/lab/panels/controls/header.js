@@ -1,3 +1,4 @@
+// @ts-check
 // The head of the page: the scenario, the state of the connection, what is chosen there.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // The signs on the controls, drawn in a box of 16 by 16.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // The key map: every shortcut, and the switch that turns them off.
 
 import { html } from "htm/preact";

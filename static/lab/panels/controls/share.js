@@ -1,3 +1,4 @@
+// @ts-check
 // What one can take away from a run: its link, a frame for another page, files, a film; an address for others to
 // follow it; and the way back in, from a file.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The buttons that move time and the choice of its speed, alike for one world and for two side by side.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // "Anyway": an action that was carried out can be repeated, as at a real broker.
 
 import { html } from "htm/preact";

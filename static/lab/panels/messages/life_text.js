@@ -1,3 +1,4 @@
+// @ts-check
 // What the marks on a message's lane are called: a sign for the lane, a word for the legend, a sentence for the list.
 
 import { html } from "htm/preact";

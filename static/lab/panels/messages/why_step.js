@@ -1,3 +1,4 @@
+// @ts-check
 // One event of an answer: when, who, what. A stretch of time has a bar as long as its share of the longest.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Walks through an answer by itself: each moment stays on the stage for as long as its sentence takes to read.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Everything that acts in the world: tasks, links, disks. Each can be stepped alone, or held back.
 
 import { html } from "htm/preact";
@@ -37,6 +38,7 @@ export function Actors() {
   `;
 }
 
+/** @type {(props: { actor: Picture.Actor, isNext: boolean }) => any} */
 const Actor = memo(({ actor, isNext }) => {
   const isHeld = actor.held_until_us > view.peek().time_us;
   return html`<li class=${`actor ${isNext ? "is-next" : ""}`}>

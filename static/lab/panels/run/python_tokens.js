@@ -1,3 +1,4 @@
+// @ts-check
 // Just enough of Python's grammar to set comments, strings, keywords and names of definitions apart, line by line.
 
 import { html } from "htm/preact";

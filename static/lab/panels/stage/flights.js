@@ -1,3 +1,4 @@
+// @ts-check
 // The frames on the links. A frame in flight is a button at the place that its time says: what can be done to it, down
 // to its bytes. A frame that came and went between two pictures leaves a short trace. Signs: frame_words.js.
 
@@ -166,7 +167,7 @@ const shareOf = (frame, time) =>
 
 /** A signal: the frames that were lost just now, the last of them last. */
 function useLostFrames() {
-  const lost = useSignal([]);
+  const lost = useSignal(/** @type {Picture.Frame[]} */ ([]));
   useEffect(() => {
     const until = new Map();
     let [before, timer] = [view.peek().time_us, 0];

@@ -1,3 +1,4 @@
+// @ts-check
 // Frames that the page has seen, by number. The view shows those in flight and the last that arrived; the sequence
 // diagram looks further back.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The frames as a table: those under way first, then the last that arrived. Each opens down to its bytes.
 
 import { html } from "htm/preact";

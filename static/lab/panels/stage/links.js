@@ -1,3 +1,4 @@
+// @ts-check
 // The links between nodes: curves that pass around the cards, each a button: its actions are at its
 // middle. A cut link is red, dashed and crossed; one that is slow or loses frames is dashed.
 
@@ -9,7 +10,7 @@ import { Roving } from "../../roving.js";
 import { steadyList, view } from "../../view.js";
 import { pathOf, pointOn } from "./curves.js";
 
-const linkFaults = steadyList(() => view.value.faults.filter((fault) => fault.links?.length > 0));
+const linkFaults = steadyList(() => view.value.faults.filter((fault) => fault.links));
 
 /** `lines`: a signal, pair -> line; see curves.js. Their problems are drawn above the curves. */
 export function Links({ lines }) {

@@ -1,3 +1,4 @@
+// @ts-check
 // The axis of a sequence diagram: where nothing happened for long it is broken, and says how long that was.
 
 /** A gap that is this many times as long as a flight is marked; the longer the gap, the less each microsecond counts.

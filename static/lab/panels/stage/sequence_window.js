@@ -1,3 +1,4 @@
+// @ts-check
 // Which part of time the sequence diagram shows: the last few frames, however long ago they flew.
 
 import { signal } from "@preact/signals";

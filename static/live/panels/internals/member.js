@@ -1,3 +1,4 @@
+// @ts-check
 // A member of a group: which client it is, whether it reports its state, and its process queues.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Short names of a group's members, as nodes have them on the lab's stage: C1, C2 ... in the order in which they came.
 
 const given = new Map();

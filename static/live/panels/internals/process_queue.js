@@ -1,3 +1,4 @@
+// @ts-check
 // A process queue of a live client, as the lab's stage draws one: its locks as pills, its messages as cells or as the
 // tree that our own client reports. A click opens the record.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The numbers that producers give their messages: which are missing among those stored, which are there twice. There
 // only once somebody numbers.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The newest records of the commit log as a table, and the table that search results share with it.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Message search: by key within a topic, by the client's unique id, by the broker's offset message id.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Half messages: what was sent in a transaction and is not decided yet, or was decided since the last check; and those
 // that were given up. There only while a broker has had such messages.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The command of a terminal that does what a form does, to be copied.
 
 import { html } from "htm/preact";

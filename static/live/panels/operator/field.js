@@ -1,3 +1,4 @@
+// @ts-check
 // A field of a form, with its label above it.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // The button that opens the form for a group's offsets.
 
 import { html } from "htm/preact";

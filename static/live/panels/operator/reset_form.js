@@ -1,3 +1,4 @@
+// @ts-check
 // Letting a group go on at another place of a topic, with what that would mean before it is done.
 
 import { html } from "htm/preact";

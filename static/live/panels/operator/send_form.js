@@ -1,3 +1,4 @@
+// @ts-check
 // Sending one message.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // Creating a topic.
 
 import { html } from "htm/preact";

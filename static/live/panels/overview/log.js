@@ -1,3 +1,4 @@
+// @ts-check
 // What the broker has to say: its last hundred log lines, newest first.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // The figures next to the verdict, each with what it means on hover; the plots show their history.
 
 import { html } from "htm/preact";

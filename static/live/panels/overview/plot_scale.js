@@ -1,3 +1,4 @@
+// @ts-check
 // Scales of the plots. Latencies are logarithmic: one message that was read an hour late must not press the others to
 // the ground. Rates and backlog are linear, and end where nearly all of their values do; what is higher is cut off at
 // the top and named there.

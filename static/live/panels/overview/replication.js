@@ -1,3 +1,4 @@
+// @ts-check
 // The copies of this broker's log: a master's slaves with what each lacks, in bytes and in time;
 // or what a slave follows.
 

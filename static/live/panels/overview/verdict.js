@@ -1,3 +1,4 @@
+// @ts-check
 // The first line of the page: how the broker is, in words. Each clause leads to the panel that says more; the rules
 // behind them, with their thresholds, open in a dialog.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // What the cards of producers and of groups' members have in common.
 
 import { html } from "htm/preact";

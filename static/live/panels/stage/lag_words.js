@@ -1,3 +1,4 @@
+// @ts-check
 // How far behind a reader is, in words: a number at a lane, a sentence with what becomes of it at a topic or a group.
 
 import { html } from "htm/preact";

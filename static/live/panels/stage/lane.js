@@ -1,3 +1,4 @@
+// @ts-check
 // One queue as a lane: the stored messages as a bar that ends at the newest one, and the position of each group.
 // It renders again only when its own queue changes (patch.js keeps unchanged queues identical).
 

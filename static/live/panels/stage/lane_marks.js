@@ -1,3 +1,4 @@
+// @ts-check
 // The readers' marks on a lane (consumer groups, and jobs on Spark): those that are behind over the place that they
 // have come to, those that have caught up beyond the newest message. Marks are side by side, never on each
 // other; a tick shows the exact place.

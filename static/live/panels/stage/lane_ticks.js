@@ -1,3 +1,4 @@
+// @ts-check
 // The marks of the axis above the lanes.
 
 import { html } from "htm/preact";

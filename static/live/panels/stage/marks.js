@@ -1,3 +1,4 @@
+// @ts-check
 // The small marks that stand for topics, groups and languages everywhere on the page.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // The rail at the left of the stage: connections that produce, by name and rate. A connection that consumes as well
 // stands on both sides; it is one TCP connection all the same.
 

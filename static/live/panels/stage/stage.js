@@ -1,3 +1,4 @@
+// @ts-check
 // The stage: producers, the broker as a glass box with its commit log and queues, consumer groups.
 
 import { html } from "htm/preact";

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
 from app.lab.views.frames import FramesView
 from engine.lab.run.run import LabRun
@@ -43,7 +43,7 @@ def test_a_reply_names_its_request_even_when_that_was_sent_long_ago(run):
     assert request["opaque"] == reply["opaque"]
 
 
-def detail_of(recorder: FramesView, number: Any) -> JsonObject:
+def detail_of(recorder: FramesView, number: Any) -> Mapping[str, Any]:
     detail = recorder.detail(number)
     assert detail is not None
     return detail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 
@@ -30,7 +31,7 @@ def consumed(run: LabRun, node: str) -> list[str]:
     return [entry.key for entry in run.world.history.consumes_began if entry.node == node]
 
 
-def filter_of(run: LabRun, node: str) -> dict[str, object]:
+def filter_of(run: LabRun, node: str) -> Mapping[str, object]:
     (role,) = [role for role in run.world.consumers() if role.name == node]
     view = consumer_view(role)["filter"]
     assert isinstance(view, dict)

@@ -1,0 +1,141 @@
+"""Dead letters: the groups that have some, the messages, and what became of resending them."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class DeadLetterGroup(TypedDict):
+    """A group that has or had dead letters."""
+
+    group: str
+    #: How many are kept.
+    count: int
+    #: Number of the oldest one; with one queue that is the queue offset.
+    min: int
+    #: Number of the next one to come: how many the group had before.
+    max: int
+    #: None when the time is not known.
+    newest_ms: int | None
+
+
+class ResentPlace(TypedDict):
+    """Where a dead letter was resent to."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+
+
+class ResentAs(ResentPlace):
+    """The message that a dead letter of the live broker was resent as."""
+
+    #: In the commit log.
+    offset: int
+    at_ms: int
+
+
+class WorldResentAs(ResentPlace):
+    """The message that a dead letter of a lab broker was resent as."""
+
+    at_us: int
+
+
+class DeadLetter(TypedDict):
+    """A dead letter of the live broker."""
+
+    queue_id: int
+    queue_offset: int
+    #: In the commit log.
+    offset: int
+    #: Offset message id: by it, it is resent.
+    id: str
+    unique_id: str | None
+    keys: list[str]
+    tags: str | None
+    #: Its first one; None where that is not known.
+    topic: str | None
+    #: How many times it was delivered again.
+    retries: int
+    #: See ``engine.broker.delivery.dead_letter.DeathCause``.
+    cause: str
+    born_ms: int
+    born_host: str
+    dead_ms: int
+    body_preview: str
+    body_bytes: int
+    properties: dict[str, str]
+    resent: ResentAs | None
+    #: False where there is no index to find that with.
+    resent_known: bool
+
+
+class DeadLetterPage(TypedDict):
+    """Some dead letters of a group."""
+
+    group: DeadLetterGroup
+    #: Number of the first message.
+    start: int
+    messages: list[DeadLetter]
+
+
+class Refusal(TypedDict):
+    """Why a dead letter was not resent."""
+
+    error: str
+    reason: str
+    #: By language.
+    text: dict[str, str]
+
+
+class FailedDeadLetter(Refusal):
+    """A dead letter that was not resent."""
+
+    id: str
+
+
+class ResentDeadLetter(ResentPlace):
+    """A dead letter that was resent."""
+
+    id: str
+
+
+class ResendReport(TypedDict):
+    """What became of resending."""
+
+    resent: list[ResentDeadLetter]
+    #: How many were resent before and left alone.
+    already: int
+    failed: list[FailedDeadLetter]
+    failed_omitted: int
+    #: Number to go on from; None: done.
+    next: int | None
+
+
+class WorldDeadLetter(TypedDict):
+    """A dead letter of a lab broker. Its log is never rewritten: it stays here when it is resent."""
+
+    key: str
+    #: Offset message id: by it, it is resent.
+    id: str
+    unique_id: str
+    #: Its first one.
+    topic: str
+    #: In the commit log.
+    offset: int
+    queue_id: int
+    queue_offset: int
+    #: How many times it was given back.
+    retry: int
+    dead_us: int
+    #: Result of the last call of a listener with it; None: it is not known.
+    why: str | None
+    resent: WorldResentAs | None
+
+
+class WorldDeadLetters(TypedDict):
+    """The dead letters of a group of a lab broker."""
+
+    count: int
+    #: The newest ones, oldest first.
+    messages: list[WorldDeadLetter]

@@ -1,0 +1,114 @@
+"""Half messages and the op messages that decide them, as one broker stores them."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class StoredHalfMessage(TypedDict):
+    """What a half message and a given-up message have in common, but for times."""
+
+    #: Of the queue that it is stored in.
+    queue_offset: int
+    #: In the commit log.
+    offset: int
+    #: By it, the message is decided by hand.
+    id: str
+    key: str
+    #: Where it will go; empty when its properties do not say so.
+    topic: str
+    #: -1 when its properties do not say so.
+    queue_id: int
+    #: The producer's.
+    group: str
+    #: How many check-backs it has had.
+    check_times: int
+
+
+class BornHalfMessage(StoredHalfMessage):
+    """The same, of the live broker."""
+
+    born_ms: int
+
+
+class FixedHalfMessage(BornHalfMessage):
+    """What never changes of a half message of the live broker."""
+
+    #: No check-back before that.
+    ask_from_ms: int
+
+
+class HalfMessage(FixedHalfMessage):
+    """A half message of the live broker."""
+
+    #: Queue offset of the op message that decides it; None: undecided.
+    decided_by: int | None
+
+
+class GivenUpMessage(BornHalfMessage):
+    """A message that the live broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC."""
+
+    given_up_ms: int
+    #: Queue offset of the half message that it became again, or None.
+    checked_again: int | None
+
+
+class WorldHalfMessage(StoredHalfMessage):
+    """A half message of a lab broker."""
+
+    born_us: int
+    #: No check-back before that.
+    ask_from_us: int
+    #: Queue offset of the op message that decides it; None: undecided.
+    decided_by: int | None
+
+
+class WorldGivenUpMessage(StoredHalfMessage):
+    """A message that a lab broker gave up."""
+
+    born_us: int
+    given_up_us: int
+    #: Queue offset of the half message that it became again, or None.
+    checked_again: int | None
+
+
+class TransactionCounts(TypedDict):
+    """Offsets, counts and settings of the check service."""
+
+    #: Where the next round of the check service begins, in the half queue.
+    half_offset: int
+    half_end: int
+    #: The same for the op queue.
+    op_offset: int
+    op_end: int
+    #: Check-backs to producers since the broker started.
+    checks_sent: int
+    #: Half messages given up since then.
+    discarded: int
+    time_out_ms: int
+    check_interval_ms: int
+    check_max: int
+    #: How many messages TRANS_CHECK_MAX_TIME_TOPIC has had.
+    given_up_end: int
+
+
+class Transactions(TransactionCounts):
+    """The transactions of the live broker."""
+
+    #: When the check service walks along the half queue again.
+    next_round_ms: int
+    #: The newest half messages from ``half_offset`` on, oldest first.
+    messages: list[HalfMessage]
+    #: The newest ones, oldest first.
+    given_up: list[GivenUpMessage]
+
+
+class WorldTransactions(TransactionCounts):
+    """The transactions of a lab broker."""
+
+    #: When the check service walks along the half queue again.
+    next_round_us: int
+    #: The newest half messages from ``half_offset`` on, oldest first.
+    messages: list[WorldHalfMessage]
+    #: The newest ones, oldest first.
+    given_up: list[WorldGivenUpMessage]

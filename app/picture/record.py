@@ -1,0 +1,107 @@
+"""A stored message: in one line, or every field with its bytes."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class RecordSummary(TypedDict):
+    """One line about a record of the commit log."""
+
+    #: In the commit log.
+    offset: int
+    #: Bytes of the record.
+    size: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    store_ms: int
+    born_ms: int
+    born_host: str
+    tags: str | None
+    keys: list[str]
+    #: Made by the client; None without one.
+    unique_id: str | None
+    #: Address of the broker and commit-log offset.
+    offset_message_id: str
+    #: The first characters of the body.
+    body_preview: str
+    #: As stored: compressed where it is.
+    body_bytes: int
+    sys_flag: int
+    reconsume_times: int
+    properties_bytes: int
+
+
+class FieldText(TypedDict):
+    """Name and explanation of a field; in English it has the name of RocketMQ's source."""
+
+    name: str
+    #: None: the same.
+    name_zh: str | None
+    explanation: str
+    explanation_zh: str
+
+
+class FieldBytes(TypedDict):
+    """Where a field is, and what it says."""
+
+    #: Position in the record.
+    start: int
+    #: In bytes.
+    length: int
+    #: A text also for numbers: a browser's are exact to 2**53 only.
+    value: str
+
+
+class RecordField(FieldText, FieldBytes):
+    """A field with its bytes."""
+
+
+class BareField(FieldBytes):
+    """A field without what is the same in all records."""
+
+    name: str
+
+
+class RecordParts(TypedDict):
+    """Everything about one record but its fields."""
+
+    record: RecordSummary
+    properties: dict[str, str]
+    crc_matches: bool
+    #: None when the body is not text.
+    body_text: str | None
+    #: The beginning of the body, decompressed.
+    body_hex: str
+    #: Of the whole body, decompressed.
+    body_bytes: int
+    #: Why it cannot be decompressed.
+    body_problem: str | None
+    #: The beginning of the record.
+    hex: str
+    hex_omitted_bytes: int
+
+
+class RecordView(RecordParts):
+    """Everything about one record."""
+
+    #: In their order, without gaps.
+    fields: list[RecordField]
+
+
+class BareRecordView(RecordParts):
+    """The same, without the texts that are the same in all records."""
+
+    fields: list[BareField]
+
+
+class QueueEntryView(TypedDict):
+    """One entry of a consume queue: its 20 bytes and three fields."""
+
+    #: In the commit log.
+    offset: int
+    size: int
+    tags_code: str
+    hex: str
+    fields: list[RecordField]

@@ -1,0 +1,58 @@
+"""Topics and their queues."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+#: "system": the broker's own. "half" and "op": the two system topics of transactions, as a lab broker names them.
+TopicKind = Literal["normal", "retry", "dlq", "system", "half", "op"]
+
+
+class QueueOffsets(TypedDict):
+    """What every queue has."""
+
+    #: Offset of the oldest message.
+    min: int
+    #: Offset of the next message to be stored.
+    max: int
+    #: Group -> its committed offset. Groups that broadcast have none.
+    committed: dict[str, int]
+
+
+class Queue(QueueOffsets):
+    """A queue of the live broker."""
+
+    #: None before the first message.
+    last_store_ms: int | None
+
+
+class Topic(TypedDict):
+    """A topic of the live broker."""
+
+    #: How many topics existed before it.
+    age: int
+    kind: TopicKind
+    #: RocketMQ's permission bits.
+    perm: int
+    read_queues: int
+    write_queues: int
+    #: Queue id -> queue. A system topic has only the queues that were used.
+    queues: dict[str, Queue]
+    omitted_queues: int
+
+
+class FoundTopic(TypedDict):
+    """A topic that a search by name found."""
+
+    kind: TopicKind
+    #: Number of its queues.
+    queues: int
+    #: Messages that it stores.
+    stored: int
+
+
+class FoundTopics(TypedDict):
+    """The topics that a search by name found."""
+
+    topics: dict[str, FoundTopic]
+    omitted: int

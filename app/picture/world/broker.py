@@ -1,0 +1,116 @@
+"""A lab broker, for its lane on the stage."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from app.picture.consumer_group import NamedHeldPull
+from app.picture.dead_letter import WorldDeadLetters
+from app.picture.delay_level import WorldDelayLevels
+from app.picture.half_message import WorldTransactions
+from app.picture.lock import NamedQueueLock
+from app.picture.replica import Replication
+from app.picture.topic import QueueOffsets, TopicKind
+
+
+class WorldRecord(TypedDict):
+    """A record of the commit log."""
+
+    #: In the commit log.
+    offset: int
+    #: Bytes of the record.
+    size: int
+    topic: str
+    queue_id: int
+    queue_offset: int
+    #: The first one; empty without one.
+    key: str
+    tags: str | None
+    #: Its first characters.
+    body: str
+    born_ms: int
+    store_ms: int
+    reconsume_times: int
+
+
+class WorldCommitLog(TypedDict):
+    """The commit log."""
+
+    min: int
+    max: int
+    #: Everything before it is on the disk.
+    flushed: int
+    #: Everything before it is in the consume queues.
+    dispatched: int
+    #: The newest ones, newest last.
+    records: list[WorldRecord]
+
+
+class QueueEntry(TypedDict):
+    """An entry of a consume queue."""
+
+    queue_offset: int
+    #: In the commit log.
+    offset: int
+    #: Of the message; an op message has the key of the half message that it decides.
+    key: str
+
+
+class WorldQueue(QueueOffsets):
+    """A queue."""
+
+    #: The newest ones, newest last.
+    entries: list[QueueEntry]
+
+
+class WorldTopic(TypedDict):
+    """A topic."""
+
+    kind: TopicKind
+    #: Queue id -> queue. A system topic has only the queues that were used.
+    queues: dict[str, WorldQueue]
+
+
+class WorldGroup(TypedDict):
+    """A consumer group."""
+
+    #: Client ids.
+    members: list[str]
+    #: Messages that the group has not confirmed; None: it broadcasts.
+    lag: int | None
+    #: Topic -> queue id -> id of the client that pulled last.
+    assignment: dict[str, dict[str, str]]
+
+
+class BrokerProcess(TypedDict):
+    """What a broker's process has."""
+
+    address: str
+    commit_log: WorldCommitLog
+    topics: dict[str, WorldTopic]
+    groups: dict[str, WorldGroup]
+    #: Its lock table.
+    locks: list[NamedQueueLock]
+    #: None while no message was delayed.
+    delay_levels: WorldDelayLevels | None
+    #: None while there was no half message.
+    transactions: WorldTransactions | None
+    held_pulls: list[NamedHeldPull]
+    #: None for a broker that has no followers and follows none.
+    replication: Replication | None
+
+
+class DownBroker(TypedDict):
+    """What is known of a broker without a process."""
+
+    #: Names of ``engine.lab.scenario.switches``.
+    switched_off: list[str]
+
+
+class WorldBroker(DownBroker, BrokerProcess):
+    """A broker."""
+
+    #: "async" or "sync".
+    flush: str
+    #: Group -> its dead letters; None while the broker has none.
+    dead_letters: dict[str, WorldDeadLetters] | None

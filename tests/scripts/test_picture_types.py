@@ -1,0 +1,53 @@
+"""The types of the pictures for the page's modules, and how many modules are not checked against them yet."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from scripts.fetch_page_packages import PROJECT
+from scripts.picture_types import TYPES, declarations_of, picture_types, type_of
+
+#: Modules of the page without ``// @ts-check``. It only falls: lower it when you check some.
+UNCHECKED_MAX = 138
+
+
+def test_the_types_are_those_of_the_schema():
+    assert TYPES.read_text(encoding="utf-8") == picture_types(), "run python -m scripts.generated_documents"
+
+
+@pytest.mark.parametrize(
+    ("python", "typescript"),
+    [
+        ("str", "string"),
+        ("int | None", "number | null"),
+        ("list[int | None]", "(number | null)[]"),
+        ("dict[str, list[Lock]]", "Record<string, Lock[]>"),
+        ('Literal["a", "b"]', '"a" | "b"'),
+        ('"Node | None"', "Node | null"),
+    ],
+)
+def test_a_type_of_the_schema_has_its_equivalent(python, typescript):
+    assert type_of(ast.parse(python, mode="eval").body) == typescript
+
+
+def test_a_type_without_equivalent_is_refused():
+    with pytest.raises(TypeError, match="set"):
+        type_of(ast.parse("set[int]", mode="eval").body)
+
+
+def test_a_key_carries_its_comment_and_whether_it_may_be_missing():
+    keys = "    #: Who\n    #: has it.\n    owner: NotRequired[str]\n    on: bool\n"
+    source = f'class Lock(Base):\n    """A lock."""\n\n{keys}'
+    (declared,) = declarations_of(source)
+    assert declared == (
+        "  /** A lock. */\n  interface Lock extends Base {\n"
+        "    /** Who has it. */\n    owner?: string;\n    on: boolean;\n  }\n"
+    )
+
+
+def test_modules_whose_types_are_not_checked_become_fewer():
+    modules = [path for path in (PROJECT / "static").rglob("*.js") if "vendor" not in path.parts]
+    unchecked = [path for path in modules if not path.read_text(encoding="utf-8").startswith("// @ts-check\n")]
+    assert len(unchecked) <= UNCHECKED_MAX, "begin a new module with // @ts-check, and run make types"
