@@ -13,8 +13,8 @@ const WRITE_AFTER_MS = 400;
     address begins at its moment, and asks before it goes on with a run of earlier; one that was loaded again, or lost
     its connection, is back where it was. */
 export function requestOfAddress(address = location) {
-  const [{ type } = {}] = performance.getEntriesByType("navigation");
-  const isOpened = type === "navigate" && !loaded.peek();
+  const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  const isOpened = navigation?.type === "navigate" && !loaded.peek();
   const [, , scenario] = pageOf(address.pathname).split("/");
   const search = new URLSearchParams(address.search);
   const request = {};

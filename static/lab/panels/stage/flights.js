@@ -36,7 +36,7 @@ export function Flights({ stage }) {
   const lines = useSignal(new Map());
   // Since when, in virtual time, a frame is known between the two.
   const pairs = useRef(new Map());
-  const shown = useRef(null);
+  const shown = useRef(/** @type {string | null} */ (null));
   const traces = useRef(null);
   const buttons = useRef(new Map());
   const lost = useLostFrames();

@@ -33,7 +33,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
   const time = useSignal(localTime(Date.now() - 600_000));
   const queue = useSignal(0);
   const offset = useSignal(0);
-  const plan = useSignal({});
+  const plan = useSignal(/** @type {{ key?: string, answer?: any }} */ ({}));
   const request = {
     group,
     topic: topic.value,
