@@ -16,8 +16,8 @@ KINDS = ("gif", "webm")
 REST_MS = 2_500
 _OPEN = """async ([kind, width, height]) => {
     const { openRecorder } = await import("/static/lab/film/recorder.js");
-    const { view } = await import("/static/lab/view.js");
-    const { standAt } = await import("/static/lab/session.js");
+    const { view } = await import("/static/common/world/view.js");
+    const { standAt } = await import("/static/common/world/session.js");
     window.film = { recorder: openRecorder(kind, width, height), view, standAt };
 }"""
 _STAND = """async (time) => {

@@ -224,7 +224,7 @@ def test_a_value_that_is_not_allowed_is_refused_and_the_old_one_stays(page):
 
 def test_what_the_engine_refuses_is_said_in_chinese(address, open_page):
     page = opened(open_page(f"{address}/lab/hello?lang=zh"))
-    page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('crash', 'X9'))""")
+    page.evaluate("""() => import('/static/common/world/session.js').then((lab) => lab.command('crash', 'X9'))""")
     expect(page.locator("#notice")).to_contain_text("无法执行：没有节点 'X9'；现有节点：")
 
 
@@ -246,7 +246,7 @@ def exported(chromium, tmp_path_factory) -> ExportedRun:
         opener = OpenPage(chromium)
         page = opened(opener(f"{address}/lab/hello"))
         run_to_ms(page, 1200)
-        page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))""")
+        page.evaluate("() => import('/static/common/world/session.js').then((lab) => lab.command('pause-node', 'C1'))")
         expect(page.locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
         run_to_ms(page, 1900)
         file = tmp_path_factory.mktemp("exported") / "run.json"

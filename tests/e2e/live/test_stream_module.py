@@ -28,7 +28,7 @@ trees = st.recursive(
 )
 
 APPLY = """async ([tree, operations]) => {
-  const { applyPatch, PatchRefused } = await import('/static/live/patch.js');
+  const { applyPatch, PatchRefused } = await import('/static/common/patch.js');
   const before = JSON.stringify(tree);
   try {
     const after = applyPatch(tree, operations);
@@ -94,7 +94,7 @@ def test_what_the_server_refuses_the_browser_refuses_too_and_changes_nothing(mod
 def test_unchanged_parts_keep_their_identity_so_that_they_do_not_render_again(module_page):
     same = module_page.evaluate(
         """async () => {
-          const { applyPatch } = await import('/static/live/patch.js');
+          const { applyPatch } = await import('/static/common/patch.js');
           const old = { topics: { a: { queues: { 0: { max: 1 }, 1: { max: 5 } } }, b: {} } };
           const next = applyPatch(old, [['set', ['topics', 'a', 'queues', '0', 'max'], 2]]);
           return [next.topics.b === old.topics.b, next.topics.a.queues[1] === old.topics.a.queues[1],
@@ -184,7 +184,7 @@ def test_a_page_finds_its_killed_server_again_and_shows_the_new_state(open_page)
 def test_the_history_begins_with_the_broker(module_page):
     seconds = module_page.evaluate(
         """async () => {
-          const { historyOf } = await import('/static/live/history.js');
+          const { historyOf } = await import('/static/common/cluster/history.js');
           return historyOf({ seconds: [998, 999, 1000, 1001], in_messages: [0, 0, 3, 4] }, 1000400);
         }"""
     )
@@ -194,7 +194,7 @@ def test_the_history_begins_with_the_broker(module_page):
 def test_the_history_goes_on_when_the_brokers_clock_was_set_back(module_page):
     history = module_page.evaluate(
         """async () => {
-          const { historyOf, withSecond } = await import('/static/live/history.js');
+          const { historyOf, withSecond } = await import('/static/common/cluster/history.js');
           const before = historyOf({ seconds: [100, 101, 102, 103], in_messages: [1, 2, 3, 4] });
           return withSecond(before, { second: 102, in_messages: 9 });
         }"""

@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { nameServerOption } from "../../view.js";
-import { Command } from "../stage/marks.js";
+import { nameServerOption } from "../../../common/cluster/view.js";
+import { Command } from "../../../parts/lane/marks.js";
 
 /** A word as a shell has to read it. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
 import { goTo } from "../../keys.js";
-import { absent, chosenGroup, state } from "../../view.js";
+import { absent, chosenGroup, state } from "../../../common/cluster/view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */
