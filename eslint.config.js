@@ -3,6 +3,26 @@
 import js from "@eslint/js";
 import globals from "globals";
 
+const PAGES = ["filters", "lab", "landing", "lessons", "live", "pipeline", "site", "storage"];
+
+/** Refuse imports into `folder` from other pages' folders; from what pages share, also those from any page. */
+const sharedOnly = (folder, foreign) => ({
+  files: [`static/${folder}/**/*.js`],
+  rules: {
+    "no-restricted-imports": [
+      "error",
+      {
+        patterns: [
+          {
+            regex: `^(\\.\\./)+(${foreign.join("|")})/`,
+            message: `static/${folder} imports from static/parts and static/common only: move what is shared there.`,
+          },
+        ],
+      },
+    ],
+  },
+});
+
 export default [
   { ignores: ["static/vendor/**"] },
   js.configs.recommended,
@@ -19,4 +39,12 @@ export default [
     },
   },
   { files: ["tests/static/**"], languageOptions: { globals: globals.node } },
+  ...PAGES.map((page) =>
+    sharedOnly(
+      page,
+      PAGES.filter((other) => other !== page),
+    ),
+  ),
+  sharedOnly("parts", PAGES),
+  sharedOnly("common", [...PAGES, "parts"]),
 ];

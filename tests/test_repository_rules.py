@@ -16,6 +16,7 @@ import pytest
 from scripts.fetch_page_packages import PAGE_PACKAGES
 from tests.support.rules.determinism_rules import broken_rules
 from tests.support.rules.import_direction import ALLOWED_IMPORTS, wrong_imports
+from tests.support.rules.page_imports import foreign_imports
 from tests.support.rules.rooms import crowded_folders, import_circle, imports_of, modules_below, upward_imports
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -290,3 +291,29 @@ def test_one_module_of_the_page_knows_how_a_server_is_reached():
     code = re.compile(r"^\s*(//|/?\*).*$", re.MULTILINE)
     using = [relative(path) for path in files if direct.search(code.sub("", path.read_text(encoding="utf-8")))]
     assert using == ["static/common/transport.js"]
+
+
+def test_pages_share_modules_through_static_parts_and_common_only():
+    assert list(foreign_imports(PROJECT / "static")) == []
+
+
+def test_imports_from_another_pages_folder_are_found(tmp_path):
+    sources = {
+        "live/main.js": 'import { Stage } from "../lab/stage.js";\nimport { Lane } from "../parts/lane/lane.js";\n',
+        "parts/lane/lane.js": 'const view = await import("../../live/view.js");\n',
+        "common/format.js": 'import "../parts/lane/lane.js";\nimport { keep } from "./kept.js";\n',
+    }
+    for name, source in sources.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(source)
+    found = [line.partition(":")[0] for line in foreign_imports(tmp_path)]
+    assert found == [
+        "common/format.js imports ../parts/lane/lane.js",
+        "live/main.js imports ../lab/stage.js",
+        "parts/lane/lane.js imports ../../live/view.js",
+    ]
+
+
+def test_folders_of_modules_that_pages_share_hold_at_most_twenty_files():
+    files = [relative(path) for top in ("parts", "common") for path in (PROJECT / "static" / top).rglob("*.js")]
+    assert crowded_folders(map(Path, files)) == {}

@@ -17,8 +17,8 @@ REST_MS = 2_500
 #: Prepares the page of a stage; gets the kind of film, its width and height.
 OPEN = """async ([kind, width, height]) => {
     const { openRecorder } = await import("/static/lab/film/recorder.js");
-    const { view } = await import("/static/lab/view.js");
-    const { standAt } = await import("/static/lab/session.js");
+    const { view } = await import("/static/common/world/view.js");
+    const { standAt } = await import("/static/common/world/session.js");
     window.film = { recorder: openRecorder(kind, width, height), view, standAt };
 }"""
 #: Milliseconds after which a stage that does not come to its moment is given up.

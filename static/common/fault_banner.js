@@ -1,3 +1,4 @@
+// @ts-check
 // A tab on every page while faults are active in the running engine: which ones, and the button that ends them. It
 // stands at the window's foot, over nothing that a page says first, and moves nothing.
 

@@ -7,9 +7,9 @@
 // { view, patches: [[operations] per picture], at: event, journal: [entries], frames: {id: details},
 //   sources: {file: {lines}}, records: {place: details}, field_texts: {name: texts} }
 
-import { applyPatch } from "../live/patch.js";
-import { framesUnderWay, nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
-import { isEntryRelevant, isFrameRelevant } from "./relevance.js";
+import { applyPatch } from "../common/patch.js";
+import { framesUnderWay, nodeOfActor, receiveJournal, receiveView, sequence, status } from "../common/world/view.js";
+import { isEntryRelevant, isFrameRelevant } from "../common/world/relevance.js";
 
 /** Every Nth picture is kept whole, so that going back applies few patches. */
 const KEPT_EVERY = 50;

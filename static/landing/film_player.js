@@ -5,7 +5,7 @@
 // chapter to the next: then that one shows another run.
 
 import { signal } from "@preact/signals";
-import { applyPatch } from "../live/patch.js";
+import { applyPatch } from "../common/patch.js";
 
 const TICK_MS = 50;
 

@@ -7,7 +7,7 @@ import "../common/chrome.js";
 import { compact, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { topicMark } from "../common/palette.js";
-import { openStream } from "../live/stream.js";
+import { openStream } from "../common/cluster/stream.js";
 import {
   addresses,
   groupNames,
@@ -18,8 +18,8 @@ import {
   storedMessages,
   totalLag,
   userTopics,
-} from "../live/view.js";
-import { GlassmqCommand, GroupMark, LanguageBadge } from "../live/panels/stage/marks.js";
+} from "../common/cluster/view.js";
+import { GlassmqCommand, GroupMark, LanguageBadge } from "../parts/lane/marks.js";
 import { Demonstration } from "./demonstration.js";
 
 const MOST_RECORDS = 9;

@@ -3,8 +3,8 @@
 
 import { html } from "htm/preact";
 import { t } from "../common/i18n.js";
-import { keyMapOpen } from "../lab/keys.js";
-import { motionWanted, setMotion } from "../live/view.js";
+import { keyMapOpen } from "../parts/controls/keys.js";
+import { motionWanted, setMotion } from "../common/cluster/view.js";
 
 export function Choices() {
   return html`

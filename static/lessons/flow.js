@@ -3,8 +3,8 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { fitSpan } from "../lab/panels/stage/sequence_window.js";
-import { view } from "../lab/view.js";
+import { fitSpan } from "../parts/stage/sequence_window.js";
+import { view } from "../common/world/view.js";
 import {
   acceptVerdict,
   done,

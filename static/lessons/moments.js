@@ -1,3 +1,4 @@
+// @ts-check
 // The moments of a stretch of the journal that a replay shows: plain functions of its entries.
 
 /**

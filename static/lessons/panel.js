@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { Icon } from "../lab/panels/controls/icons.js";
+import { Icon } from "../parts/controls/icons.js";
 import { t } from "../common/i18n.js";
-import { bilingual } from "../lab/format.js";
-import { status } from "../lab/view.js";
+import { bilingual } from "../common/world/format.js";
+import { status } from "../common/world/view.js";
 import { beginAnew } from "./flow.js";
 import { allDone, done, goTo, isIntro, isSummary, lesson, place, recordOf, step, steps } from "./lesson.js";
 import { markMentioned, unmarkMentioned } from "./mentions.js";

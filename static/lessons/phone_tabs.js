@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { effect, signal, untracked } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { shape } from "../lab/panels/controls/dock.js";
+import { shape } from "../parts/controls/dock.js";
 import { shownVerdict } from "./flow.js";
 import { isDecided, place, step } from "./lesson.js";
 import { replaying } from "./replay.js";

@@ -4,8 +4,8 @@
 
 import { driver } from "driver.js";
 import { t } from "../common/i18n.js";
-import { bilingual } from "../lab/format.js";
-import { motion } from "../live/view.js";
+import { bilingual } from "../common/world/format.js";
+import { motion } from "../common/cluster/view.js";
 import { elementOrHolder, reveal, targetName, targetText } from "./targets.js";
 
 /** Ends what is being shown. (The library's own `onDestroyed` is left out while it still moves to its first target.) */

@@ -5,11 +5,11 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { Icon } from "../lab/panels/controls/icons.js";
+import { Icon } from "../parts/controls/icons.js";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { bilingual } from "../lab/format.js";
-import { loaded, view } from "../lab/view.js";
+import { bilingual } from "../common/world/format.js";
+import { loaded, view } from "../common/world/view.js";
 import { note, recordOf } from "./lesson.js";
 import { Prose } from "./prose.js";
 import { elementOf, targetName } from "./targets.js";

@@ -2,7 +2,7 @@
 // A text of the lesson in the page's language. The server has made safe HTML of it.
 
 import { h } from "htm/preact";
-import { bilingual } from "../lab/format.js";
+import { bilingual } from "../common/world/format.js";
 
 /** Names up to this length stay in one line. */
 const SHORT = 16;

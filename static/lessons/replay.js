@@ -4,10 +4,10 @@
 // pictures virtual time runs on in the drawing, so that frames are seen to fly before their arrival shows.
 
 import { signal } from "@preact/signals";
-import { motion } from "../live/view.js";
-import { runAhead } from "../lab/clock.js";
-import { fitSpan } from "../lab/panels/stage/sequence_window.js";
-import { framesUnderWay, indexAfter, journal, view } from "../lab/view.js";
+import { motion } from "../common/cluster/view.js";
+import { runAhead } from "../common/world/clock.js";
+import { fitSpan } from "../parts/stage/sequence_window.js";
+import { framesUnderWay, indexAfter, journal, view } from "../common/world/view.js";
 import { momentsOf } from "./moments.js";
 import { lookAt } from "./world.js";
 

@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { Icon } from "../lab/panels/controls/icons.js";
+import { Icon } from "../parts/controls/icons.js";
 import { t } from "../common/i18n.js";
-import { bilingual } from "../lab/format.js";
+import { bilingual } from "../common/world/format.js";
 import { canWatch, doAgain, doIt, problem, setTheStage, shownVerdict, watchAgain } from "./flow.js";
 import { hintsOpen, isDecided, place, recordOf } from "./lesson.js";
 import { pointAt, stopPointing } from "./point.js";

@@ -3,9 +3,9 @@
 // app/lessons/stage_targets.py; the node's name, the topic, the key are in the scenario.
 
 import { t } from "../common/i18n.js";
-import { showPanel } from "../lab/panels/controls/dock.js";
-import { openPart } from "../lab/panels/stage/folding.js";
-import { view } from "../lab/view.js";
+import { showPanel } from "../parts/controls/dock.js";
+import { openPart } from "../parts/stage/folding.js";
+import { view } from "../common/world/view.js";
 
 const inNode = (name, selector = "") => document.querySelector(`#stage [data-node="${CSS.escape(name)}"] ${selector}`);
 const queueOf = (broker, topic, id) => inNode(broker, `[data-queue="${CSS.escape(`${topic}@${id}`)}"]`);

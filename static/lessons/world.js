@@ -5,11 +5,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { sendRequest } from "../common/transport.js";
 import { t } from "../common/i18n.js";
-import { bilingual } from "../lab/format.js";
-import { keepAddressInStep } from "../lab/permalink.js";
-import { useSource } from "../lab/session.js";
-import { openSocket } from "../lab/source_socket.js";
-import { loaded, status, view } from "../lab/view.js";
+import { bilingual } from "../common/world/format.js";
+import { keepAddressInStep } from "../common/world/permalink.js";
+import { useSource } from "../common/world/session.js";
+import { openSocket } from "../common/world/source_socket.js";
+import { loaded, status, view } from "../common/world/view.js";
 import { lesson, recordOf, steps } from "./lesson.js";
 
 /** Longer than any action takes on a busy machine. */

@@ -2,7 +2,7 @@
 // Frames per second of every connection, from the counters in the state: the difference over the last second or so.
 
 import { effect, signal } from "@preact/signals";
-import { state } from "./view.js";
+import { state } from "../common/cluster/view.js";
 
 const WINDOW_MS = 1000;
 

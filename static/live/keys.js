@@ -1,7 +1,7 @@
 // Keyboard shortcuts: single keys that do something anywhere on the page, except while one types. They can be
 // switched off (WCAG 2.1.4); the key map itself opens with "?" and with its button.
 
-import { keyMapOpen, motionWanted, paused, setMotion, setPaused, shortcuts } from "./view.js";
+import { keyMapOpen, motionWanted, paused, setMotion, setPaused, shortcuts } from "../common/cluster/view.js";
 
 export const SECTIONS = ["stage", "internals", "plots", "groups", "records", "search", "log"];
 

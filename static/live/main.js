@@ -24,8 +24,8 @@ import { Records } from "./panels/messages/records.js";
 import { Search } from "./panels/messages/search.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Transactions } from "./panels/messages/transactions.js";
-import { openStream } from "./stream.js";
-import { beAbsent, receive } from "./view.js";
+import { openStream } from "../common/cluster/stream.js";
+import { beAbsent, receive } from "../common/cluster/view.js";
 
 const stream = openStream(receive, undefined, beAbsent);
 

@@ -4,11 +4,11 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { laneWidth } from "../live/lane_axis.js";
-import { LaneRow } from "../live/panels/stage/lane.js";
-import { AxisTicks } from "../live/panels/stage/lane_ticks.js";
-import { SparkMark, TopicMark } from "../live/panels/stage/marks.js";
-import { loaded, state } from "../live/view.js";
+import { laneWidth } from "../parts/lane/lane_axis.js";
+import { LaneRow } from "../parts/lane/lane.js";
+import { AxisTicks } from "../parts/lane/lane_ticks.js";
+import { SparkMark, TopicMark } from "../parts/lane/marks.js";
+import { loaded, state } from "../common/cluster/view.js";
 
 /** Queues of a topic that are drawn; of more the sum. */
 const MOST_LANES = 32;

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { bytes, clockTime, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { FieldsAndBytes } from "../live/inspector/record_details.js";
+import { FieldsAndBytes } from "../parts/inspector/record_details.js";
 import { ask, place, stores } from "./laboratory.js";
 import { unitText } from "./units.js";
 

@@ -1,3 +1,4 @@
+// @ts-check
 // How good a prediction is.
 
 /** Of bytes a prediction within this factor is close: who knows every length of a property? */

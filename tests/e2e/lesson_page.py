@@ -73,7 +73,7 @@ def take_step(page: Page, step: dict) -> None:
 
 def link_of_world(page: Page) -> str:
     """The link to the world as it stands: the same link is the same world."""
-    return page.evaluate("async () => (await import('/static/lab/view.js')).view.peek().link")
+    return page.evaluate("async () => (await import('/static/common/world/view.js')).view.peek().link")
 
 
 def is_in_world(page: Page, link: str) -> bool:

@@ -2,8 +2,8 @@
 // What takes a command back as long as its effect lasts: "on again" for a lock that is off, "mend" for a link.
 
 import { t } from "../../common/i18n.js";
-import { switchFacts } from "../commands.js";
-import { view } from "../view.js";
+import { switchFacts } from "../../common/world/commands.js";
+import { view } from "../../common/world/view.js";
 
 const MENDED_BY = {
   crash: "restart",

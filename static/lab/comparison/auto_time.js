@@ -1,3 +1,4 @@
+// @ts-check
 // How quickly the time of two worlds passes by itself.
 
 /**

@@ -4,10 +4,10 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { virtualTime } from "../format.js";
-import { Icon } from "../panels/controls/icons.js";
+import { virtualTime } from "../../common/world/format.js";
+import { Icon } from "../../parts/controls/icons.js";
 import { apart, both, inBoth } from "./two_worlds.js";
-import { Speed, TimeButtons } from "../panels/controls/time_buttons.js";
+import { Speed, TimeButtons } from "../../parts/controls/time_buttons.js";
 import { ACTIONS, duration, goTo, isOver, pace, playing, speed, time, toNextViolation } from "./time.js";
 
 export function ComparisonControls() {

@@ -3,8 +3,8 @@
 
 import { effect } from "@preact/signals";
 import { listenToKeys } from "./keys.js";
-import { fetchEntries } from "../session.js";
-import { status, view } from "../view.js";
+import { fetchEntries } from "../../common/world/session.js";
+import { status, view } from "../../common/world/view.js";
 import { showMarks } from "./marks.js";
 
 export const isCompared = parent !== window && new URLSearchParams(location.search).get("embed") === "pair";

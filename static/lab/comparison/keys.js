@@ -1,6 +1,6 @@
 // The keys of two worlds side by side: the same that move the time of one.
 
-import { shortcuts } from "../../live/view.js";
+import { shortcuts } from "../../common/cluster/view.js";
 
 const KEYS = { " ": "play", ".": "step", ",": "back", Home: "restart", End: "last", r: "restart" };
 

@@ -3,7 +3,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { nodes } from "../view.js";
+import { nodes } from "../../common/world/view.js";
 
 /** { node: [queues that differ, or nothing] } */
 const marks = signal({});

@@ -1,7 +1,7 @@
 // The two stages and the way to them: each is a page of the lab in a frame, which posts its view and gets its orders.
 
 import { computed, signal } from "@preact/signals";
-import { differences } from "./compare.js";
+import { differences } from "../../common/world/compare.js";
 
 /** The view of each side, or null while it is not there yet. */
 export const views = [signal(null), signal(null)];

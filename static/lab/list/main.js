@@ -3,7 +3,7 @@
 
 import "../../common/chrome.js";
 import { searchList } from "../../common/list_search.js";
-import { acceptDrops, importRun } from "../panels/controls/import_run.js";
+import { acceptDrops, importRun } from "../../parts/controls/import_run.js";
 
 const rows = [...document.querySelectorAll(".scenario")];
 const shelves = [...document.querySelectorAll(".shelf")];

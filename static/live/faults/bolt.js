@@ -7,7 +7,7 @@ import { acting, openThing } from "../../common/actions/thing.js";
 import { ActionsPopover } from "../../common/actions/popover.js";
 import { activeRules } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
-import { Icon } from "../../lab/panels/controls/icons.js";
+import { Icon } from "../../parts/controls/icons.js";
 import { ActionForm } from "./action_form.js";
 import { offersFor } from "./offers.js";
 import { isAllowed } from "./table.js";

@@ -5,10 +5,10 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { frameName } from "../../lab/frame_words.js";
-import { axisOf } from "../../lab/panels/stage/sequence_axis.js";
-import { paintSequence } from "../../lab/panels/stage/sequence_paint.js";
-import { remPx } from "../lane_axis.js";
+import { frameName } from "../../common/world/frame_words.js";
+import { axisOf } from "../../parts/stage/sequence_axis.js";
+import { paintSequence } from "../../parts/stage/sequence_paint.js";
+import { remPx } from "../../parts/lane/lane_axis.js";
 
 const EVERY_MS = 1000;
 /** How long a frame is drawn as flying: FLIGHT_US of app/lab/views/frame_recording_view.py. */

@@ -7,7 +7,7 @@ import { useSignal } from "@preact/signals";
 import { faults, isHolding, lost, passAll, renewLease } from "../../common/faults.js";
 import { count, span } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
-import { CountdownBar } from "../panels/stage/marks.js";
+import { CountdownBar } from "../../parts/lane/marks.js";
 import { HeldFrame } from "./held_frame.js";
 
 const RENEW_MS = 10_000;

@@ -6,7 +6,7 @@
 import { command, faults } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { state } from "../view.js";
+import { state } from "../../common/cluster/view.js";
 import { kindName, kindText, NAME_SERVER } from "./table.js";
 
 const DELAY_MS = 2000;

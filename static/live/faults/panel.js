@@ -9,7 +9,7 @@ import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { goTo } from "../keys.js";
-import { loaded } from "../view.js";
+import { loaded } from "../../common/cluster/view.js";
 import { Held } from "./held.js";
 import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";

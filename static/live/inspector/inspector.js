@@ -6,9 +6,9 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { inspectedOffset } from "../view.js";
-import { Empty, TopicMark } from "../panels/stage/marks.js";
-import { RecordDetails } from "./record_details.js";
+import { inspectedOffset } from "../../common/cluster/view.js";
+import { Empty, TopicMark } from "../../parts/lane/marks.js";
+import { RecordDetails } from "../../parts/inspector/record_details.js";
 import { Trail } from "./trail.js";
 
 export function Inspector() {

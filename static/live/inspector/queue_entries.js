@@ -6,8 +6,8 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { inspectedOffset, inspectedQueue, state } from "../view.js";
-import { Empty, TopicMark } from "../panels/stage/marks.js";
+import { inspectedOffset, inspectedQueue, state } from "../../common/cluster/view.js";
+import { Empty, TopicMark } from "../../parts/lane/marks.js";
 
 const PAGE = 20;
 /** Bytes of an entry's fields: commit log offset, size, tags code. */

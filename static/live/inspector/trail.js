@@ -7,8 +7,8 @@ import { useSignal } from "@preact/signals";
 import { clockTime, count, span } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { GroupMark, TopicMark } from "../panels/stage/marks.js";
-import { brokerNowMs, inspectedOffset } from "../view.js";
+import { GroupMark, TopicMark } from "../../parts/lane/marks.js";
+import { brokerNowMs, inspectedOffset } from "../../common/cluster/view.js";
 
 const SIGNS = {
   produced: "▸",

@@ -48,7 +48,7 @@ def run_to_ms(page: Page, time_ms: int) -> None:
 
 def wait_until_it_stands(page: Page, after: int) -> None:
     """Wait until the world has run further than event ``after``, rests at its target, and the page shows that."""
-    page.evaluate("async () => { window.labView = (await import('/static/lab/view.js')).view; }")
+    page.evaluate("async () => { window.labView = (await import('/static/common/world/view.js')).view; }")
     page.wait_for_function(
         """(before) => {
              const { busy, event } = window.labView.peek();

@@ -113,8 +113,8 @@ def test_figures_of_timers_at_rest_are_those_of_the_shown_moment(page):
     page.locator("#control-step").click()
     page.wait_for_function(
         """async () => {
-             const { view } = await import('/static/lab/view.js');
-             const { span } = await import('/static/lab/format.js');
+             const { view } = await import('/static/common/world/view.js');
+             const { span } = await import('/static/common/world/format.js');
              const rows = [...document.querySelectorAll('.timer-row')];
              return rows.length > 5 && rows.every((row) =>
                row.querySelector('.timer-left').textContent.trim() === span(row.dataset.due - view.peek().time_us));

@@ -99,13 +99,13 @@ def test_what_is_done_on_one_stage_is_done_on_both(pair):
     pair.locator("#pair-scrub").fill("2000000")
     expect_both_at(pair, "2.000\u2009000")
     stage(pair, 0).locator("body").evaluate(
-        "() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))"
+        "() => import('/static/common/world/session.js').then((lab) => lab.command('pause-node', 'C1'))"
     )
     for side in (0, 1):
         expect(stage(pair, side).locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
     pair.locator("#pair-both").uncheck()
     stage(pair, 1).locator("body").evaluate(
-        "() => import('/static/lab/session.js').then((lab) => lab.command('resume-node', 'C1'))"
+        "() => import('/static/common/world/session.js').then((lab) => lab.command('resume-node', 'C1'))"
     )
     expect(stage(pair, 1).locator("[data-node=C1]")).to_have_attribute("data-status", "running")
     expect(stage(pair, 0).locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
@@ -122,7 +122,7 @@ def test_the_address_leads_to_both_worlds_where_they_stand(pair, open_page):
 def test_a_run_stands_beside_itself_without_the_last_command_or_with_another_setting(address, open_page):
     page = opened(open_page(f"{address}/lab/three-locks"))
     run_to_ms(page, 1500)
-    page.evaluate("() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))")
+    page.evaluate("() => import('/static/common/world/session.js').then((lab) => lab.command('pause-node', 'C1'))")
     open_pair(page, "Without the last action")
     expect(stage(page, 0).locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
     expect(stage(page, 1).locator("[data-node=C1]")).to_have_attribute("data-status", "running")

@@ -224,7 +224,7 @@ def test_a_value_that_is_not_allowed_is_refused_and_the_old_one_stays(page):
 
 def test_what_the_engine_refuses_is_said_in_chinese(address, open_page):
     page = opened(open_page(f"{address}/lab/hello?lang=zh"))
-    page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('crash', 'X9'))""")
+    page.evaluate("""() => import('/static/common/world/session.js').then((lab) => lab.command('crash', 'X9'))""")
     expect(page.locator("#notice")).to_contain_text("无法执行：没有节点 'X9'；现有节点：")
 
 
@@ -246,7 +246,7 @@ def exported(chromium, tmp_path_factory) -> ExportedRun:
         opener = OpenPage(chromium)
         page = opened(opener(f"{address}/lab/hello"))
         run_to_ms(page, 1200)
-        page.evaluate("""() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))""")
+        page.evaluate("() => import('/static/common/world/session.js').then((lab) => lab.command('pause-node', 'C1'))")
         expect(page.locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
         run_to_ms(page, 1900)
         file = tmp_path_factory.mktemp("exported") / "run.json"
@@ -326,6 +326,6 @@ def test_the_list_begins_with_what_a_beginner_needs(address, open_page):
 
 def test_an_offset_that_has_no_room_says_that_digits_are_left_out_in_front(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/hello"))
-    short = "async (offsets) => { const { shortOffset } = await import('/static/lab/format.js');"
+    short = "async (offsets) => { const { shortOffset } = await import('/static/common/world/format.js');"
     short += " return offsets.map((one) => shortOffset(one)); }"
     assert page.evaluate(short, [7, 999, 2741, 12741, 1_000_041]) == ["7", "999", "2741", "…741", "…041"]

@@ -166,7 +166,7 @@ CROSSED = """() => {
 def test_a_frame_that_is_lost_while_the_world_plays_is_crossed_out(page):
     run_to_ms(page, 990)
     page.evaluate(
-        "async () => (await import('/static/lab/session.js'))"
+        "async () => (await import('/static/common/world/session.js'))"
         ".command('drop-next', 'P1->B1', { frame: 'SEND_MESSAGE_V2' })"
     )
     page.evaluate(CROSSED)

@@ -38,7 +38,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     page.keyboard.press("Home")
     expect(lane.locator("[data-mark=produced]")).to_be_focused()
     page.keyboard.press("Enter")
-    chosen = "async () => (await import('/static/lab/view.js')).chosenEvent.peek()"
+    chosen = "async () => (await import('/static/common/world/view.js')).chosenEvent.peek()"
     assert page.evaluate(chosen) is not None
     assert findings_in_every_theme(page) == []
 

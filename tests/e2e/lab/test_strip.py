@@ -11,11 +11,12 @@ from tests.e2e.lab.lab_page import expect_event, opened, run_until, show_panel
 from tests.e2e.scenes import empty_scene
 
 #: Sends a command as the page does.
-COMMAND = "async ([kind, target, values]) => (await import('/static/lab/session.js')).command(kind, target, values)"
+COMMAND = """async ([kind, target, values]) =>
+  (await import('/static/common/world/session.js')).command(kind, target, values)"""
 #: What the sequence diagram draws: asked of its own module.
 WINDOW = """async () => {
     const [{ windowAt }, { view }] = await Promise.all(
-      [import('/static/lab/panels/stage/sequence_window.js'), import('/static/lab/view.js')]);
+      [import('/static/parts/stage/sequence_window.js'), import('/static/common/world/view.js')]);
     const { left, right, frames, calls, points } = windowAt(view.peek().time_us, []);
     return { left, right, names: frames.map((frame) => frame.reply_to_name ?? frame.name),
              nodes: calls.map((call) => call.node), gaps: points.filter((point) => point.gap).length };

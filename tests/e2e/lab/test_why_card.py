@@ -10,7 +10,7 @@ from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import opened, run_to_ms, show_panel
 from tests.e2e.scenes import empty_scene
 
-SWITCH_OFF = """async () => (await import('/static/lab/session.js'))
+SWITCH_OFF = """async () => (await import('/static/common/world/session.js'))
     .command('lock-switch', '', {lock: 'broker-lock', on: false})"""
 
 
@@ -18,7 +18,9 @@ def test_a_broken_invariant_is_explained_and_each_step_shows_its_moment(serve, o
     page = opened(open_page(f"{serve(empty_scene())}/lab/start-page", reduced_motion="reduce"))
     run_to_ms(page, 5_660)
     page.evaluate(SWITCH_OFF)
-    page.evaluate("async () => (await import('/static/lab/session.js')).runUntil({on: 'time', time_us: 8_000_000})")
+    page.evaluate(
+        "async () => (await import('/static/common/world/session.js')).runUntil({on: 'time', time_us: 8_000_000})"
+    )
     expect(page.locator("#stop-banner")).to_be_visible()
     show_panel(page, "invariants")
     page.locator("#panel-invariants [data-why=ann4]").first.click()

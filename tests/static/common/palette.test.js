@@ -8,14 +8,6 @@ test("a name has the same mark for as long as the page lives", () => {
   assert.equal(groupMark("billing"), groupMark("billing"));
 });
 
-test("topics get colours in turn, those of the system are grey; groups get shapes in turn", () => {
-  const tones = Array.from({ length: 8 }, (_, index) => topicMark(`turn-${index}`).tone);
-  assert.equal(new Set(tones).size, 8);
-  for (const name of ["%RETRY%turn", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC"])
-    assert.equal(topicMark(name).tone, "grey");
-  assert.equal(new Set(Array.from({ length: 6 }, (_, index) => groupMark(`shape-${index}`).shape)).size, 6);
-});
-
 test("a code comes from the name", () => {
   assert.deepEqual(
     ["pay-refund", "%RETRY%quick", "%DLQ%quick"].map((name) => topicMark(name).code),
@@ -24,18 +16,30 @@ test("a code comes from the name", () => {
   assert.equal(topicMark("XyzWords").code, "XW");
 });
 
-test("every name has a mark of two letters, and names that can have different ones do", () => {
+/** The palette of the lab, which hands marks out in order. */
+const inOrder = await import("../../../static/common/palette.js?in-order");
+inOrder.markInOrder();
+
+test("in the lab topics get colours in turn, those of the system are grey; groups get shapes in turn", () => {
+  const tones = Array.from({ length: 8 }, (_, index) => inOrder.topicMark(`turn-${index}`).tone);
+  assert.equal(new Set(tones).size, 8);
+  for (const name of ["%RETRY%turn", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_HALF_TOPIC"])
+    assert.equal(inOrder.topicMark(name).tone, "grey");
+  assert.equal(new Set(Array.from({ length: 6 }, (_, index) => inOrder.groupMark(`shape-${index}`).shape)).size, 6);
+});
+
+test("in the lab every name has a mark of two letters, and names that can have different ones do", () => {
   const codes = new Set();
   forRandom(60, (random, number) => {
     const name = random.list(6, () => random.pick(["锁", "😀", "q", "Z", "-", "_", " ", "9"])).join("") + number;
-    const { code } = topicMark(name);
+    const { code } = inOrder.topicMark(name);
     assert.equal([...code].length, 2, `${name} has ${code}`);
     assert.ok(!codes.has(code), `${code} is there twice`);
     codes.add(code);
   });
 });
 
-test("a hundred groups have letters of their own", () => {
-  const letters = Array.from({ length: 100 }, (_, index) => groupMark(`组-${index}`).letter);
+test("in the lab a hundred groups have letters of their own", () => {
+  const letters = Array.from({ length: 100 }, (_, index) => inOrder.groupMark(`组-${index}`).letter);
   assert.equal(new Set(letters).size, 100);
 });

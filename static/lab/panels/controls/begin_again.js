@@ -5,11 +5,11 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { labData } from "../../commands.js";
-import { bilingual } from "../../format.js";
-import { isRecording, play, restart, scrub } from "../../session.js";
-import { mine, view } from "../../view.js";
-import { Icon } from "./icons.js";
+import { labData } from "../../../common/world/commands.js";
+import { bilingual } from "../../../common/world/format.js";
+import { isRecording, play, restart, scrub } from "../../../common/world/session.js";
+import { mine, view } from "../../../common/world/view.js";
+import { Icon } from "../../../parts/controls/icons.js";
 
 export function Begin() {
   const isAtStart = useComputed(() => {

@@ -5,9 +5,9 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { openFound } from "../../session.js";
-import { foundRun } from "../../view.js";
-import { Icon } from "./icons.js";
+import { openFound } from "../../../common/world/session.js";
+import { foundRun } from "../../../common/world/view.js";
+import { Icon } from "../../../parts/controls/icons.js";
 
 const clock = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", { hour: "2-digit", minute: "2-digit" });
 

@@ -3,13 +3,13 @@
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { commandName } from "../../commands.js";
-import { bilingual, virtualTime } from "../../format.js";
+import { commandName } from "../../../common/world/commands.js";
+import { bilingual, virtualTime } from "../../../common/world/format.js";
 import { undoOf } from "../../actions/undo.js";
-import { command, isOver, isRecording, play, restart, runUntil, scrub } from "../../session.js";
-import { calmView, mine, view } from "../../view.js";
-import { focusPanel, setDrawer, shape } from "../controls/dock.js";
-import { AskWhy, Why } from "../messages/why.js";
+import { command, isOver, isRecording, play, restart, runUntil, scrub } from "../../../common/world/session.js";
+import { calmView, mine, view } from "../../../common/world/view.js";
+import { focusPanel, setDrawer, shape } from "../../../parts/controls/dock.js";
+import { AskWhy, Why } from "../../../parts/messages/why.js";
 
 /** Scenarios whose suggestion was put aside, in this visit. */
 const dismissed = signal([]);

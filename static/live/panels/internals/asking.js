@@ -4,7 +4,7 @@
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
-import { inspectedOffset, inspectedQueue, paused } from "../../view.js";
+import { inspectedOffset, inspectedQueue, paused } from "../../../common/cluster/view.js";
 
 const AGAIN_MS = 2000;
 const LIVE = ["live", "resynced"];

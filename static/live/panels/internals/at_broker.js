@@ -4,12 +4,12 @@
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { shortMs } from "../../../lab/format.js";
-import { keepsRoom } from "../../../lab/nodes/room.js";
+import { shortMs } from "../../../common/world/format.js";
+import { keepsRoom } from "../../../parts/nodes/room.js";
 import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../keys.js";
-import { brokerNowMs, compare, inspectedOffset, state } from "../../view.js";
-import { Countdown, TopicMark } from "../stage/marks.js";
+import { brokerNowMs, compare, inspectedOffset, state } from "../../../common/cluster/view.js";
+import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
 import { isLockOff } from "./process_queue.js";
 

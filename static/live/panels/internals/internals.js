@@ -4,8 +4,8 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
-import { choice, chosenGroup, groupNames, loaded, state } from "../../view.js";
-import { Empty, GroupMark } from "../stage/marks.js";
+import { choice, chosenGroup, groupNames, loaded, state } from "../../../common/cluster/view.js";
+import { Empty, GroupMark } from "../../../parts/lane/marks.js";
 import { useInternals } from "./asking.js";
 import { AtBroker } from "./at_broker.js";
 import { Member } from "./member.js";

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import { LanguageBadge } from "../stage/marks.js";
+import { LanguageBadge } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
 import { ProcessQueue } from "./process_queue.js";
 

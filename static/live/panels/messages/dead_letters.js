@@ -7,9 +7,9 @@ import { computed, effect, signal } from "@preact/signals";
 import { clockTime, count } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
-import { groupOf, inspectedOffset, state } from "../../view.js";
+import { groupOf, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { ResendDialog, ask, resendResult } from "./dead_letter_resend.js";
-import { GroupMark } from "../stage/marks.js";
+import { GroupMark } from "../../../parts/lane/marks.js";
 
 const PAGE = 20;
 const COLUMNS = [

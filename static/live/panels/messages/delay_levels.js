@@ -4,8 +4,8 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { brokerNowMs, state } from "../../view.js";
-import { Countdown } from "../stage/marks.js";
+import { brokerNowMs, state } from "../../../common/cluster/view.js";
+import { Countdown } from "../../../parts/lane/marks.js";
 
 const COLUMNS = [
   "live.delay.level",

@@ -6,8 +6,8 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { state } from "../../view.js";
-import { TopicMark } from "../stage/marks.js";
+import { state } from "../../../common/cluster/view.js";
+import { TopicMark } from "../../../parts/lane/marks.js";
 
 const COUNTS = ["stored", "missing", "unknown", "refused", "open", "twice", "disorder"];
 const BAD = ["missing", "unknown", "twice", "disorder"];

@@ -6,8 +6,8 @@ import { useComputed } from "@preact/signals";
 import { bytes, clockTime, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
-import { inspectedOffset, loaded, state } from "../../view.js";
-import { Empty, GlassmqCommand, TopicMark } from "../stage/marks.js";
+import { inspectedOffset, loaded, state } from "../../../common/cluster/view.js";
+import { Empty, GlassmqCommand, TopicMark } from "../../../parts/lane/marks.js";
 
 export function Records() {
   const tail = useComputed(() => state.value.commit_log.tail);

@@ -7,8 +7,8 @@ import { useSignal } from "@preact/signals";
 import { typedKey } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
-import { inspectedOffset, userTopics, groupTopics } from "../../view.js";
-import { Empty } from "../stage/marks.js";
+import { inspectedOffset, userTopics, groupTopics } from "../../../common/cluster/view.js";
+import { Empty } from "../../../parts/lane/marks.js";
 import { RecordTable } from "./records.js";
 
 /** What a message is found by -> what that is called. */

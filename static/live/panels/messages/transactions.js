@@ -7,9 +7,9 @@ import { useComputed } from "@preact/signals";
 import { count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import { brokerNowMs, inspectedOffset, state } from "../../view.js";
+import { brokerNowMs, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { ActionButton, ActionResult, HalfActionDialog, nameOf } from "./half_actions.js";
-import { Countdown, TopicMark } from "../stage/marks.js";
+import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
 
 export function Transactions() {
   const found = useComputed(() => state.value.transactions);

@@ -4,8 +4,8 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { nameServerOption } from "../../view.js";
-import { Command } from "../stage/marks.js";
+import { nameServerOption } from "../../../common/cluster/view.js";
+import { Command } from "../../../parts/lane/marks.js";
 import { commandLine } from "./shell_words.js";
 
 /** `options` first, then the `values`, which may be anything: one that begins with a dash comes after "--". */

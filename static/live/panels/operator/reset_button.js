@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
-import { askToReset } from "./asked.js";
+import { askToReset } from "../../../common/cluster/asked.js";
 
 /** `isShort` where the group is named next to it. */
 export function ResetButton({ group, isShort = false }) {

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { clockTime, count } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { state } from "../../view.js";
+import { state } from "../../../common/cluster/view.js";
 import { ActionForm, post } from "../messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";

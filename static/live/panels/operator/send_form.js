@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { count, typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { userTopics } from "../../view.js";
+import { userTopics } from "../../../common/cluster/view.js";
 import { ActionForm, post } from "../messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";

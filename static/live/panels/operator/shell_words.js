@@ -1,3 +1,4 @@
+// @ts-check
 // A command of a terminal as a shell has to read it.
 
 /** A word as a shell has to read it. */

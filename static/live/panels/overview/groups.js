@@ -5,9 +5,17 @@ import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import { brokerNowMs, chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../view.js";
+import {
+  brokerNowMs,
+  chosenGroup,
+  compare,
+  groupNames,
+  isLagging,
+  loaded,
+  state,
+} from "../../../common/cluster/view.js";
 import { ResetButton } from "../operator/reset_button.js";
-import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../stage/marks.js";
+import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;

@@ -6,7 +6,15 @@ import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
 import { goTo, SECTIONS } from "../../keys.js";
 import { isAllowed } from "../../faults/table.js";
-import { keyMapOpen, missedUpdates, motionWanted, paused, setMotion, setPaused, state } from "../../view.js";
+import {
+  keyMapOpen,
+  missedUpdates,
+  motionWanted,
+  paused,
+  setMotion,
+  setPaused,
+  state,
+} from "../../../common/cluster/view.js";
 
 /** The connection banner: what the numbers on this page are worth right now. */
 export function ConnectionState({ stream }) {

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
 import { SHORTCUTS } from "../../keys.js";
-import { keyMapOpen, shortcuts } from "../../view.js";
+import { keyMapOpen, shortcuts } from "../../../common/cluster/view.js";
 
 export function KeyMap() {
   const dialog = useRef(null);

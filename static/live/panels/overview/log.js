@@ -6,8 +6,8 @@ import { useComputed, useSignal } from "@preact/signals";
 import { clockTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
-import { loaded, state } from "../../view.js";
-import { Empty } from "../stage/marks.js";
+import { loaded, state } from "../../../common/cluster/view.js";
+import { Empty } from "../../../parts/lane/marks.js";
 
 const LEVELS = ["all", "WARNING", "ERROR"];
 const RANK = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, CRITICAL: 4 };

@@ -5,8 +5,8 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { bytes, compact, count, microseconds, milliseconds } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { rateOf } from "../../history.js";
-import { connectionCount, groupNames, loaded, state, storedMessages, totalLag } from "../../view.js";
+import { rateOf } from "../../../common/cluster/history.js";
+import { connectionCount, groupNames, loaded, state, storedMessages, totalLag } from "../../../common/cluster/view.js";
 
 export function Metrics() {
   const rates = useComputed(() => state.value.rates);

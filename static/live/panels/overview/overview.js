@@ -1,10 +1,11 @@
+// @ts-check
 // The verdict and the figures. While the broker is killed or paused, or the server is silent, both are of the past:
 // they turn grey, and the verdict says since when.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { faults } from "../../../common/faults.js";
-import { absent, loaded, state } from "../../view.js";
+import { absent, loaded, state } from "../../../common/cluster/view.js";
 import { Metrics } from "./metrics.js";
 import { Verdict } from "./verdict.js";
 

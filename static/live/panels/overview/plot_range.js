@@ -3,7 +3,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
-import { brokerNowMs, choice, history, paused } from "../../view.js";
+import { brokerNowMs, choice, history, paused } from "../../../common/cluster/view.js";
 
 /** Name -> seconds. */
 export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 };

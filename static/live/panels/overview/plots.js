@@ -5,9 +5,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { computed, useComputed } from "@preact/signals";
 import { clockTime, compact, microseconds, milliseconds } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { rateOf } from "../../history.js";
-import { state } from "../../view.js";
-import { Empty } from "../stage/marks.js";
+import { rateOf } from "../../../common/cluster/history.js";
+import { state } from "../../../common/cluster/view.js";
+import { Empty } from "../../../parts/lane/marks.js";
 import { drawWhileShown, pointed, wholeSpikes } from "./plot_chart.js";
 import { chooseRange, problem, range, RANGES, shown, zoom } from "./plot_range.js";
 

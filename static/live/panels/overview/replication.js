@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { bytes, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { state } from "../../view.js";
+import { state } from "../../../common/cluster/view.js";
 
 const COLUMNS = [
   "live.replication.slave",

@@ -7,7 +7,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { clockTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { goTo } from "../../keys.js";
-import { absent, chosenGroup, loaded, state } from "../../view.js";
+import { absent, chosenGroup, loaded, state } from "../../../common/cluster/view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */

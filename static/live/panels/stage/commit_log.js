@@ -7,8 +7,8 @@ import { topicMark } from "../../../common/palette.js";
 import { bytes, clockTime, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
-import { remPx } from "../../lane_axis.js";
-import { highlighted, inspectedOffset, loaded, state } from "../../view.js";
+import { remPx } from "../../../parts/lane/lane_axis.js";
+import { highlighted, inspectedOffset, loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
 
 /** Widths in rem, as the text inside grows with the theme. */

@@ -7,12 +7,12 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
 import { Bolt } from "../../faults/bolt.js";
-import { brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../../view.js";
+import { brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
-import { LagSentence } from "./lag_words.js";
-import { CountdownBar, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "./marks.js";
+import { LagSentence } from "../../../parts/lane/lag_words.js";
+import { CountdownBar, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
 
 const MOST_MEMBERS = 12;
 

@@ -7,8 +7,8 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { motion } from "../../view.js";
-import { remPx } from "../../lane_axis.js";
+import { motion } from "../../../common/cluster/view.js";
+import { remPx } from "../../../parts/lane/lane_axis.js";
 import { onFrames } from "../../frame_rates.js";
 
 const FLIGHT_MS = 900;

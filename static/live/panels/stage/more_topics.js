@@ -7,7 +7,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
-import { state } from "../../view.js";
+import { state } from "../../../common/cluster/view.js";
 
 const TYPING_MS = 250;
 

@@ -7,9 +7,9 @@ import { useComputed } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import { addresses, brokerNowMs, loaded, state } from "../../view.js";
+import { addresses, brokerNowMs, loaded, state } from "../../../common/cluster/view.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
-import { Empty, GlassmqCommand, LanguageBadge, TopicMark } from "./marks.js";
+import { Empty, GlassmqCommand, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
 export function Producers() {
   const connections = state.value.connections;

@@ -7,7 +7,7 @@ import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import { Cover, isCovered } from "../../faults/cover.js";
-import { loaded, state } from "../../view.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 import { followState } from "../overview/replication.js";
 import { CommitLogStrip } from "./commit_log.js";
 import { Consumers } from "./consumers.js";

@@ -5,8 +5,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { LINEAR, LOGARITHMIC } from "../../lane_scale.js";
-import { laneHeight, laneWidth } from "../../lane_axis.js";
+import { LINEAR, LOGARITHMIC } from "../../../parts/lane/lane_scale.js";
+import { laneHeight, laneWidth } from "../../../parts/lane/lane_axis.js";
 import {
   groupOf,
   groupTopics,
@@ -20,12 +20,12 @@ import {
   systemTopics,
   topicFilter,
   userTopics,
-} from "../../view.js";
-import { askForTopic, askToSend } from "../operator/asked.js";
-import { LaneRow, TopicLags } from "./lane.js";
-import { AxisTicks } from "./lane_ticks.js";
+} from "../../../common/cluster/view.js";
+import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
+import { LaneRow, TopicLags } from "../../../parts/lane/lane.js";
+import { AxisTicks } from "../../../parts/lane/lane_ticks.js";
 import { MoreTopics } from "./more_topics.js";
-import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "./marks.js";
+import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;

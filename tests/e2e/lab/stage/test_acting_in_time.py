@@ -9,7 +9,7 @@ from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import event_number, open_faults, opened, run_to_ms, run_until
 from tests.e2e.scenes import empty_scene
 
-VIEW = "async () => (await import('/static/lab/view.js')).view.peek()"
+VIEW = "async () => (await import('/static/common/world/view.js')).view.peek()"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_what_does_not_come_any_more_is_said(page):
 def test_housekeeping_does_not_chase_a_grave_sentence_away(page):
     page.clock.install()
     report = """async ({ event, weight, en }) => {
-        const { receiveView, view } = await import('/static/lab/view.js');
+        const { receiveView, view } = await import('/static/common/world/view.js');
         const caption = { event, weight, kind: 'frame', keys: [], text: { en, zh: en } };
         receiveView({ ...view.peek(), playing: true, caption }, false);
     }"""

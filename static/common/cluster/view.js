@@ -1,0 +1,210 @@
+// @ts-check
+// What the page shows, as signals. The stream writes `latest`; panels read `state`. While the view is paused
+// `state` keeps still and the stream goes on behind it.
+
+import { computed, effect, signal } from "@preact/signals";
+import { keep, kept } from "../kept.js";
+import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
+
+/** @type {any} */
+const EMPTY_STATE = {
+  cluster: {},
+  connections: {},
+  topics: {},
+  groups: {},
+  locks: {},
+  transactions: null,
+  delay_levels: null,
+  replication: null,
+  numbers: null,
+  rates: {},
+  log: [],
+  commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
+  omitted: {},
+  verdict: null,
+  backlogs: {},
+};
+
+export const paused = signal(false);
+/** How many updates came in since the view was paused. */
+export const missedUpdates = signal(0);
+/** @type {import("@preact/signals").Signal<Picture.LivePicture>} */
+export const state = signal(EMPTY_STATE);
+export const history = signal(EMPTY_HISTORY);
+/** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
+export const loaded = signal(false);
+
+/** { name, leader, term } while another member of a group of brokers leads; else null. */
+export const absent = signal(null);
+export const beAbsent = (told) => (absent.value = told);
+
+let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };
+export function receive(next, { history: sent }) {
+  absent.value = null;
+  const whole = { ...EMPTY_STATE, ...next };
+  const before = sent ? historyOf(sent, whole.cluster.started_ms) : latest.history;
+  latest = { state: whole, history: withSecond(before, whole.rates), isReal: true };
+  if (paused.value) missedUpdates.value += 1;
+  else show();
+}
+
+function show() {
+  missedUpdates.value = 0;
+  state.value = latest.state;
+  history.value = latest.history;
+  loaded.value = latest.isReal;
+}
+
+export function setPaused(value) {
+  paused.value = value;
+  if (!value) show();
+}
+
+// ------------------------------------------------------------------------------------------- clock of the broker
+
+const TICK_MS = 250;
+const brokerSecondMs = computed(() => state.value.cluster.now_ms);
+const ticking = signal(Date.now());
+setInterval(() => {
+  if (!paused.value && !document.hidden) ticking.value = Date.now();
+}, TICK_MS);
+
+/** The broker's clock minus this machine's. The state carries full seconds, so it is measured when they change. */
+let clockSkewMs = 0;
+effect(() => {
+  const nowMs = brokerSecondMs.value;
+  if (nowMs !== undefined) clockSkewMs = nowMs - Date.now();
+});
+
+/** The broker's time now, in milliseconds. Four ticks a second; stands still while the view is paused. */
+export const brokerNowMs = computed(() => ticking.value + (brokerSecondMs.value === undefined ? 0 : clockSkewMs));
+
+// --------------------------------------------------------------------------------------------- choices of the user
+
+const stored = (key, fallback) => kept(`glassmq.${key}`) ?? fallback;
+
+export function choice(key, fallback) {
+  const chosen = signal(stored(key, fallback));
+  effect(() => keep(`glassmq.${key}`, chosen.value));
+  return chosen;
+}
+
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+const motionChoice = signal(stored("motion", null)); // null: as the operating system says
+const systemMotion = signal(!reducedMotion.matches);
+reducedMotion.addEventListener("change", () => (systemMotion.value = !reducedMotion.matches));
+
+/** Does anything move? Numbers and lengths always update. */
+export const motion = computed(() => !paused.value && motionWanted.value);
+export const motionWanted = computed(() =>
+  motionChoice.value === null ? systemMotion.value : motionChoice.value === "on",
+);
+
+export function setMotion(on) {
+  motionChoice.value = on ? "on" : "off";
+  keep("glassmq.motion", motionChoice.value);
+}
+effect(() => void (document.documentElement.dataset.motion = motion.value ? "on" : "off"));
+
+export const laneScale = choice("lane-scale", "log");
+export const showSystemTopics = choice("system-topics", "no");
+export const shortcuts = choice("shortcuts", "on");
+export const topicFilter = signal("");
+
+/** Topic sections that the user opened or closed: name -> boolean. */
+export const openTopics = signal({});
+
+/** What the pointer or focus is on, to mark the same thing elsewhere: { topic, queueId } or { clientId } or null. */
+export const highlighted = signal(/** @type {any | null} */ (null));
+
+/** The group that is shown in detail, or null: the first. */
+export const chosenGroup = signal(/** @type {string | null} */ (null));
+
+/** Commit-log offset of the record in the inspector, or null. */
+export const inspectedOffset = signal(/** @type {number | null} */ (null));
+/** The queue whose entries are open: { topic, queueId }, or null. */
+export const inspectedQueue = signal(/** @type {{ topic: string, queueId: string } | null} */ (null));
+export const keyMapOpen = signal(false);
+
+// ------------------------------------------------------------------------------------------------------- selections
+
+/** A group that keeps up is a few messages behind too, because it commits with its next pull: no need for alarm. */
+const USUAL_LAG = 10;
+export const isLagging = (lag) => lag > USUAL_LAG;
+
+const DEFAULT_NAME_SERVER = "127.0.0.1:9876";
+
+/** What a command of this project needs so that it finds this broker; "" where it needs nothing. */
+export const nameServerOption = computed(() => {
+  const address = state.value.cluster.name_server ?? DEFAULT_NAME_SERVER;
+  return address === DEFAULT_NAME_SERVER ? "" : ` --name-server ${address}`;
+});
+
+/** A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly. */
+function steadyList(make) {
+  let last = [];
+  return computed(() => {
+    const next = make();
+    if (next.length !== last.length || next.some((value, index) => value !== last[index])) last = next;
+    return last;
+  });
+}
+
+const sortedKeys = (object) => Object.keys(object).sort(compare);
+const topicsOfKind = (...kinds) =>
+  steadyList(() => sortedKeys(state.value.topics).filter((name) => kinds.includes(state.value.topics[name].kind)));
+
+export const userTopics = topicsOfKind("normal");
+export const systemTopics = topicsOfKind("system");
+/** Retry and dead-letter topics, the two of one group side by side. */
+const groupTopicsUnsorted = topicsOfKind("retry", "dlq");
+export const groupTopics = steadyList(() =>
+  groupTopicsUnsorted.value.filter(hasHeldMessages).sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
+);
+
+/** Every group has a retry topic; most of them stay empty for ever. */
+function hasHeldMessages(topic) {
+  return Object.values(state.value.topics[topic].queues).some(({ max }) => max > 0);
+}
+
+/** "%RETRY%billing" -> "billing" */
+export function groupOf(topic) {
+  return topic.replace(/^%(RETRY|DLQ)%/, "");
+}
+
+/** All groups, those with members first: the others have no consumers at the moment. */
+export const groupNames = steadyList(() => {
+  const { groups } = state.value;
+  const isOnline = (group) => Object.keys(groups[group].members ?? {}).length > 0;
+  return Object.keys(groups).sort((a, b) => Number(isOnline(b)) - Number(isOnline(a)) || compare(a, b));
+});
+const groupRanks = computed(() => new Map(groupNames.value.map((group, rank) => [group, rank])));
+const rankOf = (group) => groupRanks.value.get(group) ?? Infinity;
+
+/** The order of `groupNames`; groups that are known by their offsets only come last. */
+export const byGroup = (a, b) => (rankOf(a) === rankOf(b) ? compare(a, b) : rankOf(a) - rankOf(b));
+export const addresses = steadyList(() => sortedKeys(state.value.connections));
+
+export function compare(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function queueCounts(topic) {
+  let number = 0;
+  for (const queue of Object.values(topic.queues)) number += Math.max(0, queue.max - queue.min);
+  return number;
+}
+
+/** Messages held in topics of users (system topics left out), also in those that are too many to be drawn. */
+export const storedMessages = computed(() =>
+  Object.values(state.value.topics).reduce(
+    (sum, topic) => (topic.kind === "system" ? sum : sum + queueCounts(topic)),
+    state.value.omitted.messages ?? 0,
+  ),
+);
+
+export const connectionCount = computed(() => addresses.value.length + (state.value.omitted.connections ?? 0));
+
+export const totalLag = computed(() =>
+  Object.values(state.value.groups).reduce((sum, group) => sum + (group.lag ?? 0), 0),
+);

@@ -1,0 +1,105 @@
+// @ts-check
+// The address of what is on the page: scenario, seed and every command, in the fragment; and `at`, the event
+// that is shown, if it is not the newest. Everyone who opens it gets the identical run. The address bar follows; the
+// server is not asked again for that.
+
+import { addressOf, pageOf } from "../addresses.js";
+import { scrub } from "./session.js";
+import { loaded, mine, view } from "./view.js";
+
+const WRITE_AFTER_MS = 400;
+
+/** The run that the address asks for: { scenario, seed?, link?, world?, exact?, asks? }. A page that was opened at an
+    address begins at its moment, and asks before it goes on with a run of earlier; one that was loaded again, or lost
+    its connection, is back where it was. */
+export function requestOfAddress(address = location) {
+  const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  const isOpened = navigation?.type === "navigate" && !loaded.peek();
+  const [, , scenario] = pageOf(address.pathname).split("/");
+  const search = new URLSearchParams(address.search);
+  const request = {};
+  if (scenario) request.scenario = decoded(scenario);
+  if (/^\d+$/.test(search.get("seed") ?? "")) request.seed = Number(search.get("seed"));
+  if (search.get("world")) request.world = search.get("world");
+  const link = address.hash.slice(1);
+  if (link) request.link = link;
+  if (link && (isOpened || search.has("exact"))) request.exact = true;
+  if (isOpened && !link && !request.world) request.asks = true;
+  return request;
+}
+
+/** A part of an address as text; one that is badly encoded stands for itself. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Goes to the event that the address names, as soon as the run has come that far. */
+export function goToEventOfAddress() {
+  const wanted = new URLSearchParams(location.search).get("at") ?? "";
+  if (!/^\d{1,7}$/.test(wanted)) return;
+  const stop = view.subscribe(({ busy, events_total: total, event }) => {
+    if (!loaded.peek() || busy !== null) return;
+    if (mine.peek() && Number(wanted) < total && event !== Number(wanted)) scrub(Number(wanted));
+    queueMicrotask(() => stop());
+  });
+}
+
+/** The event that is shown, if it is not the newest. */
+const lookedAt = ({ in_past: inPast, event }) => (inPast ? String(event) : null);
+
+function putEvent(address, event) {
+  if (event === null) address.searchParams.delete("at");
+  else address.searchParams.set("at", event);
+}
+
+export function shareAddress() {
+  const address = new URL(location.href);
+  address.search = "";
+  const { link, scenario } = view.peek();
+  if (scenario) address.pathname = addressOf(`/lab/${encodeURIComponent(scenario)}`);
+  putEvent(address, lookedAt(view.peek()));
+  address.hash = link;
+  return address.href;
+}
+
+/** A frame with this run's stage, for other pages. */
+export function embedCode(width, height) {
+  const address = new URL(shareAddress());
+  address.searchParams.set("embed", "1");
+  const [source, title] = [address.href, view.peek().scenario].map((text) =>
+    text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"),
+  );
+  return `<iframe src="${source}" title="GlassMQ: ${title}" width="${width}" height="${height}"></iframe>`;
+}
+
+/** Where others follow this world while it is published. */
+export function followAddress() {
+  const address = new URL(shareAddress());
+  address.hash = "";
+  address.search = new URLSearchParams({ world: view.peek().world.id }).toString();
+  return address.href;
+}
+
+export function keepAddressInStep() {
+  let timer;
+  let written = null;
+  return view.subscribe((shown) => {
+    const { link, playing, busy } = shown;
+    const event = mine.peek() ? lookedAt(shown) : null;
+    const place = `${link} ${event}`;
+    if (!link || place === written || playing || busy) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      written = place;
+      const address = new URL(location.href);
+      address.searchParams.delete("exact");
+      putEvent(address, event);
+      address.hash = link;
+      history.replaceState(history.state, "", address);
+    }, WRITE_AFTER_MS);
+  });
+}

@@ -1,0 +1,164 @@
+// @ts-check
+// The user's actions on the world. Panels call these; the source (socket or recording) carries them out.
+
+import { effect } from "@preact/signals";
+import { t } from "../i18n.js";
+import { mine, tell, view } from "./view.js";
+
+let source = null;
+
+export function useSource(next) {
+  source = next;
+}
+
+export const isRecording = () => source?.isRecording ?? false;
+export const frameDetails = (id) => source.frame(id);
+/** Everything about a record of a broker's commit log; about the record that an entry of a queue points to. */
+export const recordDetails = (broker, record) => source.record(broker, record);
+export const messageDetails = (broker, message) => source.message(broker, message);
+/** Entries of the journal: those after a number; those that fit a filter; what happened in a stretch of time. */
+export const fetchEntries = (after, count) => source.entries(after, count);
+export const searchEntries = (wanted) => source.search(wanted);
+/** Messages whose key contains a text, with their lives: also those that the view leaves out. */
+export const findLives = (text) => source.lives(text);
+/** Why that happened to a message, as of the moment that is shown; null: a recording that has no answer. */
+export const askWhy = (key) => source.why(key);
+export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
+export const sourceFile = (file) => source.sourceFile(file);
+/** Answers what the page asks about a run that was found: begin another one, or join it. */
+export const openFound = (isFresh) => source.openFound(isFresh);
+/** Opens the run of a link again, in place of this one. */
+export const openLink = (link) => source.openLink(link);
+/** Opens a run and plays it by itself; the last events before `event` come one by one. */
+export function replayTo(link, event) {
+  const { world } = view.peek();
+  openLink(link);
+  const stop = view.subscribe(({ world: { id }, busy }) => {
+    if (id === world.id || busy !== null) return;
+    queueMicrotask(() => stop());
+    setSpeed("auto");
+    control("play", { slow_to: event });
+  });
+}
+/** What an audit of this run by Spark would look at; begins one of the run as it is at `event`: {run, address}. */
+export const auditPlan = () => source.auditPlan();
+export const startAudit = (event) => source.startAudit(event);
+/** The links of this run and of one with one difference: {left, right}; see app/lab/routes/comparison_routes.py. */
+export const variantOf = (change) => source.variant(change);
+export const exportAddress = (format) => source.exportAddress(format);
+
+const GO_ON_AFTER_MS = 250;
+/** What a user may set while time is paused for an open menu, so that it still continues afterwards. */
+const MOVES_NOTHING = ["speed", "publish"];
+let [rests, goingOn] = [false, 0];
+/** What the run goes on to; null: nothing, or it has come. */
+let sought = null;
+
+const control = (action, values) => {
+  if (!MOVES_NOTHING.includes(action)) [rests, sought] = [false, action === "run-until" ? values : null];
+  return source.control(action, values);
+};
+
+/** Time pauses while a user looks at something (`isLooking`, a signal), so that it does not disappear. Then it
+    goes on, unless he moved it himself. */
+export function restWhile(isLooking) {
+  isLooking.subscribe((looks) => {
+    clearTimeout(goingOn);
+    if (!looks) goingOn = setTimeout(() => rests && play(), GO_ON_AFTER_MS);
+    else if (!rests && view.peek().playing && mine.peek()) {
+      pause();
+      rests = true;
+    }
+  });
+}
+
+/** Says so when a run ends before what it went on to has come. */
+export function tellWhatNeverCame() {
+  view.subscribe(({ busy, stopped_by: stopped }) => {
+    if (!sought || busy !== null || stopped === null) return;
+    if (stopped.kind === "over") tell(t("lab.until.never"), true);
+    sought = null;
+  });
+}
+
+export const play = () => control("play");
+export const pause = () => control("pause");
+export const togglePlay = () => (view.peek().playing ? pause() : play());
+export const step = () => control("step");
+export const stepActor = (actor) => control("step-actor", { actor });
+export const stepBack = () => control("step-back");
+export const runUntil = (condition) => control("run-until", condition);
+export const setSpeed = (speed) => control("speed", { speed });
+export const fork = () => control("fork");
+export const restart = () => control("restart");
+/** Shows the world as it was at a virtual time, or lets it run there. */
+export const standAt = (timeUs) => control("stand-at", { time_us: timeUs });
+/** Lets others follow this world, read-only; or not any more. */
+export const publish = (on) => control("publish", { on });
+
+/** Kinds that can be done before anything has happened. */
+const ANEW = [
+  "lock-switch",
+  "partition",
+  "link-delay",
+  "link-loss",
+  "link-duplicate",
+  "link-reorder",
+  "drop-next",
+  "delay-next",
+  "duplicate-next",
+  "listener",
+  "clock-skew",
+  "slow-fsync",
+  "disk-full",
+];
+export const isOver = () => view.value.is_over && !view.value.in_past;
+/** Whether a command of that kind can still change something: in a run that is over it begins the run again. */
+export const hasEffect = (kind) => !isOver() || ANEW.includes(kind) || kind === "setting";
+
+/** Commands change the world; in a recording nothing can be changed. A run that is over begins again with them. */
+export function command(kind, target, values = {}) {
+  if (source.isRecording) return tell(t("lab.recording_fixed"), true);
+  const isAnew = isOver() && ANEW.includes(kind);
+  if (isAnew) restart();
+  source.command(kind, target, values);
+  if (isAnew) play();
+}
+
+let stopSetting = () => {};
+
+/** Sets the same on several nodes, one after the other: each makes another run, and nothing else is taken meanwhile. */
+export function setForAll(names, name, value) {
+  stopSetting();
+  const left = [...names];
+  let sent = null;
+  const isSet = (node) =>
+    view.value.settings.some((one) => one.node === node && one.name === name && one.value === value);
+  stopSetting = effect(() => {
+    if (view.value.busy !== null || (sent && !isSet(sent))) return;
+    while (left.length > 0 && isSet(left[0])) left.shift();
+    sent = left.shift() ?? null;
+    if (sent) command("setting", sent, { name, value });
+    else queueMicrotask(stopSetting);
+  });
+}
+
+/** Shows the world as it was after event number `event`. While the handle is dragged only the last request counts. */
+export function scrub(event) {
+  const request = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
+  const isIdle = scrubRequest === null;
+  scrubRequest = request;
+  if (isIdle) sendScrub();
+}
+
+const SCRUB_EVERY_MS = 60;
+let scrubRequest = null;
+
+function sendScrub() {
+  const request = scrubRequest;
+  control("scrub", { event: request });
+  setTimeout(() => {
+    if (scrubRequest !== request) sendScrub();
+    else scrubRequest = null;
+  }, SCRUB_EVERY_MS);
+}

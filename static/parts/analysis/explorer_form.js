@@ -1,0 +1,261 @@
+// What to search: what is off, what stalls or dies, for how long, which frames are lost, and in which part of the
+// story. What is left empty is as the server's plan says, which is shown in its place.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { switchName } from "../../common/world/labels.js";
+import { bilingual } from "../../common/world/format.js";
+import { view } from "../../common/world/view.js";
+import { focusPanel } from "../controls/dock.js";
+
+const DEFAULT_HOLD_MS = 2000;
+const PAUSE_MS = 90_000;
+const RESTART_MS = 2000;
+/** Commands that flip a switch: what is off on the stage is off in the search. */
+const SWITCHING = ["lock-switch", "group-lock"];
+/** Settings are typed: the server is asked after a pause in typing. */
+const REST_MS = 250;
+
+/** The form's settings as the server expects them. */
+function requestOf(form) {
+  const fields = new FormData(form);
+  const request = {
+    world: view.peek().world.id,
+    without: fields.getAll("without"),
+    keeps_settings: !form.elements.keeps_settings || fields.has("keeps_settings"),
+  };
+  const number = (name) => (fields.get(name) ? Number(fields.get(name)) : undefined);
+  request[fields.get("who") === "node" ? "pause_ms" : "hold_ms"] = [number("ms") ?? DEFAULT_HOLD_MS];
+  if (fields.get("crash")) request.crash = [fields.get("crash")];
+  if (fields.get("lose")) request.lose = [fields.get("lose")];
+  Object.assign(request, {
+    max_stalls: number("max_stalls"),
+    max_crashes: number("max_crashes"),
+    max_losses: number("max_losses"),
+    from_ms: number("from_ms"),
+    to_ms: number("to_ms"),
+  });
+  if (number("max_crashes") > 0) request.restart_ms = [number("restart_ms") ?? RESTART_MS];
+  return request;
+}
+
+/** `planOf(request)`: a promise of what a search would do; `onBegin(request)` begins it. */
+export function ExplorerForm({ running, planOf, onBegin }) {
+  const form = useRef(null);
+  const plan = useSignal(null);
+  const problem = useSignal("");
+  const timer = useRef(0);
+  // Counts the questions: an answer that a newer question has overtaken is thrown away.
+  const asked = useRef(0);
+  const world = useComputed(() => view.value.world.id);
+  const settings = useComputed(() => view.value.settings);
+  const switched = useComputed(() => JSON.stringify(view.value.faults.filter(({ kind }) => SWITCHING.includes(kind))));
+  const refresh = async () => {
+    const question = ++asked.current;
+    if (!world.peek() || form.current?.checkValidity() === false) return;
+    try {
+      const next = await planOf(form.current ? requestOf(form.current) : { world: world.peek() });
+      if (question !== asked.current) return;
+      problem.value = bilingual(next.problem);
+      if (!next.problem) plan.value = next;
+    } catch (error) {
+      if (question === asked.current) problem.value = error.message;
+    }
+  };
+  const refreshSoon = () => (clearTimeout(timer.current), (timer.current = setTimeout(refresh, REST_MS)));
+  useEffect(() => (refresh(), () => clearTimeout(timer.current)), [world.value, settings.value, switched.value]);
+  const submit = (event) => (event.preventDefault(), onBegin(requestOf(form.current)));
+
+  // Nothing can be searched, or nothing is known yet.
+  if (plan.value === null)
+    return html`<p class="quiet">${problem.value || t(world.value ? "live.waiting" : "lab.explorer.not_yours")}</p>`;
+  const { is_order: isOrder, is_work: isWork } = plan.value;
+  const hint = isOrder ? "hint" : isWork ? "hint_work" : "hint_money";
+  return html`
+    <p class="quiet">${t(`lab.explorer.${hint}`)}</p>
+    <form class="explorer-form" ref=${form} onSubmit=${submit} onInput=${refreshSoon} onChange=${refreshSoon}>
+      <${Switches} plan=${plan.value} />
+      <${Stalls} plan=${plan.value} />
+      <${Crashes} plan=${plan.value} />
+      <${Losses} plan=${plan.value} />
+      <${Window} plan=${plan.value} />
+      <${Changed} plan=${plan.value} />
+      ${problem.value && html`<p class="panel-note explorer-problem" role="alert">${problem.value}</p>`}
+      <div class="form-end">
+        <button type="submit" class="button button-primary" disabled=${running || !world.value || problem.value !== ""}>
+          ${t("lab.explorer.begin")}
+        </button>
+      </div>
+    </form>
+  `;
+}
+
+/** A switch that is off on the stage is off here, as long as the search has what was changed there. */
+function Switches({ plan: { switches: names, off } }) {
+  if (names.length === 0) return null;
+  return html`<fieldset>
+    <legend>${t("lab.explorer.without")}</legend>
+    ${names.map(
+      (name) =>
+        html`<label key=${name} class="explorer-switch">
+          <input
+            type="checkbox"
+            name="without"
+            value=${name}
+            key=${off.includes(name)}
+            disabled=${off.includes(name)}
+            defaultChecked=${off.includes(name)}
+          />
+          <span>${switchName(name)}</span>
+          ${off.includes(name) && html`<span class="quiet">${t("lab.explorer.off")}</span>`}
+        </label>`,
+    )}
+  </fieldset>`;
+}
+
+const Row = ({ label, children }) => html`<label class="form-row"><span>${label}</span>${children}</label>`;
+const Choice = ({ name, value, options, onChange }) =>
+  html`<select name=${name} key=${`${name} ${value}`} onChange=${onChange}>
+    ${options.map(
+      (option) => html`<option key=${option} value=${option} selected=${option === value}>${option}</option>`,
+    )}
+  </select>`;
+
+function Stalls({ plan }) {
+  const whole = useSignal(false);
+  // How many are usual is known from the first plan on; later plans repeat the setting.
+  const usual = useRef(plan.max_stalls).current;
+  return html`
+    <${Row} label=${t("lab.explorer.who")}>
+      <select name="who" onChange=${(event) => (whole.value = event.currentTarget.value === "node")}>
+        <option value="actor">${t("lab.explorer.who_actor")}</option>
+        <option value="node">${t("lab.explorer.who_node")}</option>
+      </select>
+    </${Row}>
+    <${Row} label=${t("lab.explorer.ms")}>
+      <input
+        class="input"
+        type="number"
+        name="ms"
+        min="1"
+        max="600000"
+        required
+        key=${`ms ${whole.value}`}
+        defaultValue=${whole.value ? PAUSE_MS : DEFAULT_HOLD_MS}
+      />
+    </${Row}>
+    <${Row} label=${t("lab.explorer.max_stalls")}>
+      <${Choice} name="max_stalls" value=${whole.value ? Math.min(1, usual) : usual} options=${[0, 1, 2]} />
+    </${Row}>
+  `;
+}
+
+function Crashes({ plan }) {
+  const usual = useRef(plan.max_crashes).current;
+  const count = useSignal(usual);
+  return html`
+    <${Row} label=${t("lab.explorer.max_crashes")}>
+      <${Choice}
+        name="max_crashes"
+        value=${usual}
+        options=${[0, 1, 2]}
+        onChange=${(event) => (count.value = Number(event.currentTarget.value))}
+      />
+    </${Row}>
+    ${
+      count.value > 0 &&
+      html`
+        <${Row} label=${t("lab.explorer.crash")}>
+          <select name="crash">
+            <option value="">${t("lab.explorer.crash_all")}</option>
+            ${["producers", "consumers"].map(
+              (role) => html`<option key=${role} value=${role}>${t(`lab.explorer.crash_${role}`)}</option>`,
+            )}
+            ${plan.clients.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+          </select>
+        </${Row}>
+        <${Row} label=${t("lab.explorer.restart_ms")}>
+          <input
+            class="input"
+            type="number"
+            name="restart_ms"
+            min="0"
+            max="600000"
+            required
+            defaultValue=${RESTART_MS}
+          />
+        </${Row}>
+      `
+    }
+  `;
+}
+
+function Losses({ plan }) {
+  const usual = useRef(plan.max_losses).current;
+  const count = useSignal(usual);
+  return html`
+    <${Row} label=${t("lab.explorer.max_losses")}>
+      <${Choice}
+        name="max_losses"
+        value=${usual}
+        options=${[0, 1, 2]}
+        onChange=${(event) => (count.value = Number(event.currentTarget.value))}
+      />
+    </${Row}>
+    ${
+      count.value > 0 &&
+      html`<${Row} label=${t("lab.explorer.lose")}>
+        <select name="lose">
+          <option value="">${t("lab.explorer.lose_all")}</option>
+          ${plan.frames.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select>
+      </${Row}>`
+    }
+  `;
+}
+
+/** Empty: as the plan says, which is shown there in grey. */
+function Window({ plan }) {
+  const field = (name) =>
+    html`<input
+      class="input"
+      type="number"
+      name=${name}
+      min="0"
+      max=${plan.duration_ms}
+      placeholder=${plan[name]}
+      aria-label=${t(`lab.explorer.${name}`)}
+    />`;
+  return html`<div class="form-row" role="group" aria-label=${t("lab.explorer.window")}>
+    <span>${t("lab.explorer.window")}</span>
+    <span class="explorer-window">${field("from_ms")}<span aria-hidden="true">–</span>${field("to_ms")}</span>
+  </div>`;
+}
+
+/** Settings and switches that were changed on this page. */
+function Changed({ plan: { settings, switched } }) {
+  if (settings.length + switched.length === 0) return null;
+  const chip = (text, panel) =>
+    html`<button
+      type="button"
+      key=${text}
+      class="chip mono"
+      onClick=${() => focusPanel(panel)}
+      title=${t(`lab.panel.${panel}`)}
+    >
+      ${text}
+    </button>`;
+  const nameOf = ({ lock, group }) => (lock ? switchName(lock) : t("lab.explorer.lock_of", { group }));
+  const flipped = (one) => `${one.target} ${nameOf(one)}: ${t(one.on ? "lab.order.on" : "lab.order.off")}`;
+  return html`<div class="explorer-settings">
+    <label class="explorer-switch">
+      <input type="checkbox" name="keeps_settings" defaultChecked /><span>${t("lab.explorer.keeps_settings")}</span>
+    </label>
+    <span class="chips">
+      ${settings.map((one) => chip(`${one.node} ${one.name} = ${String(one.value)}`, "settings"))}
+      ${switched.map((one) => chip(flipped(one), "faults"))}
+    </span>
+  </div>`;
+}

@@ -1,0 +1,249 @@
+// The drawer next to the stage, and groups of tabs. What everyone needs comes first; internals are
+// shown with the switch "Expert". In a narrow window the drawer covers the stage, and is closed at first.
+
+import { html } from "htm/preact";
+import { computed, signal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { keep, kept } from "../../common/kept.js";
+import { canCompare } from "../analysis/compare.js";
+import { isRecording } from "../../common/world/session.js";
+import { calmView, framesUnderWay, runningTimers, violations } from "../../common/world/view.js";
+import { Icon } from "./icons.js";
+
+const FIRST = ["story", "invariants", "faults"];
+const MORE = ["money", "xa", "backlog", "compare", "life", "log", "explorer"];
+const EXPERT = ["source", "timers", "actors", "settings", "frames"];
+
+/** Panels that only some worlds have. */
+const OPTIONAL = {
+  backlog: computed(() => calmView.value.backlog !== null),
+  compare: canCompare,
+  explorer: computed(() => !isRecording()),
+  money: computed(() => calmView.value.money !== null),
+  xa: computed(() => calmView.value.xa !== null),
+};
+const isThere = (name) => OPTIONAL[name]?.value ?? true;
+
+// ------------------------------------------------------------------------------------------------ the window
+
+const isWide = matchMedia("(min-width: 1200px)");
+// In a frame of another page there is nothing to scroll for: the stage stays a picture that fits as long as it can.
+const isPhone = matchMedia(
+  document.body.classList.contains("is-embedded") ? "(max-width: 439px)" : "(max-width: 699px)",
+);
+/** "wide": the drawer is next to the stage. "narrow": it covers the stage. "phone": everything is one column. */
+export const shape = signal(fittingShape());
+const isProjector = signal(document.documentElement.dataset.theme === "projector");
+
+function fittingShape() {
+  return isPhone.matches ? "phone" : isWide.matches ? "wide" : "narrow";
+}
+for (const query of [isWide, isPhone])
+  query.addEventListener("change", () => {
+    shape.value = fittingShape();
+    drawerOpen.value = wasOpen();
+  });
+addEventListener("themechange", () => (isProjector.value = document.documentElement.dataset.theme === "projector"));
+
+/** Entries of a consume queue that are drawn: big letters leave room for fewer. */
+export const entriesShown = computed(() => (isProjector.value ? 6 : 12));
+
+// ------------------------------------------------------------------------------------------------ what is open
+
+const DRAWER_KEY = "glassmq.lab.drawer";
+const EXPERT_KEY = "glassmq.lab.expert";
+
+export const expert = signal(kept(EXPERT_KEY) === "yes");
+export const drawerOpen = signal(wasOpen());
+
+function wasOpen() {
+  return shape.peek() === "phone" || (shape.peek() === "wide" && kept(DRAWER_KEY) !== "closed");
+}
+
+export function setExpert(on) {
+  expert.value = on;
+  keep(EXPERT_KEY, on ? "yes" : "no");
+}
+
+export function setDrawer(open) {
+  drawerOpen.value = open;
+  if (shape.peek() === "wide") keep(DRAWER_KEY, open ? "open" : "closed");
+}
+
+/** The panels below a lesson's stage: open, or only their tabs, until one is chosen. */
+export const dockOpen = signal(true);
+
+/** Names of panels, the one that was chosen last first: a group shows its first. */
+const chosen = signal([]);
+
+/** Shows a panel, wherever it is kept. */
+export function showPanel(name) {
+  if (EXPERT.includes(name) && !expert.peek() && document.querySelector(".drawer")) setExpert(true);
+  if (chosen.peek()[0] !== name) chosen.value = [name, ...chosen.peek().filter((other) => other !== name)];
+  if (name !== "sequence" && !drawerOpen.peek()) setDrawer(true);
+  dockOpen.value = true;
+}
+
+/** Shows a panel and moves the focus to it, or to the element of `selector` inside. */
+export function focusPanel(name, selector) {
+  showPanel(name);
+  requestAnimationFrame(() => {
+    const panel = document.getElementById(`panel-${name}`);
+    panel?.scrollIntoView({ block: "nearest" });
+    (selector ? panel?.querySelector(selector) : panel)?.focus();
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ drawn
+
+/** The drawer with its tabs; closed, only its first tabs are shown over the stage. */
+export function Drawer({ panels }) {
+  const rows = [FIRST, MORE.filter(isThere), ...(expert.value ? [EXPERT] : [])];
+  if (!drawerOpen.value) {
+    return html`<nav class="drawer-closed" aria-label=${t("lab.drawer.title")}>
+      ${FIRST.map(
+        (name) =>
+          html`<button type="button" key=${name} class="button" onClick=${() => showPanel(name)}>
+            <${TabText} name=${name} />
+          </button>`,
+      )}
+      <button
+        type="button"
+        class="button icon-button"
+        id="drawer-open"
+        onClick=${() => setDrawer(true)}
+        title=${t("lab.drawer.open")}
+        aria-label=${t("lab.drawer.open")}
+      >
+        ‹
+      </button>
+    </nav>`;
+  }
+  return html`<aside class="drawer" aria-label=${t("lab.drawer.title")}>
+    <${TabGroup} rows=${rows} panels=${panels} />
+    ${
+      shape.value !== "phone" &&
+      html`<button
+        type="button"
+        class="button icon-button drawer-close"
+        id="drawer-close"
+        onClick=${() => setDrawer(false)}
+        title=${t("lab.dock.close")}
+        aria-label=${t("lab.dock.close")}
+      >
+        ›
+      </button>`
+    }
+  </aside>`;
+}
+
+export const ExpertSwitch = () =>
+  html`<button
+    type="button"
+    class="button toggle"
+    id="expert"
+    aria-pressed=${expert.value}
+    onClick=${() => setExpert(!expert.peek())}
+    title=${t("lab.expert_hint")}
+  >
+    <${Icon} name="actor" /><span class="button-text">${t("lab.expert")}</span>
+  </button>`;
+
+/** `groups`: lists of panels that share one place. */
+export function Dock({ place, panels, groups }) {
+  const isOpen = dockOpen.value || shape.value === "phone";
+  const title = t(isOpen ? "lab.dock.close" : "lab.dock.open");
+  return html`<div class=${`dock dock-${place}`} data-open=${isOpen ? "yes" : "no"}>
+    ${groups
+      .map((names) => names.filter(isThere))
+      .map((names) => html`<${TabGroup} key=${names.join(" ")} rows=${[names]} panels=${panels} isOpen=${isOpen} />`)}
+    ${
+      shape.value !== "phone" &&
+      html`<button
+        type="button"
+        class="button icon-button dock-toggle"
+        id="dock-toggle"
+        onClick=${() => (dockOpen.value = !isOpen)}
+        title=${title}
+        aria-label=${title}
+      >
+        ${isOpen ? "▾" : "▴"}
+      </button>`
+    }
+  </div>`;
+}
+
+/** Tabs in one row or several, and the panel of the one that was chosen last. */
+function TabGroup({ rows, panels, isOpen = true }) {
+  const names = rows.flat();
+  const front = chosen.value.find((name) => names.includes(name)) ?? names[0];
+  const shown = isOpen ? front : null;
+  const Panel = panels[shown];
+  const move = (event) => {
+    const at = names.indexOf(front);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const next = names[(to + names.length) % names.length];
+    showPanel(next);
+    requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
+  };
+  return html`<section class="panel tab-group">
+    <div class="tabs" role="tablist" aria-label=${t("lab.drawer.title")} onKeyDown=${move}>
+      ${rows.map(
+        (row, index) =>
+          html`<div class=${`tab-row tab-row-${index}`} role="presentation" key=${index}>
+            ${row.map(
+              (name) => html`<button
+                type="button"
+                role="tab"
+                key=${name}
+                class="tab"
+                id=${`tab-${name}`}
+                aria-selected=${name === shown}
+                aria-controls=${name === shown ? `panel-${name}` : undefined}
+                tabindex=${name === front ? 0 : -1}
+                onClick=${() => showPanel(name)}
+              >
+                <${TabText} name=${name} />
+              </button>`,
+            )}
+          </div>`,
+      )}
+    </div>
+    ${
+      isOpen &&
+      html`<div
+        class=${`tab-panel tab-panel-${shown}`}
+        id=${`panel-${shown}`}
+        key=${shown}
+        tabindex="0"
+        role="tabpanel"
+        aria-labelledby=${`tab-${shown}`}
+      >
+        <${Panel} />
+      </div>`
+    }
+  </section>`;
+}
+
+/** The tab's name and, where it is worth knowing without opening it, a figure. */
+function TabText({ name }) {
+  const figures = {
+    frames: () => framesUnderWay(calmView.value).length || "",
+    life: () => calmView.value.life?.in_trouble || "",
+    faults: () => calmView.value.faults.length || "",
+    timers: () => runningTimers.value.length || "",
+  };
+  if (name === "invariants") {
+    const bad = violations.value.length;
+    return html`
+      ${t("lab.panel.invariants")}${" "}
+      <span class=${bad ? "tab-figure tab-bad" : "tab-figure tab-good"}>
+        ${bad ? `✕ ${bad}` : `✓ ${calmView.value.invariants.length}`}
+      </span>
+    `;
+  }
+  const figure = figures[name]?.();
+  return html`${t(`lab.panel.${name}`)}${figure ? html` <span class="tab-figure number">${figure}</span>` : ""}`;
+}

@@ -1,0 +1,52 @@
+// Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of
+// it.
+
+import { sendRequest } from "../../common/transport.js";
+import { t } from "../../common/i18n.js";
+import { bilingual } from "../../common/world/format.js";
+
+/** Sends `file` to the server. Resolves never when all is well: the page is left. Rejects with a text for users. */
+export async function importRun(file, maxBytes) {
+  // A body that is not read ends the connection before the answer is here: such a file is not sent at all.
+  if (file.size > maxBytes) throw new Error(t("lab.error.import_too_long", { limit: maxBytes }));
+  let response;
+  let answer;
+  try {
+    response = await sendRequest("/api/lab/import", {
+      method: "POST",
+      body: await file.arrayBuffer(),
+      headers: { "Content-Type": "application/json" },
+    });
+    answer = await response.json();
+  } catch {
+    throw new Error(t("error.no_answer"));
+  }
+  if (!response.ok) throw new Error(bilingual(answer.error) || t("error.no_answer"));
+  location.assign(answer.address);
+  return new Promise(() => {});
+}
+
+/** Lets files be dropped anywhere on the page. `onFile` gets the first; `onOver(isOver)` says whether one is above it.
+    Returns how to stop. */
+export function acceptDrops(onFile, onOver = () => {}) {
+  const hasFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  let depth = 0;
+  const over = (by) => {
+    depth = Math.max(0, depth + by);
+    onOver(depth > 0);
+  };
+  const listeners = {
+    dragenter: () => over(1),
+    dragleave: () => over(-1),
+    dragover: (event) => event.preventDefault(),
+    drop(event) {
+      event.preventDefault();
+      over(-depth);
+      if (event.dataTransfer.files.length > 0) onFile(event.dataTransfer.files[0]);
+    },
+  };
+  const stop = new AbortController();
+  for (const [type, listener] of Object.entries(listeners))
+    addEventListener(type, (event) => hasFile(event) && listener(event), { signal: stop.signal });
+  return () => stop.abort();
+}

@@ -1,0 +1,72 @@
+// Keyboard shortcuts of the lab: single keys anywhere on the page, except while the user types or moves inside a
+// widget.
+
+import { shortcuts } from "../../common/cluster/view.js";
+import { signal } from "@preact/signals";
+import { focusPanel } from "./dock.js";
+import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../common/world/session.js";
+import { SPEEDS } from "./time_buttons.js";
+import { openWhy } from "../messages/why.js";
+import { pointedKey, view } from "../../common/world/view.js";
+
+export const keyMapOpen = signal(false);
+
+/** The next speed up or down; from "auto" on: from how fast time passes now. */
+function changeSpeed(by) {
+  const { speed, speed_now: now } = view.peek();
+  const here = speed === "auto" ? (now ?? 1) : speed;
+  const next = by > 0 ? SPEEDS.find((one) => one > here * 1.01) : SPEEDS.findLast((one) => one < here * 0.99);
+  setSpeed(next ?? SPEEDS.at(by > 0 ? -1 : 0));
+}
+
+/** Key -> [its text, or the name of the panel that it goes to; what it does]. */
+export const SHORTCUTS = new Map([
+  [" ", ["lab.keys.play", togglePlay]],
+  [".", ["lab.controls.step", step]],
+  [",", ["lab.controls.back", stepBack]],
+  ["a", ["lab.controls.actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
+  ["u", ["lab.keys.run_until", () => document.getElementById("run-until")?.click()]],
+  ["]", ["lab.keys.faster", () => changeSpeed(1)]],
+  ["[", ["lab.keys.slower", () => changeSpeed(-1)]],
+  ["Home", ["lab.keys.first", () => scrub(0)]],
+  ["End", ["lab.keys.last", () => scrub(view.peek().events_total)]],
+  ["f", ["lab.past.fork", fork]],
+  ["r", ["word.restart", restart]],
+  ["c", ["lab.share.heading", () => document.getElementById("share")?.click()]],
+  ["n", ["lab.keys.nodes", () => document.querySelector(".node")?.focus()]],
+  ["e", ["lab.panel.frames", () => focusPanel("frames")]],
+  ["d", ["lab.panel.sequence", () => focusPanel("sequence", "[role=application]")]],
+  ["l", ["lab.keys.log", () => focusPanel("log", "#log-filter")]],
+  ["s", ["lab.panel.source", () => focusPanel("source")]],
+  ["i", ["lab.panel.invariants", () => focusPanel("invariants")]],
+  ["t", ["lab.panel.timers", () => focusPanel("timers")]],
+  ["x", ["lab.panel.faults", () => focusPanel("faults")]],
+  ["g", ["lab.panel.settings", () => focusPanel("settings")]],
+  ["w", ["lab.keys.why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
+]);
+
+export function listenToKeys() {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (shortcuts.value !== "on" || document.querySelector("dialog[open]") || isBusy(event)) return;
+    if (event.key === "?") keyMapOpen.value = true;
+    else if (SHORTCUTS.has(event.key)) SHORTCUTS.get(event.key)[1]();
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** Typing goes into fields; the space bar presses the button that has the focus; Home and End belong to widgets. */
+function isBusy({ target, key }) {
+  if (
+    target.matches?.(
+      "input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]",
+    )
+  )
+    return true;
+  if (key === " ") return target.matches?.("button, a, summary, [role=tab], input") ?? false;
+  return (
+    (key === "Home" || key === "End") &&
+    (target.matches?.("input, [role=tab], [role=application], [data-roving]") ?? false)
+  );
+}

@@ -1,0 +1,163 @@
+// Timers and sizes, editable in place. Another value makes another past: the run starts again from its beginning.
+
+import { html } from "htm/preact";
+import { useComputed, useSignal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { shortMs } from "../../common/world/format.js";
+import { command, isRecording } from "../../common/world/session.js";
+import { seenSettings, settingFacts, settingNames, settingValue } from "../../common/world/settings.js";
+import { nodeNames, openSetting, view } from "../../common/world/view.js";
+import { Dialog } from "./dialog.js";
+import { Icon } from "./icons.js";
+
+export function Settings() {
+  const wanted = useSignal("");
+  const text = wanted.value.trim().toLowerCase();
+  const set = useComputed(() => view.value.settings);
+  const namesOf = (node) => {
+    const changed = set.value.filter((setting) => setting.node === node).map((setting) => setting.name);
+    if (!text) return [...new Set([...changed, ...seenSettings(node)])];
+    return settingNames(node).filter((name) =>
+      `${node} ${name} ${settingFacts(node, name).java}`.toLowerCase().includes(text),
+    );
+  };
+  const nodes = nodeNames.value.map((node) => [node, namesOf(node)]).filter(([, names]) => names.length > 0);
+  return html`
+    <div class="panel-tools">
+      <input
+        type="search"
+        id="settings-filter"
+        value=${wanted.value}
+        placeholder=${t("lab.settings.search")}
+        aria-label=${t("lab.settings.search")}
+        onInput=${(event) => (wanted.value = event.currentTarget.value)}
+      />
+    </div>
+    <p class="panel-note quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
+    ${nodes.length === 0 && html`<p class="panel-empty quiet">${t("lab.no_match")}</p>`}
+    ${nodes.map(
+      ([node, names]) => html`<section key=${node} class="settings-node" aria-label=${node}>
+        <h3>${node}</h3>
+        ${names.map((name) => html`<${Setting} key=${name} node=${node} name=${name} />`)}
+      </section>`,
+    )}
+  `;
+}
+
+function Setting({ node, name }) {
+  const value = settingValue(node, name);
+  const facts = settingFacts(node, name);
+  const isChanged = facts !== null && value !== facts.default;
+  return html`<label class=${`setting ${isChanged ? "is-changed" : ""}`}>
+    <span class="setting-name mono" title=${facts?.java ?? ""}>${name}</span>
+    <${Field}
+      node=${node}
+      name=${name}
+      value=${value}
+      facts=${facts}
+      onChange=${(event) => change(node, name, value, event.currentTarget)}
+    />
+    <span class="unit">${facts?.unit ?? ""}</span>
+  </label>`;
+}
+
+function Field({ node, name, value, facts, ...rest }) {
+  const options = { disabled: isRecording(), "data-setting": `${node} ${name}`, ...rest };
+  if (typeof value === "boolean") return html`<input type="checkbox" checked=${value} ...${options} />`;
+  if (facts?.choices)
+    return html`<select class="input" ...${options}>
+      ${facts.choices.map((choice) => html`<option key=${choice} selected=${choice === value}>${choice}</option>`)}
+    </select>`;
+  if (typeof value !== "number")
+    return html`<input class="input" type="text" maxlength="200" value=${value} ...${options} />`;
+  return html`<input
+    class="input"
+    type="number"
+    min=${facts?.low}
+    max=${facts?.high}
+    step=${facts?.is_whole ? 1 : "any"}
+    value=${value}
+    ...${options}
+  />`;
+}
+
+/** Sends the new value; the field shows the old one until the run has been repeated with it. */
+function change(node, name, value, field) {
+  const next =
+    typeof value === "boolean" ? field.checked : typeof value === "number" ? Number(field.value) : field.value;
+  if (next === value) return true;
+  if (field.value === "" && typeof value === "number") field.value = value;
+  if (!field.reportValidity()) return false;
+  if (typeof value === "boolean") field.checked = value;
+  else field.value = value;
+  command("setting", node, { name, value: next });
+  return true;
+}
+
+/** The current value of a setting, next to what it controls; a press opens its editor. */
+export function SettingButton({ node, name }) {
+  const facts = name && settingFacts(node, name);
+  if (!facts) return null;
+  const value = settingValue(node, name);
+  const text = facts.unit === "ms" ? shortMs(value) : typeof value === "number" ? `${value}` : "…";
+  const label = t("lab.settings.edit", { name, value: `${value} ${facts.unit}`.trim() });
+  return html`<button
+    type="button"
+    class=${`setting-button ${value !== facts.default ? "is-changed" : ""}`}
+    data-edit=${`${node} ${name}`}
+    aria-haspopup="dialog"
+    onClick=${() => (openSetting.value = { node, name })}
+    title=${label}
+    aria-label=${label}
+  >
+    <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
+  </button>`;
+}
+
+/** The editor of one setting. */
+export function SettingDialog() {
+  const open = openSetting.value;
+  const close = () => (openSetting.value = null);
+  return html`<${Dialog}
+    isOpen=${open !== null}
+    onClose=${close}
+    id="setting-dialog"
+    kind="small-dialog"
+    title=${open ? html`<span class="mono">${open.name}</span> <span class="quiet">${open.node}</span>` : ""}
+  >
+    ${open && html`<${Editor} key=${`${open.node} ${open.name}`} ...${open} onDone=${close} />`}
+  </${Dialog}>`;
+}
+
+function Editor({ node, name, onDone }) {
+  const facts = settingFacts(node, name);
+  const value = settingValue(node, name);
+  const submit = (event) => {
+    event.preventDefault();
+    if (change(node, name, value, event.currentTarget.querySelector("input, select"))) onDone();
+  };
+  const fact = (key, text) =>
+    html`<div class="fact"><dt>${t(`lab.settings.${key}`)}</dt><dd class="mono">${text}</dd></div>`;
+  const withUnit = (number) => `${number} ${facts.unit}`.trim();
+  return html`<form class="setting-editor" onSubmit=${submit}>
+    <dl class="facts">
+      ${fact("java", facts.java)}
+      ${fact("default", withUnit(facts.default))}
+      ${
+        facts.low !== undefined &&
+        fact("bounds", t("lab.settings.from_to", { low: withUnit(facts.low), high: withUnit(facts.high) }))
+      }
+    </dl>
+    <label class="form-row">
+      <span>${t("lab.settings.value")}</span>
+      <span class="setting-input">
+        <${Field} node=${node} name=${name} value=${value} facts=${facts} /> <span class="unit">${facts.unit}</span>
+      </span>
+    </label>
+    <p class="quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
+    <p class="form-end">
+      <button type="button" class="button" onClick=${onDone}>${t("word.cancel")}</button>
+      <button type="submit" class="button button-primary" disabled=${isRecording()}>${t("lab.settings.apply")}</button>
+    </p>
+  </form>`;
+}

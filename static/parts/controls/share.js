@@ -1,0 +1,158 @@
+// @ts-check
+// What one can take away from a run: its link, a frame for another page, files, a film; an address for others to
+// follow it; and the way back in, from a file.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { signal, useComputed, useSignal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { labData } from "../../common/world/commands.js";
+import { acceptDrops, importRun } from "./import_run.js";
+import { embedCode, followAddress, shareAddress } from "../../common/world/permalink.js";
+import { exportAddress, isRecording, publish } from "../../common/world/session.js";
+import { loaded, mine, tell, view } from "../../common/world/view.js";
+import { Dialog } from "./dialog.js";
+import { Icon } from "./icons.js";
+
+/** Of a frame, CSS pixels. */
+const SIZES = ["640x480", "960x600", "1280x800"];
+
+const isOpen = signal(false);
+
+/** A page in a frame or in a file cannot change. */
+const takeDrops = () =>
+  parent === window && !isRecording()
+    ? acceptDrops(take, (isOver) => document.body.classList.toggle("is-dropping", isOver))
+    : undefined;
+
+export function Share() {
+  useEffect(takeDrops, []);
+  if (isRecording()) return null;
+  return html`<button
+    type="button"
+    class="button"
+    id="share"
+    aria-haspopup="dialog"
+    onClick=${() => (isOpen.value = true)}
+    title=${`${t("lab.share.hint")} (c)`}
+  >
+    <${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span>
+  </button>`;
+}
+
+/** It is in the page, not in its head: what drops down there goes when a dialog opens. */
+export const ShareDialog = () => html`<${Dialog}
+  isOpen=${isOpen.value && loaded.value}
+  onClose=${() => (isOpen.value = false)}
+  id="share-dialog"
+  kind="small-dialog share-dialog"
+  title=${t("lab.share.heading")}
+>
+  <${Ways} onLeave=${() => (isOpen.value = false)} />
+</${Dialog}>`;
+
+function Ways({ onLeave }) {
+  const place = useComputed(() => [view.value.link, view.value.in_past && view.value.event]);
+  const size = useSignal(SIZES[1]);
+  if (!place.value[0]) return null;
+  const [width, height] = size.value.split("x");
+  return html`
+    <${Copied} name="link" text=${shareAddress()} autofocus />
+    <${Copied} name="embed" text=${embedCode(width, height)}>
+      <select aria-label=${t("lab.share.size")} value=${size.value} onChange=${(e) => (size.value = e.target.value)}>
+        ${SIZES.map((one) => html`<option key=${one} value=${one}>${one.replace("x", " × ")}</option>`)}
+      </select>
+    </${Copied}>
+    <section class="share-way">
+      <h3>${t("word.files")}</h3>
+      <div class="share-row">
+        <${File} format="html" /><${File} format="json" /><${Import} onLeave=${onLeave} />
+      </div>
+      <p class="quiet">${t("lab.share.files_text")}</p>
+    </section>
+    <${Copied} name="film" text=${`glassmq lab film ${view.value.scenario} --link ${view.value.link} -o run.gif`} />
+    ${mine.value && html`<${Follow} />`}
+  `;
+}
+
+/** A heading, a text to take along with a button that copies it, and what it is good for. */
+function Copied({ name, text, children, autofocus = false }) {
+  const copied = useSignal("");
+  /** Over plain http from another machine there is no clipboard: then the text is selected, to be copied by hand. */
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      copied.value = t("word.copied");
+    } catch {
+      document.getElementById(`share-${name}`)?.focus();
+      copied.value = t("lab.share.copy_by_hand");
+    }
+  };
+  return html`<section class="share-way">
+    <h3>${t(`lab.share.${name}`)}</h3>
+    <div class="share-row">
+      <input
+        class="share-text mono"
+        id=${`share-${name}`}
+        readonly
+        value=${text}
+        aria-label=${t(`lab.share.${name}`)}
+        onFocus=${(event) => event.currentTarget.select()}
+      />
+      ${children}
+      <button
+        type="button"
+        class=${`button ${autofocus ? "button-primary" : ""}`}
+        id=${`copy-${name}`}
+        autofocus=${autofocus}
+        onClick=${copy}
+      >
+        ${t("word.copy")}
+      </button>
+    </div>
+    <p class="quiet">
+      <strong role="status">${copied.value}</strong>${copied.value && " "}${t(`lab.share.${name}_text`)}
+    </p>
+  </section>`;
+}
+
+function File({ format }) {
+  return html`<a
+    class="button"
+    id=${`export-${format}`}
+    href=${exportAddress(format)}
+    download
+    title=${t(`lab.export.${format}_hint`)}
+  >
+    <${Icon} name="save" />${t(`lab.export.${format}`)}
+  </a>`;
+}
+
+const take = (file) => importRun(file, labData.import_max_bytes).catch((error) => tell(error.message, true));
+
+/** Another run, from a file that was exported before; it may as well be dropped anywhere on the page. */
+function Import({ onLeave }) {
+  const chosen = (event) => {
+    const [file] = event.currentTarget.files;
+    event.currentTarget.value = "";
+    onLeave();
+    if (file) take(file);
+  };
+  return html`<label class="button import-button" title=${t("lab.import.hint")}>
+    <${Icon} name="open" /><span>${t("lab.import.choose")}</span>
+    <input type="file" class="sr-only" id="import-file" accept=".json,application/json" onChange=${chosen} />
+  </label>`;
+}
+
+function Follow() {
+  const published = useComputed(() => view.value.world.published ?? false).value;
+  return html`
+    <section class="share-way">
+      <label class="switch">
+        <input type="checkbox" id="publish" checked=${published} onChange=${(e) => publish(e.currentTarget.checked)} />
+        ${t("lab.publish_hint")}
+      </label>
+    </section>
+    ${published && html`<${Copied} name="follow" text=${followAddress()} />`}
+  `;
+}

@@ -1,0 +1,74 @@
+// @ts-check
+// The readers' marks on a lane (consumer groups, and jobs on Spark): those that are behind over the place that they
+// have come to, those that have caught up beyond the newest message. Marks are side by side, never on each
+// other; a tick shows the exact place.
+
+import { html } from "htm/preact";
+import { laneMargin, markWidth, parkedMarks, remPx } from "./lane_axis.js";
+import { clusterMarks } from "./lane_scale.js";
+import { GroupShape, SparkShape } from "./marks.js";
+
+/** The font size that a group's mark is drawn for. */
+const MARK_REM_PX = 14;
+/** Marks of one run; with more groups at nearly the same place the rest is counted. */
+const MOST_IN_RUN = 4;
+
+/** Readers ({kind, name, key}) at their `places` (pixels from the left), in the same order. */
+export function LateMarks({ readers, places, end, height }) {
+  const least = laneMargin.value - markWidth.value / 2;
+  const runs = clusterMarks(places, markWidth.value, least, end, MOST_IN_RUN);
+  return html`
+    ${places.map(
+      (x, index) =>
+        html`<line
+          key=${readers[index].key}
+          class=${`lane-tick lane-tick-${readers[index].kind}`}
+          x1=${x}
+          x2=${x}
+          y1="1"
+          y2=${height - 1}
+        />`,
+    )}
+    ${runs.map(
+      ({ members, x }) =>
+        html`<${Run}
+          key=${readers[members[0]].key}
+          readers=${members.map((index) => readers[index])}
+          x=${x}
+          y=${height / 2}
+          most=${MOST_IN_RUN}
+        />`,
+    )}
+  `;
+}
+
+/** Readers that have caught up. */
+export function ParkedMarks({ readers, end, y }) {
+  if (readers.length === 0) return null;
+  const most = parkedMarks.value;
+  const width = Math.min(readers.length, most) * markWidth.value;
+  return html`<${Run} readers=${readers} x=${end + 0.2 * markWidth.value + width / 2} y=${y} most=${most} />`;
+}
+
+/** Marks side by side around `x`; where they are more than `most`, the last place counts the rest. */
+function Run({ readers, x, y, most }) {
+  const shown = readers.length > most ? readers.slice(0, most - 1) : readers;
+  const places = Math.min(readers.length, most);
+  const xAt = (index) => x + (index - (places - 1) / 2) * markWidth.value;
+  return html`
+    ${shown.map((reader, index) => html`<${PlacedMark} key=${reader.key} reader=${reader} x=${xAt(index)} y=${y} />`)}
+    ${
+      shown.length < readers.length &&
+      html`<text class="lane-more" x=${xAt(shown.length)} y=${y} dy=".36em" text-anchor="middle">
+        +${readers.length - shown.length}
+      </text>`
+    }
+  `;
+}
+
+function PlacedMark({ reader, x, y }) {
+  const zoom = remPx.value / MARK_REM_PX;
+  return html`<g transform=${`translate(${x.toFixed(1)} ${y}) scale(${zoom.toFixed(2)})`}>
+    ${reader.kind === "spark" ? html`<${SparkShape} />` : html`<${GroupShape} group=${reader.name} />`}
+  </g>`;
+}

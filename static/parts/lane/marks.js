@@ -1,0 +1,115 @@
+// @ts-check
+// The small marks that stand for topics, groups and languages everywhere on the page.
+
+import { html } from "htm/preact";
+import { groupMark, letterDy, topicMark } from "../../common/palette.js";
+import { nameServerOption } from "../../common/cluster/view.js";
+
+/** The topic's two-letter code on its colour. */
+export function TopicMark({ topic }) {
+  const mark = topicMark(topic);
+  return html`<span class=${`topic-mark tone-${mark.tone}`} aria-hidden="true">${mark.code}</span>`;
+}
+
+/** The group's letter in its shape; `size` in rem, so that it grows with the text. */
+export function GroupMark({ group, size = 1.4 }) {
+  const mark = groupMark(group);
+  return html`<svg
+    class=${`group-mark tone-${mark.tone}`}
+    width=${`${size}rem`}
+    height=${`${size}rem`}
+    viewBox="-10 -10 20 20"
+    aria-hidden="true"
+  >
+    <${GroupShape} group=${group} />
+  </svg>`;
+}
+
+/** The same, for use inside another drawing, around the point (0, 0), about 18 wide. */
+export function GroupShape({ group }) {
+  const mark = groupMark(group);
+  return html`<g class=${`tone-${mark.tone}`}>
+    <path class="group-shape" d=${mark.shape} transform="scale(7.4)" vector-effect="non-scaling-stroke" />
+    <text class="group-letter" text-anchor="middle" dy=${letterDy(mark)}>${mark.letter}</text>
+  </g>`;
+}
+
+/** The mark of a job on Spark: a star, as no group has it. */
+export function SparkMark({ size = 1.4 }) {
+  return html`<svg
+    class="group-mark"
+    width=${`${size}rem`}
+    height=${`${size}rem`}
+    viewBox="-10 -10 20 20"
+    aria-hidden="true"
+  >
+    <${SparkShape} />
+  </svg>`;
+}
+
+/** The same, for use inside another drawing, around the point (0, 0), 18 wide. */
+export function SparkShape() {
+  return html`<g class="spark-mark">
+    <path class="spark-shape" d=${STAR} /><text class="spark-letter" text-anchor="middle" dy=".36em">S</text>
+  </g>`;
+}
+
+/** Eight points around the letter. */
+const STAR =
+  Array.from({ length: 16 }, (_, index) => {
+    const [radius, angle] = [index % 2 ? 6.3 : 9, (index * Math.PI) / 8 - Math.PI / 2];
+    return `${index ? "L" : "M"}${(radius * Math.cos(angle)).toFixed(2)} ${(radius * Math.sin(angle)).toFixed(2)}`;
+  }).join("") + "Z";
+
+const LANGUAGES = {
+  JAVA: "Java",
+  CPP: "C++",
+  DOTNET: ".NET",
+  PYTHON: "Python",
+  DELPHI: "Delphi",
+  ERLANG: "Erlang",
+  RUBY: "Ruby",
+  HTTP: "HTTP",
+  GO: "Go",
+  PHP: "PHP",
+  OMS: "OMS",
+  RUST: "Rust",
+  NODE_JS: "Node",
+};
+
+export function LanguageBadge({ language }) {
+  if (!language) return null;
+  return html`<span class=${`language language-${language.toLowerCase()}`}>${LANGUAGES[language] ?? language}</span>`;
+}
+
+/** A bar that runs out: `left` of `whole` milliseconds. */
+export function Countdown({ left, whole, label }) {
+  return html`<span role="img" aria-label=${label} title=${label}>
+    <${CountdownBar} share=${whole > 0 ? left / whole : 0} />
+  </span>`;
+}
+
+/** The bar alone, where words next to it say the same. */
+export function CountdownBar({ share }) {
+  const shown = Math.min(1, Math.max(0, share)).toFixed(3);
+  return html`<span class="countdown" aria-hidden="true">
+    <span class="countdown-bar" style=${{ transform: `scaleX(${shown})` }}></span>
+  </span>`;
+}
+
+/** What to do next, where there is nothing to see yet. */
+export function Empty({ title, children }) {
+  return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
+}
+
+/** A call of the project's own program, as it works in the folder where `make run` was started. */
+export function GlassmqCommand({ words }) {
+  return html`<${Command} text=${`.venv/bin/glassmq ${words}${nameServerOption.value}`} />`;
+}
+
+/** A command to copy; it breaks between its words only. */
+export function Command({ text }) {
+  return html`<code class="command">
+    ${text.split(" ").map((word, index) => html`${index > 0 && " "}<span>${word}</span>`)}
+  </code>`;
+}

@@ -1,0 +1,78 @@
+// One stored message down to its bytes: a record of a commit log, an entry of a consume queue, or a message in the tree
+// of a consumer, which is shown as the record that it was pulled from.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { count } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+import { RecordDetails } from "../inspector/record_details.js";
+import { TopicMark } from "../lane/marks.js";
+import { messageDetails, recordDetails } from "../../common/world/session.js";
+import { openRecord } from "../../common/world/view.js";
+import { Dialog } from "../controls/dialog.js";
+import { WhyButton } from "./why.js";
+
+export function RecordDialog() {
+  const open = openRecord.value;
+  const answer = useSignal({});
+  useEffect(() => {
+    answer.value = {};
+    let isWanted = true;
+    if (open) {
+      detailsOf(open)
+        .then(
+          (found) => isWanted && (answer.value = found ? { view: found } : { problem: t("lab.record.not_recorded") }),
+        )
+        .catch((error) => isWanted && (answer.value = { problem: error.message }));
+    }
+    return () => (isWanted = false);
+  }, [open]);
+  const { view, problem } = open ? answer.value : {};
+  const record = view?.record ?? open?.record;
+  const title =
+    record &&
+    html`
+      <${TopicMark} topic=${record.topic} />${" "}
+      <span class="ellipsis">${record.topic}</span>${" "}
+      <span class="quiet">
+        Q${record.queue_id}
+      </span>${" "}
+      <span class="number">${count(record.queue_offset)}</span>
+      <span class="quiet">
+        ${open.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open.broker}
+      </span>
+      ${record.key && html`<${WhyButton} of=${record.key} />`}
+    `;
+  return html`<${Dialog}
+    isOpen=${open !== null}
+    onClose=${() => (openRecord.value = null)}
+    id="record-dialog"
+    kind="inspector record-dialog"
+    title=${title ?? ""}
+  >
+    ${
+      problem &&
+      html`
+        <p class="problem" role="alert">${problem}</p>
+        ${
+          record?.body !== undefined &&
+          html`
+            <h3>${t("word.body")}</h3>
+            <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${record.body}</pre>
+          `
+        }
+      `
+    }
+    ${open && !view && !problem && html`<p class="loading">${t("inspector.loading")}</p>`}
+    ${view && html`<${RecordDetails} key=${view.record.offset} view=${view} clock=${time} />`}
+  </${Dialog}>`;
+}
+
+/** A message of a tree has no place in the commit log: its queue's entry knows it. */
+function detailsOf({ broker, record }) {
+  return record.offset === undefined ? messageDetails(broker, record) : recordDetails(broker, record);
+}
+
+/** Worlds begin at a fixed date; the time of day is in UTC on every machine. */
+const time = (ms) => new Date(ms).toISOString().slice(11, 23);

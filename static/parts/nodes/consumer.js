@@ -1,0 +1,308 @@
+// @ts-check
+// A consumer: the calls of its listener, large; its ProcessQueues with their locks and as the trees that the engine
+// holds; the pulls under way.
+
+import { html } from "htm/preact";
+import { count } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+import { GroupMark, TopicMark } from "../lane/marks.js";
+import { span } from "../../common/world/format.js";
+import { memo } from "../../common/memo.js";
+import { acting, offer } from "../actions/thing.js";
+import { density, isFocus, togglePart } from "../stage/folding.js";
+import { accused, compare, pointing, view } from "../../common/world/view.js";
+import { Icon } from "../controls/icons.js";
+import { Loss } from "./loss.js";
+import { Bank } from "./bank.js";
+import { OrderLocks } from "./locks.js";
+import { NodeCard } from "./node_card.js";
+import { Rule } from "./part.js";
+import { forgetRoom, keepsRoom } from "./room.js";
+import { Replies, Trace } from "./sending.js";
+import { Held, Tree } from "./tree.js";
+import { Guard } from "./work/guard.js";
+
+/** Room for a tree at 14 px text, by the density of the stage; and where queues are in two columns. */
+const WIDE_TREE = [250, 250, 230, 186];
+const NARROW_TREE = 152;
+/** From this number of queues on they are in two columns. */
+const MANY_QUEUES = 3;
+
+export const Consumer = memo(({ name, node }) => {
+  const queues = Object.keys(node.process_queues ?? {}).sort((a, b) => isOwn(a) - isOwn(b) || compare(a, b));
+  const isMany = queues.filter((queue) => !isOwn(queue)).length >= MANY_QUEUES;
+  const calls = node.listener_calls ?? EMPTY;
+  const isGone = node.status === "crashed" || node.status === "off";
+  const guard = node.idempotence && html`<${Guard} part=${node.idempotence} node=${name} />`;
+  return html`<${NodeCard}
+    name=${name}
+    node=${node}
+    titleExtra=${html`<span class="node-group" title=${t("lab.consumer.group", { group: node.group })}>
+      ${node.group && html`<${GroupMark} group=${node.group} size=${1.4} />`}
+      <span class="ellipsis">${node.group}</span>
+      ${
+        node.permits &&
+        html`<span class="call-permits quiet number" title=${t("lab.consumer.permits_hint")}>
+          ${t("lab.consumer.permits", node.permits)}
+        </span>`
+      }
+    </span>`}
+    summary=${t("lab.consumer.summary", { n: calls.length, queues: queues.length })}
+    lasting=${html`
+      ${isGone && guard}
+      ${node.bank && html`<${Bank} part=${node.bank} node=${name} switchedOff=${node.switched_off} />`}
+    `}
+  >
+    <${Calls} calls=${calls} holder=${name} ack=${node.listener?.batch_ack} />
+    ${guard}
+    ${node.handed_over && html`<${HandedOver} part=${node.handed_over} />`}
+    ${
+      node.alarm &&
+      html`<p class="node-line" data-part="alarm" title=${t("lab.consumer.alarm_hint", node.alarm)}>
+        <span class="badge badge-bad">${t("lab.consumer.alarm")}</span>
+      </p>`
+    }
+    ${node.given_up && html`<${GivenUp} part=${node.given_up} />`}
+    ${
+      node.moved_aside &&
+      html`<p class="node-line" data-moved-aside title=${t("lab.consumer.diverted_hint", node.moved_aside)}>
+        <span class="quiet">${t("lab.consumer.diverted")}</span>${" "}
+        <span class="number">
+          ${count(node.moved_aside.count)}
+        </span>${" "}
+        <span aria-hidden="true">→</span>${" "}
+        ${node.moved_aside.topic}
+      </p>`
+    }
+    ${node.loss && html`<${Loss} part=${node.loss} />`}
+    ${node.replies && html`<${Replies} part=${node.replies} />`}
+    ${node.trace && html`<${Trace} part=${node.trace} />`}
+    ${node.filter && html`<${Filter} filter=${node.filter} group=${node.group} />`}
+    ${queues.length === 0 && html`<p class="node-line quiet">${t("lab.consumer.no_queues")}</p>`}
+    <div class=${`process-queues ${isMany ? "is-many" : ""}`}>
+      ${queues.map(
+        (id) =>
+          html`<${ProcessQueue}
+            key=${id}
+            queue=${node.process_queues[id]}
+            holder=${name}
+            width=${isMany && density.value < 2 ? NARROW_TREE : WIDE_TREE[density.value]}
+          />`,
+      )}
+    </div>
+    <p class="rules">
+      <${Rule} node=${name} part="rebalance" label=${t("lab.consumer.rebalance")} />
+      <${Rule} node=${name} part="process_queues" label=${t("lab.consumer.limit")} />
+    </p>
+  </${NodeCard}>`;
+});
+
+const EMPTY = [];
+/** A topic of RocketMQ's own, as the group's retry topic, comes after those of applications. */
+const isOwn = (queue) => queue.startsWith("%");
+/** Keys of the list of a listener that hands over. */
+const HANDED_SHOWN = 6;
+
+/** Messages that were acknowledged and exist only in a list of the process. */
+const HandedOver = memo(
+  ({ part }) => html`<ul
+    class="chips listener-calls"
+    data-handed-over
+    aria-label=${t("lab.consumer.handed_over")}
+    title=${t("lab.consumer.handed_over_hint")}
+  >
+    <li class="chips-title quiet">${t("lab.consumer.handed_over")}</li>
+    ${part.count === 0 && html`<li class="quiet">${t("lab.consumer.idle")}</li>`}
+    ${part.keys.slice(0, HANDED_SHOWN).map(
+      (key) =>
+        html`<li
+          key=${key}
+          class=${`chip chip-handed ${accused.value.has(key) ? "is-accused" : ""}`}
+          ...${pointing(key)}
+        >
+          ${key}
+        </li>`,
+    )}
+    ${part.count > HANDED_SHOWN && html`<li class="quiet number">+${count(part.count - HANDED_SHOWN)}</li>`}
+    ${
+      part.gone.length > 0 &&
+      html`<li class="badge badge-bad" title=${part.gone.join(" ")}>
+        ${t("lab.consumer.gone", { n: part.gone.length })}
+      </li>`
+    }
+  </ul>`,
+);
+
+/** Broadcast messages that failed here: this member will not get them again. */
+const GivenUp = memo(
+  ({ part }) => html`<ul
+    class="chips listener-calls"
+    data-given-up
+    aria-label=${t("lab.consumer.given_up")}
+    title=${t("lab.consumer.given_up_hint")}
+  >
+    <li class="chips-title quiet">${t("lab.consumer.given_up")}</li>
+    ${part.count > part.keys.length && html`<li class="quiet number">${count(part.count - part.keys.length)} +</li>`}
+    ${part.keys.map(
+      (key, index) =>
+        html`<li
+          key=${`${index} ${key}`}
+          class="badge badge-bad"
+          ...${pointing(key)}
+        >
+          ${key}
+        </li>`,
+    )}
+  </ul>`,
+);
+
+/** What it subscribes to, and what filters did with the messages of its topic. */
+const Filter = memo(
+  ({ filter, group }) => html`<p
+    class="node-line filter-line"
+    data-part="filter"
+    title=${t("lab.consumer.filter_hint", { ...filter, group })}
+  >
+    <span class="quiet">${t("lab.consumer.filter")}</span>${" "}
+    <code>${filter.expression}</code>${" "}
+    <span class="badge">
+      ${filter.type}
+    </span>
+    <span class="quiet number">${t("lab.consumer.filter_counts", filter)}</span>
+  </p>`,
+);
+
+/** What a listener answers for a batch of which some messages fail; most answer for it as a whole, and nothing is said.
+ */
+const BatchAck = ({ ack }) =>
+  html`<li class="badge" data-part="batch-ack" title=${t(`lab.consumer.ack_hint_${ack.replaceAll("-", "_")}`)}>
+    ${t(`lab.consumer.ack_${ack.replaceAll("-", "_")}`)}
+  </li>`;
+
+const MOST_CALLS = 4;
+
+/** What the listener has now, and for how long: the sentence that a scenario is mostly about. */
+const Calls = memo(
+  ({ calls, holder, ack }) => html`<ul class="listener-calls" ref=${keepsRoom} aria-label=${t("lab.consumer.calls")}>
+    ${calls.length === 0 && html`<li class="quiet">${t("lab.consumer.listener_idle")}</li>`}
+    ${calls.slice(0, MOST_CALLS).map(
+      (call) => html`<li
+        key=${`${call.topic}@${call.queue_id} ${call.offsets?.[0]}`}
+        class=${`listener-call ${call.keys?.some((key) => accused.value.has(key)) ? "is-accused" : ""}`}
+      >
+        <span class="call-sign" aria-hidden="true"></span>${t("lab.consumer.listener_has")}${" "}
+        <button
+          class=${`chip-call ${call.keys?.some((key) => accused.value.has(key)) ? "is-accused" : ""}`}
+          ...${acting("call", { node: holder, call })}
+          ...${pointing(call.keys?.[0] ?? null)}
+          title=${t("lab.consumer.call_of", { queue: `${call.topic}@${call.queue_id}` })}
+        >
+          ${call.keys?.[0] || `${call.topic}@${call.queue_id}:${call.offsets?.[0]}`}
+          ${call.offsets?.length > 1 && html` <span class="attempt">+${call.offsets.length - 1}</span>`}
+        </button>
+        <${Spent} since=${call.since_us} />
+      </li>`,
+    )}
+    ${calls.length > MOST_CALLS && html`<li class="quiet number">+${calls.length - MOST_CALLS}</li>`}
+    ${ack && ack !== "whole" && html`<${BatchAck} ack=${ack} />`}
+  </ul>`,
+);
+
+/** Grows with time, while the rest of a call stays as it is. */
+const Spent = ({ since }) => html`<span class="call-spent number">· ${span(view.value.time_us - since)}</span>`;
+
+const shortActor = (actor) => actor.split("/").at(-1);
+
+const ProcessQueue = memo(({ queue, holder, width }) => {
+  const { topic, queue_id: queueId } = queue;
+  const name = `${topic}@${queueId}`;
+  const isAccused = accused.value.has(name);
+  const open = ({ offset, key }, { currentTarget }) =>
+    offer({ kind: "held", node: holder, broker: queue.broker, topic, queueId, offset, key }, currentTarget);
+  const trees = [
+    ["msgTreeMap", queue.tree],
+    ["consumingMsgOrderlyTreeMap", queue.consuming_tree],
+  ].filter(([, tree]) => tree);
+  const isLarge = isFocus("trees");
+  const isOrderly = Boolean(queue.local_lock);
+  return html`<section
+    class=${`process-queue ${queue.dropped ? "is-dropped" : ""} ${isAccused ? "is-accused" : ""} ${
+      topic.startsWith("%") && queue.message_count === 0 ? "is-idle" : ""
+    }`}
+    data-process-queue=${name}
+    ref=${keepsRoom}
+    aria-label=${`${holder} ${name}`}
+  >
+    <header class="process-head">
+      <${TopicMark} topic=${topic} /><strong title=${name}>Q${queueId}</strong>
+      <button
+        type="button"
+        class="held-count part-toggle number"
+        aria-expanded=${isLarge}
+        onClick=${() => (forgetRoom(), togglePart("trees"))}
+        title=${`${t("lab.consumer.held")}. ${t(isLarge ? "lab.part.fold" : "lab.part.unfold")}`}
+      >
+        ${t("lab.consumer.held_short", { n: queue.message_count })}
+      </button>
+      ${
+        !isOrderly &&
+        queue.consume_lock?.owner &&
+        html`<span
+          class="chip chip-lock"
+          title=${t("lab.consumer.lock_hint", {
+            owner: queue.consume_lock.owner,
+            n: queue.consume_lock.waiters.length,
+          })}
+        >
+          ${shortActor(queue.consume_lock.owner)}
+          ${
+            queue.consume_lock.waiters.length > 0 &&
+            html` <span class="attempt">+${queue.consume_lock.waiters.length}</span>`
+          }
+        </span>`
+      }
+      ${
+        !isOrderly &&
+        queue.locked &&
+        html`<span class="sign" title=${t("lab.consumer.locked")}>
+          <${Icon} name="lock" /><span class="sr-only">${t("lab.consumer.locked")}</span>
+        </span>`
+      }
+      ${
+        queue.flow_control &&
+        html`<span
+          class="badge badge-warning flow-control"
+          data-flow-control=${queue.flow_control}
+          title=${t(`lab.consumer.flow_${queue.flow_control}`, { n: queue.flow_control_times[queue.flow_control] })}
+        >
+          <span class="flow-sign" aria-hidden="true">❚❚</span>${" "}
+          <span class="flow-text">
+            ${t(`lab.consumer.flow_${queue.flow_control}_short`)}
+          </span>
+        </span>`
+      }
+      ${
+        queue.dropped &&
+        html`<span class="badge badge-warning" title=${t("lab.consumer.dropped_hint")}>
+          ${t("lab.consumer.dropped")}
+        </span>`
+      }
+      <span
+        class=${`pull-sign ${queue.pull_in_flight ? "is-pulling" : ""}`}
+        title=${t(queue.pull_in_flight ? "lab.consumer.pulling" : "lab.consumer.not_pulling")}
+      >
+        <span aria-hidden="true">${queue.pull_in_flight ? "⇠" : "·"}</span>${" "}
+        <span class="quiet">
+          ${t("lab.consumer.next")}
+        </span>${" "}
+        <span class="number">${count(queue.next_pull_offset ?? queue.consume_offset)}</span>
+      </span>
+    </header>
+    ${isOrderly && html`<${OrderLocks} queue=${queue} holder=${holder} />`}
+    ${trees.map(([kind, tree]) =>
+      isLarge
+        ? html`<${Tree} key=${kind} tree=${tree} name=${kind} width=${width} onOpen=${open} />`
+        : html`<${Held} key=${kind} tree=${tree} name=${kind} topic=${topic} onOpen=${open} />`,
+    )}
+  </section>`;
+});

@@ -1,0 +1,39 @@
+// @ts-check
+// What a consumer group's loss detector has found: which numbers of the producers are missing, or there twice.
+
+import { html } from "htm/preact";
+import { t } from "../../common/i18n.js";
+import { memo } from "../../common/memo.js";
+
+const STAGES = ["delivered", "done"];
+
+export const Loss = memo(
+  ({ part }) => html`<dl class="loss-lines" data-loss title=${t("lab.loss.hint")} aria-label=${t("section.numbers")}>
+    ${STAGES.map(
+      (stage) => html`<div key=${stage} class="node-line" data-loss-stage=${stage}>
+        <dt class="quiet">${t(`lab.loss.${stage}`)}</dt>
+        <dd>${part[stage] === null ? html`<span class="quiet">${t("lab.none_yet")}</span>` : counts(part[stage])}</dd>
+      </div>`,
+    )}
+  </dl>`,
+);
+
+const counts = ({ numbered, met, lost, ranges, duplicated, out_of_order: disorder, delivered_again: again }) => html`
+  <span class="number">${t(met === numbered ? "lab.loss.complete" : "lab.loss.met", { met, n: numbered })}</span>
+  ${
+    lost > 0 &&
+    html`<span class="badge badge-bad" title=${t("lab.loss.missing_hint", { n: lost })}>
+      ${t("lab.loss.missing", { ranges: rangesTold(ranges) })}
+    </span>`
+  }
+  ${duplicated > 0 && html`<span class="badge badge-warning">${t("lab.loss.twice", { n: duplicated })}</span>`}
+  ${disorder > 0 && html`<span class="badge badge-warning">${t("lab.loss.disorder", { n: disorder })}</span>`}
+  ${again > 0 && html`<span class="quiet">${t("lab.loss.again", { n: again })}</span>`}
+`;
+
+const RANGES_SHOWN = 3;
+
+const rangesTold = (ranges) => {
+  const told = ranges.slice(0, RANGES_SHOWN).map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`));
+  return [...told, ...(ranges.length > RANGES_SHOWN ? ["…"] : [])].join(" ");
+};

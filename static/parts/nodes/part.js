@@ -1,0 +1,61 @@
+// @ts-check
+// A part of a card: its name, a sentence of what it holds, and, where the scenario is about it or a user opened it,
+// all of it. Its name is the button that folds and unfolds it.
+
+import { html } from "htm/preact";
+import { t } from "../../common/i18n.js";
+import { acting } from "../actions/thing.js";
+import { shortMs } from "../../common/world/format.js";
+import { settingFacts, settingOfPart, settingValue } from "../../common/world/settings.js";
+import { isFocus, togglePart } from "../stage/folding.js";
+import { Icon } from "../controls/icons.js";
+import { forgetRoom, keepsRoom } from "./room.js";
+
+/** `part`: its name for folding.js; `keepsOpen`: it has a problem. The rest goes to the section. */
+export function Part({ part, name, summary, tools, keepsOpen = false, class: kind = "", children, ...rest }) {
+  const isOpen = isFocus(part);
+  const shows = isOpen || keepsOpen;
+  return html`<section
+    class=${`part ${shows ? "is-open" : "is-line"} ${kind}`}
+    ref=${keepsRoom}
+    aria-label=${name}
+    ...${rest}
+  >
+    <div class="part-head">
+      <h3>
+        <button
+          type="button"
+          class="part-toggle"
+          aria-expanded=${shows}
+          onClick=${() => (forgetRoom(), togglePart(part))}
+          title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
+        >
+          ${name}
+        </button>
+      </h3>
+      ${summary && html`<span class="part-summary">${summary}</span>`}
+      ${shows && tools}
+    </div>
+    ${shows && children}
+  </section>`;
+}
+
+/** The setting that rules a part of a node, next to it: "rebalance every ⏱ 2s". */
+export function Rule({ node, part, label }) {
+  const name = settingOfPart(node, part);
+  const facts = name && settingFacts(node, name);
+  if (!facts) return null;
+  const value = settingValue(node, name);
+  const text = facts.unit === "ms" ? shortMs(value) : typeof value === "number" ? `${value}` : "…";
+  const title = t("lab.settings.edit", { name, value: `${value} ${facts.unit}`.trim() });
+  return html`<button
+    class=${`rule ${value !== facts.default ? "is-changed" : ""}`}
+    data-edit=${`${node} ${name}`}
+    ...${acting("rule", { node, name })}
+    title=${title}
+    aria-label=${label ? `${label}: ${title}` : title}
+  >
+    ${label && html`<span>${label}</span>`}
+    <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
+  </button>`;
+}

@@ -1,0 +1,171 @@
+// @ts-check
+// A red-black tree as the engine holds it: x is the rank in order, y the depth. Red nodes are circles, black ones
+// squares, so that the colour is never alone. The drawing is one stop of the Tab key: arrow keys walk in order, Enter
+// opens a message, as a click does.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { topicMark } from "../../common/palette.js";
+import { shortOffset } from "../../common/world/format.js";
+import { memo } from "../../common/memo.js";
+import { Roving } from "../../common/roving.js";
+import { accused, isPointed, pointing } from "../../common/world/view.js";
+
+const MOST_STEP = 24;
+const LABEL_STEP = 20;
+const ROW = 21;
+
+/** In order: [{ offset, key, red, rank, depth, parent }] */
+export function layOut(tree) {
+  const placed = [];
+  const visit = (node, depth, parent) => {
+    if (!node) return;
+    const here = { offset: node.offset, key: node.key, red: node.red, depth, parent, rank: 0 };
+    visit(node.left, depth + 1, here);
+    here.rank = placed.length;
+    placed.push(here);
+    visit(node.right, depth + 1, here);
+  };
+  visit(tree, 0, null);
+  return placed;
+}
+
+/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(node, event)` is called for a
+    press. */
+export const Tree = memo(({ tree, name, width, onOpen }) => {
+  const nodes = layOut(tree);
+  const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
+  const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
+  const size = Math.min(10, Math.max(2.2, step * 0.46));
+  const row = Math.min(ROW, Math.max(9, size * 2.1));
+  const x = (node) => rounded(7 + step * (node.rank + 0.5));
+  const y = (node) => rounded(size + 3 + row * node.depth);
+  const [drawnWidth, height] = [14 + step * nodes.length, 2 * size + 6 + row * depth];
+  const edges = nodes
+    .filter((node) => node.parent)
+    .map((node) => `M${x(node.parent)} ${y(node.parent)}L${x(node)} ${y(node)}`)
+    .join("");
+  const label = t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset });
+  const marked = useSignal(null);
+  const cursor = nodes.find((node) => node.offset === marked.value);
+  const walk = (event) => {
+    const last = nodes.length - 1;
+    const at = cursor ? cursor.rank : -1;
+    const to = { ArrowRight: at + 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    if (to !== undefined) marked.value = nodes[Math.min(Math.max(to, 0), last)].offset;
+    else if (event.key === "Enter" && cursor) onOpen(cursor, event);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const click = (event) => {
+    const scale = drawnWidth / event.currentTarget.clientWidth;
+    const far = (node) => (x(node) - event.offsetX * scale) ** 2 + (y(node) - event.offsetY * scale) ** 2;
+    onOpen(
+      nodes.reduce((best, node) => (far(node) < far(best) ? node : best)),
+      event,
+    );
+  };
+  return html`<figure class="tree" data-tree=${name}>
+    <figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
+    <svg
+      class="tree-drawing"
+      viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`}
+      style=${{ width: `${(drawnWidth / 14).toFixed(2)}rem` }}
+      role="application"
+      aria-roledescription=${t("lab.tree.role")}
+      tabindex="0"
+      aria-label=${cursor ? t("lab.tree.node", { offset: cursor.offset, key: cursor.key || "–" }) : label}
+      onClick=${click}
+      onKeyDown=${walk}
+      onBlur=${() => (marked.value = null)}
+    >
+      <path class="tree-edges" d=${edges} />
+      ${
+        step >= LABEL_STEP
+          ? nodes.map(
+              (node) =>
+                html`<${TreeNode}
+                  key=${node.offset}
+                  offset=${node.offset}
+                  red=${node.red}
+                  name=${node.key}
+                  x=${x(node)}
+                  y=${y(node)}
+                  size=${size}
+                />`,
+            )
+          : html`
+            <path
+              class="tree-reds"
+              d=${nodes
+                .filter((node) => node.red)
+                .map((node) => circle(x(node), y(node), size))
+                .join("")}
+            />
+            <path
+              class="tree-blacks"
+              d=${nodes
+                .filter((node) => !node.red)
+                .map((node) => square(x(node), y(node), size))
+                .join("")}
+            />
+          `
+      }
+      ${cursor && html`<circle class="tree-cursor" cx=${x(cursor)} cy=${y(cursor)} r=${size + 2.5} />`}
+    </svg>
+  </figure>`;
+});
+
+const rounded = (value) => Math.round(value * 10) / 10;
+const circle = (x, y, r) => `M${rounded(x - r)} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h${1.84 * r}v${1.84 * r}h${-1.84 * r}Z`;
+
+/** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
+const TreeNode = memo(({ offset, red, name, x, y, size }) => {
+  const digits = shortOffset(offset, 3, 2);
+  return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}>
+    <title>${offset} ${name}</title>
+    ${
+      red
+        ? html`<circle r=${size} />`
+        : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`
+    }
+    <text class=${digits.length > 2 ? "is-long" : ""} text-anchor="middle" dy=".35em">
+      ${digits}
+    </text>
+  </g>`;
+});
+
+const MOST_HELD = 7;
+
+/** The same tree as a line: its first messages in order, as cells. */
+export const Held = memo(({ tree, name, topic, onOpen }) => {
+  const nodes = layOut(tree);
+  const { tone } = topicMark(topic);
+  const isTaken = name === "consumingMsgOrderlyTreeMap";
+  return html`<${Roving}
+    class=${`held-cells ${isTaken ? "is-taken" : ""}`}
+    role="group"
+    data-tree=${name}
+    aria-label=${t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset })}
+  >
+    ${nodes.slice(0, MOST_HELD).map(
+      ({ offset, key }) => html`<button
+        key=${offset}
+        type="button"
+        class=${`cell tone-${tone} ${isPointed(key) ? "is-pointed" : ""} ${accused.value.has(key) ? "is-accused" : ""}`}
+        tabindex="-1"
+        data-roving
+        data-long=${offset > 999 || undefined}
+        title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
+        onClick=${(event) => onOpen({ offset, key }, event)}
+        ...${pointing(key)}
+      >
+        ${shortOffset(offset)}
+      </button>`,
+    )}
+    ${nodes.length > MOST_HELD && html`<span class="quiet number">+${nodes.length - MOST_HELD}</span>`}
+  </${Roving}>`;
+});

@@ -1,0 +1,98 @@
+// @ts-check
+// The idempotent listener of a consumer: its strategy, which is a switch, what it has counted over all processes, what
+// it is working on, and the outcomes of the newest deliveries.
+
+import { html } from "htm/preact";
+import { count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { acting } from "../../actions/thing.js";
+import { memo } from "../../../common/memo.js";
+import { accused, pointing } from "../../../common/world/view.js";
+import { Part, Rule } from "../part.js";
+import { keepsRoom } from "../room.js";
+import { shortKey } from "./records.js";
+
+/** Strategies that work; the others are for comparison. */
+const SOUND = ["message-table", "state-table", "state-condition", "version"];
+export const isSound = (strategy) => SOUND.includes(strategy);
+
+/** Counters that are always shown; the others once they have happened. */
+const ALWAYS = ["first", "swallowed", "bounced"];
+const MOST_JUDGED = 3;
+
+/** `part` is the view's: see app/lab/views/work_view.py. */
+export const Guard = memo(
+  ({ part, node }) => html`<${Part}
+    part="idempotence"
+    name=${t("lab.shelf.idempotence")}
+    aria-label=${`${node} ${t("lab.shelf.idempotence")}`}
+    class="guard"
+    keepsOpen=${part.alarm !== null}
+    data-part="idempotence"
+    summary=${html`<${Strategy} part=${part} node=${node} />`}
+  >
+    ${
+      part.alarm &&
+      html`<p class="guard-alarm" data-alarm>
+        <span class="badge badge-bad">${t("lab.consumer.alarm")}</span>${" "}
+        ${t("lab.consumer.alarm_hint", { key: part.alarm.key, times: part.alarm.deliveries })}
+      </p>`
+    }
+    <dl class="guard-counts">
+      ${Object.entries(part.counters)
+        .filter(([name, n]) => n > 0 || ALWAYS.includes(name))
+        .map(
+          ([
+            name,
+            n,
+          ]) => html`<div key=${name} class=${`guard-count is-${name}`} title=${t(`lab.guard.count_${name}_hint`)}>
+            <dt>${t(`lab.guard.word_${name}`)}</dt><dd class="number">${count(n)}</dd>
+          </div>`,
+        )}
+    </dl>
+    <p class="rules"><${Rule} node=${node} part="idempotence" label=${t("lab.guard.expiry")} /></p>
+    <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.guard.judged")}>
+      ${part.under_way.map(
+        (key) => html`<li key=${`at ${key}`} class="work-row is-running" ...${pointing(key)}>
+          <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.in_progress")}</span>
+        </li>`,
+      )}
+      ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
+      ${part.judged
+        .slice(-MOST_JUDGED)
+        .reverse()
+        .map((one) => html`<${Judged} key=${`${one.time_us} ${one.key}`} one=${one} />`)}
+    </ul>
+  </${Part}>`,
+);
+
+/** The strategy as a button: a press offers all of them. */
+function Strategy({ part, node }) {
+  const { strategy, key, store } = part;
+  const hint = t(`lab.guard.strategy_${strategy.replaceAll("-", "_")}`);
+  return html`<button
+      class=${`pill ${isSound(strategy) ? "is-free" : "is-off"}`}
+      ...${acting("guard", { node })}
+      data-strategy=${strategy}
+      title=${`${strategy}: ${hint}`}
+    >
+      ${strategy}
+    </button>
+    <span class="quiet guard-key" title=${t("lab.guard.key_hint")}>
+      ${key.replace("property:", "")}${store ? ` → ${store}` : ""}
+    </span>`;
+}
+
+/** @param {{ one: Picture.Judged }} props */
+function Judged({ one }) {
+  const verdict = one.verdict.replaceAll("-", "_");
+  return html`<li
+    class=${`work-row verdict-${one.verdict} ${accused.value.has(one.key) ? "is-accused" : ""}`}
+    data-judged=${one.key}
+    data-verdict=${one.verdict}
+    ...${pointing(one.key)}
+    title=${t(`lab.guard.verdict_${verdict}_hint`, one)}
+  >
+    <span class="ellipsis">${one.key}</span><span class="work-verdict">${t(`lab.guard.word_${verdict}`)}</span>
+  </li>`;
+}

@@ -1,0 +1,59 @@
+// @ts-check
+// A service behind calls: what it has done, which nothing rolls back, and how often.
+
+import { html } from "htm/preact";
+import { count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { memo } from "../../../common/memo.js";
+import { accused, pointing } from "../../../common/world/view.js";
+import { NodeCard } from "../node_card.js";
+import { Part } from "../part.js";
+import { keepsRoom } from "../room.js";
+
+const MOST_CALLS = 3;
+
+/** @type {(props: { name: string, node: Picture.ServicePicture }) => any} */
+export const Service = memo(({ name, node }) => {
+  const part = node.service;
+  return html`<${NodeCard}
+    name=${name}
+    node=${node}
+    summary=${t("lab.work.calls", { n: part.call_count })}
+    lasting=${html`<${Calls} part=${part} node=${name} />`}
+  />`;
+});
+
+const Calls = memo(
+  ({ part, node }) => html`<${Part}
+    part="service"
+    name=${t("lab.work.done")}
+    aria-label=${`${node} ${t("lab.work.done")}`}
+    class="work-part"
+    data-part="service"
+    keepsOpen=${part.twice > 0}
+    summary=${html`<span class="number quiet">${count(part.call_count)}</span>
+      <span class="badge">${t(part.is_idempotent ? "lab.work.idempotent" : "lab.work.not_idempotent")}</span>`}
+  >
+    <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.done")}>
+      ${part.calls.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
+      ${part.calls.slice(0, MOST_CALLS).map((row) => html`<${Call} key=${`${row.operation} ${row.key}`} row=${row} />`)}
+      ${
+        part.calls.length > MOST_CALLS &&
+        html`<li class="quiet number">${t("word.more", { n: part.calls.length - MOST_CALLS })}</li>`
+      }
+    </ul>
+  </${Part}>`,
+);
+
+const Call = ({ row }) =>
+  html`<li
+    class=${`work-row ${accused.value.has(row.key) ? "is-accused" : ""}`}
+    data-call=${row.key}
+    ...${pointing(row.key)}
+    title=${t("lab.work.call_hint", row)}
+  >
+    <span class="ellipsis">${row.key}</span><span class="quiet ellipsis">${row.operation}</span>
+    <span class="work-by">
+      ${row.times === 1 ? "✓" : html`<span class="badge badge-bad number">×${row.times}</span>`}
+    </span>
+  </li>`;

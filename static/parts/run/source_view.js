@@ -1,0 +1,91 @@
+// The engine's own source with the line marked that the next event continues at.
+
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { labelText } from "../../common/world/labels.js";
+import { sourceFile } from "../../common/world/session.js";
+import { calmView } from "../../common/world/view.js";
+import { colourLine } from "./python_tokens.js";
+
+/** file -> promise of its lines */
+const files = new Map();
+
+function linesOf(file) {
+  if (!files.has(file)) {
+    files.set(
+      file,
+      sourceFile(file)
+        .then((answer) => (Array.isArray(answer?.lines) ? answer.lines : (answer?.text ?? "").split("\n")))
+        .catch((error) => (files.delete(file), [`# ${error.message}`])),
+    );
+  }
+  return files.get(file);
+}
+
+export function SourceView() {
+  const next = useComputed(() => calmView.value.next);
+  const shown = useSignal(null);
+  const box = useRef(null);
+  const file = next.value?.file ?? null;
+  useEffect(() => {
+    let isWanted = true;
+    if (file) linesOf(file).then((lines) => isWanted && (shown.value = { file, lines }));
+    return () => (isWanted = false);
+  }, [file]);
+  const line = shown.value?.file === file ? next.value?.line : null;
+  useLayoutEffect(() => {
+    box.current?.querySelector(".is-next")?.scrollIntoView({ block: "center", inline: "nearest" });
+  }, [line, shown.value]);
+  return html`<div class="source">
+    <${Next} next=${next.value} />
+    ${
+      file &&
+      html`<div class="source-place">
+        <code>${file}${next.value.line ? `:${next.value.line}` : ""}</code>${" "}
+        <span class="quiet mono ellipsis">
+          ${next.value.function}
+        </span>
+      </div>`
+    }
+    <div class="source-lines" ref=${box} tabindex="0" role="group" aria-label=${t("lab.panel.source")}>
+      ${shown.value && file && html`<${Lines} key=${shown.value.file} lines=${shown.value.lines} line=${line} />`}
+      ${!file && next.value && html`<p class="quiet source-none">${t("lab.source.none")}</p>`}
+    </div>
+  </div>`;
+}
+
+function Next({ next }) {
+  const { stopped_by: stopped, is_over: isOver } = calmView.value;
+  if (!next)
+    return html`<p class="source-next quiet">
+      ${t(stopped?.kind === "over" || isOver ? "lab.stopped.over" : "lab.source.nothing")}
+    </p>`;
+  return html`<p class="source-next" id="next-event">
+    <span class="quiet">${t("lab.source.next")}</span>${" "}
+    <strong>${next.actor}</strong>${" "}
+    <span>
+      ${labelText(next.label)}
+    </span>
+  </p>`;
+}
+
+const AROUND = 40;
+
+/** Only the lines near the marked one are in the document. */
+function Lines({ lines, line }) {
+  const first = Math.max(0, (line ?? 1) - AROUND);
+  return html`<ol class="code" style=${{ counterReset: `line ${first}` }}>
+    ${lines.slice(first, first + 2 * AROUND).map(
+      (text, index) =>
+        html`<li
+          key=${first + index}
+          class=${first + index + 1 === line ? "is-next" : ""}
+          aria-current=${first + index + 1 === line ? "step" : undefined}
+        >
+          <code>${colourLine(text)}</code>
+        </li>`,
+    )}
+  </ol>`;
+}

@@ -1,0 +1,229 @@
+// @ts-check
+// The frames on the links. A frame in flight is a button at the place that its time says: what can be done to it, down
+// to its bytes. A frame that came and went between two pictures leaves a short trace. Signs: frame_words.js.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { motion } from "../../common/cluster/view.js";
+import { remPx } from "../lane/lane_axis.js";
+import { onPaint, repaint } from "../../common/world/clock.js";
+import { acting } from "../actions/thing.js";
+import { span } from "../../common/world/format.js";
+import { frameName, frameShape, shortName } from "../../common/world/frame_words.js";
+import { Roving } from "../../common/roving.js";
+import { framesInFlight, view } from "../../common/world/view.js";
+import { endsOf, measureLines, pointOn } from "./curves.js";
+import { Links } from "./links.js";
+
+export { frameName } from "../../common/world/frame_words.js";
+
+const MOST_BUTTONS = 32;
+const MOST_TRACES = 24;
+const TRACE_MS = 420;
+/** How long a lost frame stays visible in virtual time, and where a playing world is past that in an instant, for
+    so long on the watcher's clock. */
+const LOST_US = 30_000;
+const LOST_MS = 1_500;
+const MOST_LOST = 6;
+/** Of more frames of one name on one way only the first says it. */
+const MOST_NAMES = 3;
+/** The distance between requests and responses, so that they do not overlap; pixels. */
+const ASIDE = 5;
+
+export function Flights({ stage }) {
+  const lines = useSignal(new Map());
+  // Since when, in virtual time, a frame is known between the two.
+  const pairs = useRef(new Map());
+  const shown = useRef(/** @type {string | null} */ (null));
+  const traces = useRef(null);
+  const buttons = useRef(new Map());
+  const lost = useLostFrames();
+  const flying = useComputed(() => [...lost.value, ...framesInFlight.value].slice(0, MOST_BUTTONS));
+  const hidden = useComputed(() => Math.max(0, framesInFlight.value.length - MOST_BUTTONS));
+
+  const counts = useComputed(() => countBy(flying.value, wayOf));
+  const named = useComputed(() => new Map(flying.value.toReversed().map((frame) => [wayOf(frame), frame.id])));
+
+  useEffect(() => {
+    let wanted = 0;
+    const measure = () => {
+      cancelAnimationFrame(wanted);
+      wanted = requestAnimationFrame(() => {
+        lines.value = measureLines(stage.current, pairs.current.keys());
+        repaint();
+      });
+    };
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(stage.current);
+    stage.current.querySelectorAll(".column").forEach((column) => sizes.observe(column));
+    const stop = view.subscribe(({ frames, event, time_us: now, world: { id } }) => {
+      const known = pairs.current;
+      const before = [...known.keys()].join();
+      const isAnother = event === 0 || id !== shown.current;
+      shown.current = id;
+      for (const [pair, since] of known) if (isAnother || since > now) known.delete(pair);
+      for (const frame of frames) {
+        const pair = pairOf(frame);
+        if (frame.source !== frame.target) known.set(pair, Math.min(frame.sent_us, known.get(pair) ?? Infinity));
+      }
+      if ([...known.keys()].join() !== before) measure();
+    });
+    measure();
+    return () => (sizes.disconnect(), stop());
+  }, []);
+
+  useEffect(
+    () =>
+      onPaint((time) => {
+        for (const [id, { element, frame }] of buttons.current) {
+          const line = lines.peek().get(pairOf(frame));
+          if (!line || !element.isConnected) {
+            if (!element.isConnected) buttons.current.delete(id);
+            continue;
+          }
+          const [x, y] = placeOn(line, frame, shareOf(frame, time));
+          element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
+          element.style.setProperty("--aside", asideOf(line, x));
+        }
+      }),
+    [],
+  );
+  useEffect(() => traceStarter(traces, lines), []);
+
+  return html`
+    <${Links} lines=${lines} />
+    <div class="traces" ref=${traces} aria-hidden="true"></div>
+    <${Roving} class="flights" role="group" aria-label=${t("lab.flights.title", { n: flying.value.length })}>
+      ${flying.value.map(
+        (frame) =>
+          lines.value.has(pairOf(frame)) &&
+          html`<${FrameButton}
+            key=${frame.id}
+            frame=${frame}
+            line=${lines.value.get(pairOf(frame))}
+            isNamed=${counts.value.get(wayOf(frame)) <= MOST_NAMES || named.value.get(wayOf(frame)) === frame.id}
+            buttons=${buttons.current}
+          />`,
+      )}
+    </${Roving}>
+    ${hidden.value > 0 && html`<p class="flights-more quiet">${t("lab.flights.more", { n: hidden.value })}</p>`}
+  `;
+}
+
+/** Where the name is: over the sign in the middle of the gap, and on the gap's side of it near a node; of a line
+    between two nodes above each other, which is at their left, at its left. */
+function asideOf(line, x) {
+  const [[left], [right]] = endsOf(line);
+  const share = right - left < 20 ? 1 : Math.min(1, Math.max(0, (x - left) / (right - left)));
+  return `${(-100 * share).toFixed(0)}%`;
+}
+
+const wayOf = (frame) => `${frame.source} ${frame.target} ${shortName(frame)}`;
+
+const countBy = (list, keyOf) => {
+  const counts = new Map();
+  for (const one of list) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
+  return counts;
+};
+
+function FrameButton({ frame, line, isNamed, buttons }) {
+  const element = useRef(null);
+  useEffect(() => {
+    buttons.set(frame.id, { element: element.current, frame });
+    repaint();
+  }, [frame]);
+  const [x, y] = placeOn(line, frame, shareOf(frame, view.peek().time_us));
+  const label = t(frame.dropped ? "lab.flights.lost" : "lab.flights.frame", {
+    name: frameName(frame),
+    source: frame.source,
+    target: frame.target,
+    left: span(frame.arrives_us - view.peek().time_us),
+  });
+  return html`<button
+    ref=${element}
+    class=${`frame frame-${frameShape(frame)}`}
+    tabindex="-1"
+    data-roving
+    data-frame=${frame.id}
+    data-key=${frame.key}
+    aria-label=${label}
+    title=${label}
+    style=${{ transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, "--aside": asideOf(line, x) }}
+    ...${acting("frame", { frame })}
+  >
+    <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
+    ${isNamed && html`<span class="frame-name">${shortName(frame)}</span>`}
+  </button>`;
+}
+
+const pairOf = ({ source, target }) => (source < target ? `${source} ${target}` : `${target} ${source}`);
+/** How far it has come on its way, or had when it was lost. */
+const shareOf = (frame, time) =>
+  frame.dropped
+    ? (frame.lost_share ?? 0.5)
+    : Math.min(1, Math.max(0, (time - frame.sent_us) / Math.max(1, frame.arrives_us - frame.sent_us)));
+
+/** A signal: the frames that were lost just now, the last of them last. */
+function useLostFrames() {
+  const lost = useSignal(/** @type {Picture.Frame[]} */ ([]));
+  useEffect(() => {
+    const until = new Map();
+    let [before, timer] = [view.peek().time_us, 0];
+    const look = () => {
+      const { frames, playing, time_us: now } = view.peek();
+      const clock = performance.now();
+      const dropped = frames.filter((frame) => frame.dropped && frame.source !== frame.target && frame.sent_us <= now);
+      if (now < before) until.clear();
+      for (const { id, sent_us: sent } of dropped)
+        if (playing && sent > before && !until.has(id)) until.set(id, clock + LOST_MS);
+      before = now;
+      for (const [id, end] of until) if (end <= clock) until.delete(id);
+      lost.value = dropped.filter(({ id, sent_us: sent }) => now - sent < LOST_US || until.has(id)).slice(-MOST_LOST);
+      clearTimeout(timer);
+      if (until.size > 0) timer = setTimeout(look, LOST_MS);
+    };
+    const stop = view.subscribe(look);
+    return () => (stop(), clearTimeout(timer));
+  }, []);
+  return lost;
+}
+
+function placeOn(line, frame, share) {
+  const isForward = frame.source < frame.target;
+  const at = isForward ? share : 1 - share;
+  const [x, y] = pointOn(line, at);
+  return [x, y + (isForward ? -ASIDE : ASIDE)];
+}
+
+/** Lets traces fly for frames that arrived since the last picture of a playing world. They are no state. */
+function traceStarter(traces, lines) {
+  let lastId = 0;
+  return view.subscribe(({ frames, playing, time_us: now }) => {
+    const newest = frames.at(-1)?.id ?? lastId;
+    if (playing && motion.peek() && !document.hidden && traces.current) {
+      for (const frame of frames) {
+        if (frame.id <= lastId || frame.arrives_us > now || frame.dropped) continue;
+        if (traces.current.childElementCount >= MOST_TRACES) break;
+        const line = lines.peek().get(pairOf(frame));
+        if (line) start(traces.current, line, frame);
+      }
+    }
+    lastId = newest;
+  });
+}
+
+function start(box, line, frame) {
+  const trace = document.createElement("span");
+  trace.className = `trace frame-${frameShape(frame)}`;
+  trace.innerHTML = "<span class='frame-sign'></span>";
+  box.append(trace);
+  const radius = 0.36 * remPx.peek();
+  const places = [0, 0.25, 0.5, 0.75, 1].map((share) => placeOn(line, frame, share));
+  const flight = trace.animate(
+    places.map(([x, y]) => ({ transform: `translate(${(x - radius).toFixed(1)}px, ${(y - radius).toFixed(1)}px)` })),
+    { duration: TRACE_MS, easing: "ease-in-out" },
+  );
+  flight.onfinish = flight.oncancel = () => trace.remove();
+}

@@ -1,0 +1,145 @@
+// Zoom and pan of the stage, as of a map. Left alone it fits itself: everything is whole, always. The wheel zooms at
+// the pointer, dragging the ground moves it, the arrow keys too; a zoomed stage moves to what acts or breaks.
+
+import { signal } from "@preact/signals";
+import { layOut } from "./fitting.js";
+import { nodes, view } from "../../common/world/view.js";
+import { density, folds, stageScale } from "./folding.js";
+
+const SCALE_LEAST = 0.2;
+const SCALE_MOST = 3;
+const STEP = 1.25;
+const PAN_PX = 60;
+const MARGIN_PX = 10;
+const FIT_EVERY_MS = 250;
+/** How many pixels a pointer may move during a click. */
+const TREMBLE_PX = 4;
+
+/** Whether the stage fits itself. */
+export const fits = signal(true);
+
+/** Moves `inner` within `outer`; both are elements. Returns { zoom, fit, show, pan, stop }. */
+export function mapOf(outer, inner) {
+  let [x, y, scale] = [0, 0, 1];
+  const draw = () => {
+    inner.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale.toFixed(4)})`;
+    stageScale.value = scale;
+  };
+
+  /** Everything whole, where that can be read: fitting.js. `isFresh`: somebody asked for it. */
+  const fit = (isFresh = false) => {
+    fits.value = true;
+    // The padding is the banner's and the caption's: nothing is drawn below them.
+    const { paddingTop, paddingBottom } = getComputedStyle(outer);
+    const [above, below] = [parseFloat(paddingTop), parseFloat(paddingBottom)];
+    const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - MARGIN_PX];
+    if (width <= 0 || height <= 0) return;
+    scale = layOut(inner, width, height, isFresh);
+    [x, y] = [MARGIN_PX, above + MARGIN_PX];
+    draw();
+  };
+
+  const zoomAt = (factor, px, py) => {
+    fits.value = false;
+    const next = Math.min(SCALE_MOST, Math.max(SCALE_LEAST, scale * factor));
+    x = px - ((px - x) * next) / scale;
+    y = py - ((py - y) * next) / scale;
+    scale = next;
+    draw();
+  };
+  const zoom = (steps) => zoomAt(STEP ** steps, outer.clientWidth / 2, outer.clientHeight / 2);
+  const pan = (dx, dy) => {
+    fits.value = false;
+    x += dx;
+    y += dy;
+    draw();
+  };
+
+  /** Brings an element of the stage into view, if it is not. */
+  const show = (element) => {
+    if (fits.peek()) return;
+    const [box, frame] = [element.getBoundingClientRect(), outer.getBoundingClientRect()];
+    const move = (low, high, from, to) =>
+      low < from ? from - low + MARGIN_PX : high > to ? Math.max(to - high - MARGIN_PX, from - low + MARGIN_PX) : 0;
+    const dx = move(box.left, box.right, frame.left, frame.right);
+    const dy = move(box.top, box.bottom, frame.top, frame.bottom);
+    if (dx || dy) pan(dx, dy);
+  };
+
+  const stops = [
+    ...listen(outer, {
+      wheel: (event) => {
+        // Where the page itself scrolls, the wheel is the page's.
+        if (!event.ctrlKey && document.scrollingElement.scrollHeight > innerHeight + 1) return;
+        event.preventDefault();
+        const { left, top } = outer.getBoundingClientRect();
+        zoomAt(Math.exp(-event.deltaY / (event.ctrlKey ? 120 : 600)), event.clientX - left, event.clientY - top);
+      },
+      keydown: (event) => {
+        if (event.target !== outer) return;
+        const moves = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+        const [mx, my] = moves[event.key] ?? [0, 0];
+        if (mx || my) pan(mx * PAN_PX, my * PAN_PX);
+        else if (event.key === "+" || event.key === "=") zoom(1);
+        else if (event.key === "-") zoom(-1);
+        else if (event.key === "0") fit(true);
+        else return;
+        event.preventDefault();
+      },
+      // The browser scrolls what has the focus into view: that would move the stage within its frame.
+      scroll: () => {
+        outer.scrollTo(0, 0);
+      },
+      focusin: (event) => event.target !== outer && show(event.target),
+    }),
+    dragging(outer, pan),
+  ];
+  return { zoom, fit, show, pan, stop: () => stops.forEach((stop) => stop()) };
+}
+
+function listen(element, handlers) {
+  return Object.entries(handlers).map(([name, handler]) => {
+    element.addEventListener(name, handler, { passive: false });
+    return () => element.removeEventListener(name, handler);
+  });
+}
+
+/** Dragging the ground, not a button or a card's text. */
+function dragging(outer, pan) {
+  let held = null;
+  const stops = listen(outer, {
+    pointerdown: (event) => {
+      if (event.button === 0 && !event.target.closest("button, a, input, .node, [role=button]"))
+        held = { x: event.clientX, y: event.clientY, moved: false };
+    },
+    pointermove: (event) => {
+      if (!held) return;
+      const [dx, dy] = [event.clientX - held.x, event.clientY - held.y];
+      if (!held.moved && Math.hypot(dx, dy) < TREMBLE_PX) return;
+      if (!held.moved) outer.setPointerCapture(event.pointerId);
+      held = { x: event.clientX, y: event.clientY, moved: true };
+      pan(dx, dy);
+    },
+    pointerup: () => (held = null),
+    pointercancel: () => (held = null),
+  });
+  return () => stops.forEach((stop) => stop());
+}
+
+/** Lets changes of the stage's size and contents fit it again, a moment later and never while it is zoomed. */
+export function keepFitting(outer, map) {
+  let [wanted, waits] = [0, 0];
+  const again = () => {
+    cancelAnimationFrame(wanted);
+    wanted = requestAnimationFrame(() => fits.peek() && map.fit());
+  };
+  // Asking whether all is whole costs as much as a picture: while time passes it is asked a few times a second.
+  const soon = () => {
+    if (!view.peek().playing) again();
+    else waits ||= setTimeout(() => ((waits = 0), again()), FIT_EVERY_MS);
+  };
+  const sizes = new ResizeObserver(again);
+  sizes.observe(outer);
+  const stops = [nodes.subscribe(soon), folds.subscribe(again), density.subscribe(again)];
+  return () => (sizes.disconnect(), stops.forEach((stop) => stop()), cancelAnimationFrame(wanted), clearTimeout(waits));
+}

@@ -1,0 +1,24 @@
+"""Which folders of static may import from each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+#: What pages share. Each folder imports from itself and from those before it; a page's folder from itself and from all.
+SHARED = ("vendor", "common", "parts")
+_IMPORT = re.compile(r"""\b(?:from|import)\s*\(?\s*["'](\.{1,2}/[^"']+)["']""")
+
+
+def foreign_imports(static: Path) -> Iterator[str]:
+    """One line for each import from another page's folder, or in what pages share from one that comes later."""
+    for path in sorted(static.rglob("*.js")):
+        folder = path.relative_to(static).parts[0]
+        if folder == "vendor":
+            continue
+        allowed = {*SHARED[: SHARED.index(folder)], folder} if folder in SHARED else {*SHARED, folder}
+        for address in _IMPORT.findall(path.read_text(encoding="utf-8")):
+            target = (path.parent / address).resolve().relative_to(static.resolve()).parts[0]
+            if target not in allowed:
+                yield f"{path.relative_to(static)} imports {address}: static/{folder} may import from {sorted(allowed)}"
