@@ -10,14 +10,25 @@ from collections.abc import Iterable
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
-from app.lab.foundation.refusal import LabRefused
 from app.lessons.progress import DoneStep, LessonStepDone
+from engine.fields.field import Field, read_fields
 
 FORMAT = "glassmq-lessons"
 #: Steps in a file: several times as many as all lessons have.
 STEPS_MAX = 400
 #: The year 5138.
 _SECOND_MAX = 10**11
+_STEP = (
+    Field("lesson", "text", 1, NAME_MAX),
+    Field("step", "text", 1, NAME_MAX),
+    Field("done_at", "number", 0, _SECOND_MAX),
+    Field("prediction", "text", 0, NAME_MAX, default=""),
+    Field("right", "switch", default=None),
+)
+_FILE = (
+    Field("format", "choice", allowed=(FORMAT,)),
+    Field("steps", "list", 0, STEPS_MAX, fields=_STEP),
+)
 
 
 def progress_file(steps: Iterable[LessonStepDone]) -> JsonObject:
@@ -36,28 +47,8 @@ def progress_file(steps: Iterable[LessonStepDone]) -> JsonObject:
 
 
 def read_progress_file(data: object) -> list[LessonStepDone]:
-    """Return the steps of a file. Raises :class:`LabRefused`, which names what is wrong and what is allowed."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise _refused("format", FORMAT)
-    steps = data.get("steps")
-    if not isinstance(steps, list) or len(steps) > STEPS_MAX:
-        raise _refused("steps", f"[...], <= {STEPS_MAX}")
-    return [_read_step(f"steps[{number}]", step) for number, step in enumerate(steps)]
-
-
-def _read_step(path: str, row: object) -> LessonStepDone:
-    if not isinstance(row, dict):
-        raise _refused(path, "{lesson, step, done_at, prediction, right}")
-    for name in ("lesson", "step", "prediction"):
-        if not isinstance(row.get(name), str) or len(row[name]) > NAME_MAX:
-            raise _refused(f"{path}.{name}", f"text, <= {NAME_MAX}")
-    done_at, right = row.get("done_at"), row.get("right")
-    if not isinstance(done_at, int | float) or isinstance(done_at, bool) or not 0 <= done_at <= _SECOND_MAX:
-        raise _refused(f"{path}.done_at", f"0 .. {_SECOND_MAX}")
-    if right is not None and not isinstance(right, bool):
-        raise _refused(f"{path}.right", "true | false | null")
-    return LessonStepDone(row["lesson"], float(done_at), DoneStep(row["step"], row["prediction"], right))
-
-
-def _refused(path: str, allowed: str) -> LabRefused:
-    return LabRefused("bad_request", problem=f"{path}: {allowed}")
+    """Return the steps of a file. Raises :class:`~engine.fields.refusal.FieldRefused`."""
+    return [
+        LessonStepDone(row["lesson"], row["done_at"], DoneStep(row["step"], row["prediction"], row["right"]))
+        for row in read_fields(_FILE, data)["steps"]
+    ]

@@ -38,7 +38,7 @@ async function load(file) {
   const response = await sendRequest("/api/lessons/progress", { method: "POST", body, headers });
   const answer = await response.json();
   if (response.ok) setTimeout(() => location.reload(), 1500);
-  return response.ok ? t("lesson.file.taken", answer) : answer.error[language];
+  return response.ok ? t("lesson.file.taken", answer) : (answer.text ?? answer.error)[language];
 }
 
 input.addEventListener("change", async () => {
