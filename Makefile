@@ -36,7 +36,7 @@ JAVA          := $(STAMPS)/java
 PAGE_TOOLS    := node_modules/.package-lock.json
 # Where the machine has no Node.js that is new enough, .venv/bin has one.
 NODE          := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin
-MODULES       := "static/**/*.js" "!static/vendor" "tests/static/**/*.js" eslint.config.js
+MODULES       := "static/**/*.js" "!static/vendor" "tests/static/**/*.js" "app/**/*.mjs" "tests/**/*.mjs" eslint.config.js
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -122,7 +122,7 @@ format-check: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Fail where `make format` would ch
 .PHONY: lint
 lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 	@$(BIN)/ruff check .
-	@$(NODE)/eslint static tests/static eslint.config.js
+	@$(NODE)/eslint static tests/static "app/**/*.mjs" "tests/**/*.mjs" eslint.config.js
 
 .PHONY: types
 types: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Check the types: Python's strictly, and those of the page's modules that say // @ts-check

@@ -38,7 +38,7 @@ export default [
       "prefer-const": "error",
     },
   },
-  { files: ["tests/static/**"], languageOptions: { globals: globals.node } },
+  { files: ["tests/static/**", "**/*.mjs"], languageOptions: { globals: globals.node } },
   ...PAGES.map((page) =>
     sharedOnly(
       page,

@@ -21,6 +21,8 @@ from app.web.flask_application import LANGUAGE_COOKIE
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.texts import LANGUAGES
 
+#: The script that keeps the site for use offline; only the scope of its own folder is its.
+SERVICE_WORKER = "service_worker.js"
 #: Modules of the page -> those of the site that take their place.
 REPLACED_MODULES = {
     "static/common/addresses.js": "static/site/addresses.js",
@@ -80,6 +82,7 @@ def as_file(page: str, path: str, folder: str) -> str:
     root = "../" * (path.count("/") + 1) if path else "./"
     page = _PRELOADED.sub("", _NONCE.sub("", page))
     page = _ADDRESS.sub(lambda found: f'{found[1]}="{_relative(found[2], root, folder)}"', page)
+    page = page.replace("</head>", f'  <script type="module" src="{root}static/site/offline.js"></script>\n</head>', 1)
     page = _FILES_IN_DATA.sub(rf'"{root}\1/', page)
     import_map = _import_map(page, root)
     page = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{import_map}</script>', page)

@@ -57,6 +57,8 @@ LEFT_OUT = re.compile(
 #: Files that modules read.
 DATA_SUFFIXES = (".json", ".lark", ".yaml", ".md")
 ARCHIVE = "glassmq.tar.zst"
+#: What the worker fetches, and counts while it does.
+FETCHED_FILES = ("pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json", ARCHIVE)
 #: Pyodide reads it in a second; the highest levels would win little more.
 _LEVEL = 19
 

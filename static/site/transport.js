@@ -2,6 +2,8 @@
 // starts with the first request or stream.
 
 import { language, t } from "../common/i18n.js";
+import { say } from "./foot_line.js";
+import { loadAgain } from "./offline.js";
 
 const ROOT = new URL("../../", import.meta.url);
 /** Answers that are files of the site. */
@@ -18,13 +20,17 @@ function toWorker(message, transfer = []) {
 }
 
 function startWorker() {
+  if (!globalThis.Worker || !globalThis.WebAssembly) {
+    showProgress("failed", t("site.no_webassembly"));
+    return { postMessage() {} };
+  }
   const started = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   started.addEventListener("message", ({ data }) => {
     if (data.answer) waiting.get(data.request)?.(data.answer);
     else if (data.stream) streams.get(data.stream)?.receive(data.event, JSON.parse(data.message));
-    else showProgress(data.progress, data.problem);
+    else showProgress(data.progress, data.problem, data.megabytes);
   });
-  started.addEventListener("error", ({ message }) => showProgress("failed", message));
+  started.addEventListener("error", ({ message }) => showProgress("failed", message || t("site.no_modules")));
   return started;
 }
 
@@ -103,14 +109,10 @@ addEventListener("click", async (event) => {
 
 // ------------------------------------------------------------------------------------------------ progress
 
-/** Says at the foot of the page what loads, until it is there. */
-function showProgress(step, problem = "") {
+/** Says at the foot of the page what loads, until it is there, and what helps where it does not come. */
+function showProgress(step, problem = "", megabytes = "") {
   document.documentElement.dataset.worker = step;
-  say(step === "ready" ? "" : t(`site.${step}`, { problem }), problem ? "alert" : "status");
-}
-
-function say(text, role) {
-  const line = document.querySelector(".site-progress") ?? document.createElement("p");
-  Object.assign(line, { className: "site-progress", textContent: text, role });
-  document.body.append(line);
+  if (step === "ready") say("");
+  else if (problem) say(t(`site.${step}`, { problem }), "alert", { label: t("site.again"), act: loadAgain });
+  else say(`${t(`site.${step}`)} ${megabytes}`);
 }

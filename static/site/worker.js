@@ -11,6 +11,7 @@ const PYTHON = new URL("../../python/", import.meta.url);
 const PROGRESS = /^\/api\/lessons\/(?:progress$|[^/]+\/check$|([^/]+)\/reset$)/;
 const SOURCE = /^\/api\/lab\/source\?file=(engine%2F[a-z0-9_%F]+\.py)$/;
 
+const ARCHIVE = "glassmq.tar.zst";
 const FORMAT = "glassmq-lessons";
 
 let timer = 0;
@@ -21,7 +22,8 @@ self.addEventListener("message", ({ data }) => loaded.then((site) => site && tak
 async function load() {
   try {
     postMessage({ progress: "python" });
-    const archive = fetch(new URL("glassmq.tar.zst", PYTHON)).then(bytesOf);
+    await countBytes();
+    const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
     const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON));
     const python = await loadPyodide({ indexURL: PYTHON.href });
     postMessage({ progress: "modules" });
@@ -47,8 +49,31 @@ sys.path.insert(0, "/glassmq")
   }
 }
 
+/** Says in megabytes what has been loaded, of what will be: the build has added it up. */
+async function countBytes() {
+  const plainFetch = self.fetch;
+  const versions = new URL("../versions.json", PYTHON);
+  const { python_bytes: all } = await (await plainFetch(versions)).json();
+  let bytes = 0;
+  const count = new Intl.NumberFormat("en", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+  self.fetch = async (...request) => {
+    const response = await plainFetch(...request);
+    const counted = response.body?.pipeThrough(
+      new TransformStream({
+        transform(chunk, passed) {
+          bytes += chunk.byteLength;
+          passed.enqueue(chunk);
+          const megabytes = `${count.format(bytes / 1e6)} / ${count.format(all / 1e6)} MB`;
+          if (bytes <= all) postMessage({ progress: "python", megabytes });
+        },
+      }),
+    );
+    return new Response(counted, response);
+  };
+}
+
 async function bytesOf(response) {
-  if (!response.ok) throw new Error(`${response.url}: ${response.status}`);
+  if (!response.ok) throw new Error(`${ARCHIVE}: ${response.status}`);
   return response.arrayBuffer();
 }
 

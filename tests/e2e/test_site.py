@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import expect
 
-from app.site.build import build_site
+from app.site.build import build_site, digests
 from tests.e2e.lab.lab_page import expect_event, opened
 from tests.e2e.lesson_page import do_it, go_to, lesson
 from tests.support.pythons.other_pythons import PYODIDE, find_node
@@ -29,14 +30,21 @@ class PlainFiles(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The address of a site that has a few of the pages."""
+def folder(tmp_path_factory):
+    """A site that has a few of the pages, below a folder of its host."""
     if find_node() is None or not PYODIDE.exists():
         pytest.skip("Pyodide is not installed: make test-rest, or npm ci")
-    folder = tmp_path_factory.mktemp("host")
+    folder = tmp_path_factory.mktemp("host") / FOLDER
     with ThreadPoolExecutor(1) as apart:  # in this thread Playwright's loop counts as running
-        apart.submit(build_site, folder / FOLDER, PYODIDE, lambda _: None, PAGES).result()
-    handler = functools.partial(PlainFiles, directory=str(folder))
+        apart.submit(build_site, folder, PYODIDE, lambda _: None, PAGES).result()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder):
+    """The address of the site."""
+    host = folder.parents[FOLDER.count("/")]
+    handler = functools.partial(PlainFiles, directory=str(host))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -45,8 +53,17 @@ def site(tmp_path_factory):
         thread.join(timeout=10)
 
 
-def test_a_world_plays_in_the_browser_and_a_lesson_is_done(site, open_page):
-    page = open_page(f"{site}/lab/three-locks/")
+#: A browser that stores nothing, as with strict settings.
+NOTHING_STORED = """
+Object.defineProperty(navigator, 'serviceWorker', { value: undefined });
+Object.defineProperty(globalThis, 'indexedDB', { value: undefined });
+"""
+
+
+def test_a_world_plays_and_a_lesson_is_done_where_the_browser_stores_nothing(site, open_page):
+    page = open_page("about:blank")
+    page.add_init_script(NOTHING_STORED)
+    page.goto(f"{site}/lab/three-locks/")
     page.set_default_timeout(STARTED_WITHIN_MS)
     opened(page)
     requested = []
@@ -92,3 +109,36 @@ def test_the_other_language_and_the_list_are_one_click_away(site, open_page):
     page.wait_for_url(f"{site}/lab/")
     link = page.locator("h3 a[href$='lab/three-locks/']").first
     assert link.evaluate("link => link.href") == f"{site}/lab/three-locks/"
+
+
+def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(site, folder, open_page):
+    page = open_page(f"{site}/lab/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.wait_for_selector("html[data-offline=ready]")
+    page.context.set_offline(True)
+    page.goto(f"{site}/tutorials/")
+    expect(page.locator("[data-lesson='04-three-locks']")).to_be_visible()
+    page.goto(f"{site}/lab/three-locks/")
+    opened(page)
+    page.locator("#control-step").click()
+    expect_event(page, 1)
+    page.context.set_offline(False)
+
+    list_file, worker = folder / "lab" / "index.html", folder / "service_worker.js"
+    newer = list_file.read_text(encoding="utf-8").replace("<h1>The lab</h1>", "<h1>The newer lab</h1>")
+    list_file.write_text(newer, encoding="utf-8")
+    (folder / "files.json").write_text(json.dumps({"files": digests(folder)}))
+    worker.write_text(re.sub(r'VERSION = "[^"]+"', 'VERSION = "newer"', worker.read_text(encoding="utf-8"), count=1))
+    page.goto(f"{site}/lab/")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("The lab")
+    page.locator(".site-progress button").click()
+    expect(heading).to_have_text("The newer lab")
+
+
+def test_a_browser_without_webassembly_is_told_what_helps(site, open_page):
+    page = open_page("about:blank")
+    page.add_init_script("delete globalThis.WebAssembly")
+    page.goto(f"{site}/lab/three-locks/")
+    expect(page.locator(".site-progress")).to_contain_text("it has no WebAssembly")
+    expect(page.locator(".site-progress button")).to_have_text("Load everything again")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from app.site.build import build_site
+from app.site.build import MANIFEST, build_site, digests, replace_files
 from app.site.python_files import LEFT_OUT, MODULES, PACKAGES, RUNTIME_FILES, SiteProblem
 from scripts.fetch_page_packages import PROJECT
 from tests.support.pythons.other_pythons import PACKAGES as SITE_PACKAGES
@@ -60,3 +61,32 @@ def test_the_archive_has_every_module_that_the_worker_imports():
         if file.is_relative_to(SITE_PACKAGES)
     }
     assert others - {"_distutils_hack"} <= {*PACKAGES, *MODULES}
+
+
+def test_the_copy_of_browsers_has_all_files_but_sources_each_with_a_digest_of_its_content(tmp_path):
+    for name in ("index.html", "python/glassmq.tar.zst", "python/sources/engine/a.py", "versions.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    before = digests(tmp_path)
+    assert set(before) == {"index.html", "python/glassmq.tar.zst"}
+    (tmp_path / "index.html").write_text("changed")
+    after = digests(tmp_path)
+    assert after["index.html"] != before["index.html"]
+    assert after["python/glassmq.tar.zst"] == before["python/glassmq.tar.zst"]
+
+
+def test_a_new_build_removes_what_only_the_one_before_had_and_keeps_what_others_put_there(tmp_path):
+    site, fresh = tmp_path / "site", tmp_path / "fresh"
+    for folder, names in (
+        (site, ("a.html", "old/b.html", "CNAME", "python/sources/gone.py")),
+        (fresh, ("a.html", "new/c.html")),
+    ):
+        for name in names:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(folder.name)
+    (site / MANIFEST).write_text(json.dumps({"files": {"a.html": "1", "old/b.html": "2"}}))
+    (fresh / MANIFEST).write_text(json.dumps({"files": {}}))
+    replace_files(site, fresh)
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    assert files == {"a.html", "new/c.html", "CNAME", MANIFEST}
+    assert (site / "a.html").read_text() == "fresh"

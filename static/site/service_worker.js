@@ -1,0 +1,69 @@
+/* global VERSION */
+// Keeps the whole site in the visitor's browser, so that it works offline. The build writes this file into the site's
+// folder with its VERSION, a digest of all files: a new version is copied next to the one in use, and takes its place
+// when no page uses that any more, or when the reader asks for it (static/site/offline.js). A copy is complete or is
+// not used: pages never mix two versions.
+
+const MANIFEST = "files.json";
+const PREFIX = `glassmq ${self.registration.scope} `;
+const CACHE = `${PREFIX}${VERSION}`;
+/** Files that are copied at the same time. */
+const AT_A_TIME = 8;
+
+const addressOf = (path) => new URL(path.replace(/(^|\/)index\.html$/, "$1"), self.registration.scope).href;
+
+self.addEventListener("install", (event) => event.waitUntil(copy()));
+self.addEventListener("activate", (event) => event.waitUntil(take()));
+self.addEventListener("message", ({ data }) => data === "take over" && self.skipWaiting());
+self.addEventListener("fetch", (event) => {
+  const { method, url } = event.request;
+  if (method === "GET" && url.startsWith(self.registration.scope)) event.respondWith(answer(event.request));
+});
+
+async function copy() {
+  const cache = await caches.open(CACHE);
+  const { files } = await (await fetch(addressOf(MANIFEST), { cache: "no-cache" })).json();
+  const before = await copied();
+  const waiting = Object.entries(files);
+  const work = async () => {
+    for (let next = waiting.pop(); next; next = waiting.pop()) await copyFile(cache, before, ...next);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  await cache.put(addressOf(MANIFEST), Response.json({ files }));
+}
+
+/** The cache of an older version with its files' digests: what has not changed is not loaded again. */
+async function copied() {
+  const older = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
+  for (const name of older) {
+    const cache = await caches.open(name);
+    const manifest = await cache.match(addressOf(MANIFEST));
+    if (manifest) return { cache, files: (await manifest.json()).files };
+  }
+  return null;
+}
+
+async function copyFile(cache, before, path, digest) {
+  const address = addressOf(path);
+  const known = before?.files[path] === digest ? await before.cache.match(address) : null;
+  const response = known ?? (await fetch(address, { cache: "no-cache" }));
+  if (!response.ok) throw new Error(`${address}: ${response.status}`);
+  await cache.put(address, response);
+}
+
+async function take() {
+  const names = await caches.keys();
+  await Promise.all(
+    names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)),
+  );
+  await self.clients.claim();
+}
+
+/** A file of the copy; what it does not have (sources, or a file that the browser dropped) comes from the host. */
+async function answer(request) {
+  const address = new URL(request.url);
+  address.search = "";
+  address.hash = "";
+  const cache = await caches.open(CACHE);
+  return (await cache.match(address.href)) ?? (await cache.match(`${address.href}/`)) ?? fetch(request);
+}
