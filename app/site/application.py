@@ -6,7 +6,7 @@ The build renders its pages with it, and the worker in the visitor's browser ans
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flask import Blueprint, Flask, Response, g, render_template, request
@@ -23,6 +23,8 @@ from app.web.flask_application import create_flask
 ABSENT_PAGES = ("/live", "/pipeline", "/storage")
 #: The page to which links to them lead.
 NEEDS_A_SERVER = "/needs-a-server"
+#: The page of third-party licences.
+LICENCES = "/licences"
 #: What the pages offer on a server only, by the names of the routes: it starts processes, or outlives the page.
 _REFUSED = ("explorations.begin", "lab.export_html", "lab.import_run")
 
@@ -42,9 +44,15 @@ class SiteApplication:
 
 
 def create_site_application(
-    transport: AudienceTransport, folders: PageFolders | None = None, clock: Callable[[], float] = time.monotonic
+    transport: AudienceTransport,
+    folders: PageFolders | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    third_parties: Sequence[object] = (),
 ) -> SiteApplication:
-    """Build the application; ``transport`` carries the lab's messages to the page."""
+    """Build the application; ``transport`` carries the lab's messages to the page.
+
+    ``third_parties``: rows of the page of licences, see :mod:`app.site.licences`; the build has them.
+    """
     folders = folders or PageFolders.find()
     app = create_flask(folders, absent=ABSENT_PAGES, has_versions=False)
     lab = LabHost(transport, clock, has_thread=False)
@@ -60,5 +68,9 @@ def create_site_application(
     @app.get(NEEDS_A_SERVER)
     def needs_a_server() -> str:
         return render_template("error.html", code=None, text=translate(g.language, "site.needs_a_server"))
+
+    @app.get(LICENCES)
+    def licences() -> str:
+        return render_template("licences.html", parts=third_parties)
 
     return SiteApplication(app, lab, parts)

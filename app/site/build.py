@@ -13,6 +13,7 @@ from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.version import version
 from app.site.application import create_site_application
+from app.site.licences import third_parties
 from app.site.pages import SERVICE_WORKER, page_addresses, render_pages
 from app.site.python_files import FETCHED_FILES, SiteProblem, check_runtime, write_python
 from app.web.page_modules import page_modules
@@ -57,7 +58,7 @@ def _write_all(
 ) -> None:
     tell("static files")
     shutil.copytree(folders.static, target / "static", ignore=shutil.ignore_patterns("types"))
-    application = create_site_application(NoPages(), folders)
+    application = create_site_application(NoPages(), folders, third_parties=third_parties(folders.static, pyodide))
     film = application.app.test_client().get("/api/demonstration")
     _write(target / "demonstration.json", film.get_data(as_text=True))
     for name, module in page_modules(application.app).files().items():

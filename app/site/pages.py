@@ -16,7 +16,7 @@ from werkzeug.test import Client
 
 from app.articles.article_files import ARTICLE_NAMES
 from app.lessons.lesson_files import lesson_names
-from app.site.application import NEEDS_A_SERVER, SiteApplication
+from app.site.application import LICENCES, NEEDS_A_SERVER, SiteApplication
 from app.web.flask_application import LANGUAGE_COOKIE
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.texts import LANGUAGES
@@ -54,6 +54,7 @@ def page_addresses() -> list[str]:
         "/glossary",
         "/filters",
         NEEDS_A_SERVER,
+        LICENCES,
         *(f"/lab/{name}" for name in scenario_names()),
         *(f"/tutorials/{name}" for name in lesson_names()),
         *(f"/tutorials/articles/{name}" for name in ARTICLE_NAMES),
