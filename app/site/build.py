@@ -23,7 +23,7 @@ MARK = "versions.json"
 #: The files of the site with their digests, for the copy that browsers keep.
 MANIFEST = "files.json"
 #: Loaded one by one when a page shows them, and in no copy.
-_NOT_COPIED = ("python/sources/", MANIFEST, MARK)
+_NOT_COPIED = ("python/sources/", MANIFEST)
 
 
 class NoPages:
@@ -69,15 +69,15 @@ def _write_all(
     application.close()
     tell("Python's modules")
     write_python(pyodide, target / "python")
+    package = json.loads((pyodide / "package.json").read_text(encoding="utf-8"))
+    python_bytes = sum((target / "python" / name).stat().st_size for name in FETCHED_FILES)
+    versions = {"glassmq": version(), "pyodide": package["version"], "python_bytes": python_bytes}
+    _write(target / MARK, json.dumps(versions) + "\n")
     files = digests(target)
     _write(target / MANIFEST, json.dumps({"files": files}))
     version_of_files = hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16]
     script = (folders.static / "site" / SERVICE_WORKER).read_text(encoding="utf-8")
     _write(target / SERVICE_WORKER, f'const VERSION = "{version_of_files}";\n{script}')
-    package = json.loads((pyodide / "package.json").read_text(encoding="utf-8"))
-    python_bytes = sum((target / "python" / name).stat().st_size for name in FETCHED_FILES)
-    versions = {"glassmq": version(), "pyodide": package["version"], "python_bytes": python_bytes}
-    _write(target / MARK, json.dumps(versions) + "\n")
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -64,7 +64,7 @@ def test_the_archive_has_every_module_that_the_worker_imports():
 
 
 def test_the_copy_of_browsers_has_all_files_but_sources_each_with_a_digest_of_its_content(tmp_path):
-    for name in ("index.html", "python/glassmq.tar.zst", "python/sources/engine/a.py", "versions.json"):
+    for name in ("index.html", "python/glassmq.tar.zst", "python/sources/engine/a.py", MANIFEST):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     before = digests(tmp_path)
