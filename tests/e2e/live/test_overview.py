@@ -51,7 +51,7 @@ def test_a_rule_is_switched_off_and_a_threshold_set_in_the_dialog(serve, open_pa
     dialog.get_by_role("spinbutton", name="Lag of a group with members, in messages").fill("5000")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).not_to_be_visible()
-    thresholds = {rule["rule"]: rule["threshold"] for rule in scene.verdict()["rules"]}
+    thresholds = {rule["rule"]: rule["threshold"] for rule in scene.watcher.as_json()["rules"]}
     assert (thresholds["group_offline"], thresholds["group_behind"]) == (None, 5000)
     scene.send("orders", "so that there is something new", 0)
     expect(page.locator("#verdict")).to_have_attribute("data-level", "well")
