@@ -26,7 +26,7 @@ def test_the_page_has_these_tables_and_knows_them():
     # That of replication has a panel of its own, see tests/app/commands/lab/studies/test_replication_compare.py.
     others = ("replication-compare.json",)
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted((*PICTURES, *others))
-    panel = (ROOT / "static" / "lab" / "panels" / "analysis" / "compare.js").read_text(encoding="utf-8")
+    panel = (ROOT / "static" / "parts" / "analysis" / "compare.js").read_text(encoding="utf-8")
     for name in PICTURES:
         scenario, node, setting, _ = name.split(".")
         assert f'"{scenario}"' in panel

@@ -1,6 +1,6 @@
 """The table of the views of nodes: what a node's card on the stage shows, by the kind of node.
 
-The kinds: :mod:`engine.lab.scenario.kinds.node_kinds`. How they are drawn: ``static/lab/nodes``.
+The kinds: :mod:`engine.lab.scenario.kinds.node_kinds`. How they are drawn: ``static/parts/nodes``.
 """
 
 from __future__ import annotations
