@@ -39,7 +39,7 @@ class Field:
     :ivar each: the longest text in ``names`` and ``texts``.
     :ivar fields: the table of an object, and of each object in a list; empty: it is not looked into.
     :ivar check: a further check of a text, or of each of ``names``. Raises an error that says what is wrong.
-    :ivar strip: blanks around a text are left out before it is checked.
+    :ivar strip: spaces around a text are left out before it is checked; other blanks may be part of a key of a message.
     :ivar says: what is allowed, as a form says it.
     :ivar is_secret: the value is not quoted.
     """
@@ -64,7 +64,7 @@ class Field:
                 raise self.refused(path, Text("field.missing"))
             return self.default
         given = _parsed(self.kind, value) if of_text and isinstance(value, str) else value
-        given = given.strip() if self.strip and isinstance(given, str) else given
+        given = given.strip(" ") if self.strip and isinstance(given, str) else given
         checked = _CHECKS[self.kind](self, given)
         if checked is None:
             raise self.refused(path, self._problem(value))
