@@ -109,7 +109,7 @@ def test_a_message_that_was_given_up_is_checked_again(begun):
         ("commit-half", "B1", "nobody", "there is no half message with the unique id or key 'nobody'"),
         ("rollback-half", "B1", "nobody", "there is no half message with the unique id or key 'nobody'"),
         ("resume-half", "B1", "transfer-1", "has not given up on any message"),
-        ("commit-half", "B1", "", "commit-half.message is ''"),
+        ("commit-half", "B1", "", "commit-half.message: has 0 characters"),
     ],
 )
 def test_actions_that_cannot_be_are_refused_and_change_nothing(begun, kind, target, message, words):
