@@ -71,6 +71,6 @@ def create_site_application(
 
     @app.get(LICENCES)
     def licences() -> str:
-        return render_template("licences.html", parts=third_parties)
+        return render_template("site/licences.html", parts=third_parties)
 
     return SiteApplication(app, lab, parts)
