@@ -12,7 +12,7 @@ import { labData } from "../common/world/commands.js";
 import { listenToKeys } from "../parts/controls/keys.js";
 import { Actors } from "../parts/run/actors.js";
 import { AuditDialog } from "../parts/analysis/audit.js";
-import { Begin, BeginAgain } from "./panels/controls/begin_again.js";
+import { Begin, BeginAgain, Waiting } from "./panels/controls/begin_again.js";
 import { Banner, Notice } from "../parts/controls/banner.js";
 import { Compare } from "../parts/analysis/compare.js";
 import { ContinueRun } from "./panels/controls/continue_run.js";
@@ -83,7 +83,7 @@ function Page() {
       ${
         loaded.value
           ? html`<${Stage}><${Banner} /><${Caption} /><${Begin} /><${BeginAgain} /></${Stage}>`
-          : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
+          : html`<${Waiting} />`
       }
       <${Drawer} panels=${PANELS} />
       <section class="strip" id="panel-sequence" tabindex="-1" aria-label=${t("lab.panel.sequence")}>

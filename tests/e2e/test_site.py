@@ -136,9 +136,10 @@ def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(s
     expect(heading).to_have_text("The newer lab")
 
 
-def test_a_browser_without_webassembly_is_told_what_helps(site, open_page):
+def test_a_browser_without_webassembly_is_told_what_helps_and_sees_a_picture(site, open_page):
     page = open_page("about:blank")
     page.add_init_script("delete globalThis.WebAssembly")
     page.goto(f"{site}/lab/three-locks/")
     expect(page.locator(".site-progress")).to_contain_text("it has no WebAssembly")
     expect(page.locator(".site-progress button")).to_have_text("Load everything again")
+    expect(page.get_by_role("img", name="The broker lock is off")).to_be_visible()

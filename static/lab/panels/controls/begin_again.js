@@ -43,6 +43,17 @@ function Poster() {
   );
 }
 
+/** In place of the stage until the world is there; the picture appears where that takes long, as on the site. */
+export function Waiting() {
+  const { pictures = {}, shows } = labData.poster ?? {};
+  const hasPicture = Object.keys(pictures).length > 0;
+  const caption = html`<figcaption>${bilingual(shows)}</figcaption>`;
+  return html`<div class="stage-frame">
+    <p class="loading">${t("live.waiting")}</p>
+    ${hasPicture && html`<figure class="waiting-picture"><${Poster} />${caption}</figure>`}
+  </div>`;
+}
+
 export function BeginAgain() {
   const isOver = useComputed(() => {
     const { is_over: over, in_past: inPast, playing, busy, event } = view.value;
