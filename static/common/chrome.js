@@ -12,6 +12,7 @@ addEventListener("themechange", () => (theme.value = document.documentElement.da
 const language = document.getElementById("language-choice");
 if (language) language.value = pageData.language;
 language?.addEventListener("change", () => {
+  dispatchEvent(new Event("beforelanguagechange"));
   location.assign(inLanguage(language.value));
 });
 

@@ -87,19 +87,25 @@ export function followAddress() {
 export function keepAddressInStep() {
   let timer;
   let written = null;
-  return view.subscribe((shown) => {
-    const { link, playing, busy } = shown;
-    const event = mine.peek() ? lookedAt(shown) : null;
-    const place = `${link} ${event}`;
-    if (!link || place === written || playing || busy) return;
+  const placeOf = (shown) => [shown.link, mine.peek() ? lookedAt(shown) : null];
+
+  function write(shown) {
+    const [link, event] = placeOf(shown);
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      written = place;
-      const address = new URL(location.href);
-      address.searchParams.delete("exact");
-      putEvent(address, event);
-      address.hash = link;
-      history.replaceState(history.state, "", address);
-    }, WRITE_AFTER_MS);
+    written = `${link} ${event}`;
+    const address = new URL(location.href);
+    address.searchParams.delete("exact");
+    putEvent(address, event);
+    address.hash = link;
+    history.replaceState(history.state, "", address);
+  }
+
+  // The page in another language begins at this address: it has to be that of this moment.
+  addEventListener("beforelanguagechange", () => view.peek().link && write(view.peek()));
+  return view.subscribe((shown) => {
+    const [link, event] = placeOf(shown);
+    if (!link || `${link} ${event}` === written || shown.playing || shown.busy) return;
+    clearTimeout(timer);
+    timer = setTimeout(write, WRITE_AFTER_MS, shown);
   });
 }
