@@ -69,22 +69,16 @@ class LearnerProgress:
         """Return the done steps by id, in the order in which they were done."""
         if browser is None:
             return {}
-        with self._lock:
-            rows = self._database.execute(
-                f"select step, prediction, was_right from {_TABLE} where browser = ? and lesson = ? order by rowid",
-                (browser, lesson),
-            ).fetchall()
-        return {
-            step: DoneStep(step, prediction, None if right is None else bool(right)) for step, prediction, right in rows
-        }
+        return {each.done.step: each.done for each in self._done("browser = ? and lesson = ?", browser, lesson)}
 
     def all_done(self, browser: str | None) -> list[LessonStepDone]:
         """Return the done steps of all lessons, in the order in which they were done."""
+        return [] if browser is None else self._done("browser = ?", browser)
+
+    def _done(self, condition: str, *values: str) -> list[LessonStepDone]:
+        query = f"select lesson, done_at, step, prediction, was_right from {_TABLE} where {condition} order by rowid"
         with self._lock:
-            rows = self._database.execute(
-                f"select lesson, done_at, step, prediction, was_right from {_TABLE} where browser = ? order by rowid",
-                (browser,),
-            ).fetchall()
+            rows = self._database.execute(query, values).fetchall()
         return [
             LessonStepDone(lesson, done_at, DoneStep(step, prediction, None if right is None else bool(right)))
             for lesson, done_at, step, prediction, right in rows

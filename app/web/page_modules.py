@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import cast
 
 from flask import Flask, Response, abort, current_app
@@ -28,7 +29,7 @@ class PageModules:
 
     def __init__(self, app: Flask) -> None:
         """Make the modules, and the route by which ``app`` sends them."""
-        self._values: dict[str, Callable[[], object]] = {}
+        self._sources: dict[str, Callable[[], bytes]] = {}
         self._imported: list[tuple[str, str | None, str]] = []
         app.extensions[_EXTENSION] = self
 
@@ -37,23 +38,27 @@ class PageModules:
             name = self._name(file)
             if name is None:
                 abort(404)
+            source = self.source(name)
             # An older page gets the newest content: better than none, but not to be kept.
-            kept = KEPT if self.file(name) == file else "no-cache"
-            return Response(self.source(name), mimetype="text/javascript", headers={"Cache-Control": kept})
+            kept = KEPT if _file(name, source) == file else "no-cache"
+            return Response(source, mimetype="text/javascript", headers={"Cache-Control": kept})
 
     def add(self, name: str, value: Callable[[], object]) -> None:
         """Add the module ``name``, whose default export is the JSON of what ``value`` returns."""
-        self._values[name] = value
+        self._sources[name] = lambda: _javascript(value())
 
     def add_import(self, name: str, value: Callable[[], object], language: str | None = None) -> None:
-        """Add a module that all pages (None) or those in ``language`` can import as ``glassmq/NAME``."""
+        """Add a module that all pages (None) or those in ``language`` can import as ``glassmq/NAME``.
+
+        Every page names it, so its value is asked for once: it must never change.
+        """
         file = name if language is None else f"{name}-{language}"
-        self.add(file, value)
+        self._sources[file] = cache(lambda: _javascript(value()))
         self._imported.append((name, language, file))
 
     def _name(self, file: str) -> str | None:
         found = _FILE.fullmatch(file)
-        return found["name"] if found is not None and found["name"] in self._values else None
+        return found["name"] if found is not None and found["name"] in self._sources else None
 
     def text(self, file: str) -> str:
         """Return the content of a module's file. Raises FileNotFoundError."""
@@ -64,11 +69,11 @@ class PageModules:
 
     def source(self, name: str) -> bytes:
         """Return the JavaScript of a module."""
-        return b"export default " + dump_json(self._values[name]()) + b";\n"
+        return self._sources[name]()
 
     def file(self, name: str) -> str:
         """Return the name of a module's file, such as ``texts-en.0123456789ab.js``."""
-        return f"{name}.{hashlib.sha256(self.source(name)).hexdigest()[:12]}.js"
+        return _file(name, self.source(name))
 
     def address(self, name: str) -> str:
         """Return the address of a module as it is now."""
@@ -82,7 +87,16 @@ class PageModules:
 
     def files(self) -> Mapping[str, bytes]:
         """Return the name of every module's file, with its content."""
-        return {self.file(name): self.source(name) for name in self._values}
+        sources = {name: self.source(name) for name in self._sources}
+        return {_file(name, source): source for name, source in sources.items()}
+
+
+def _javascript(value: object) -> bytes:
+    return b"export default " + dump_json(value) + b";\n"
+
+
+def _file(name: str, source: bytes) -> str:
+    return f"{name}.{hashlib.sha256(source).hexdigest()[:12]}.js"
 
 
 def page_modules(app: Flask | None = None) -> PageModules:
