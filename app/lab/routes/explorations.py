@@ -32,7 +32,7 @@ class RunningSearch(Protocol):
         """Note that a page has polled it."""
 
     def end(self) -> None:
-        """End it at once; whoever calls has noted why."""
+        """End it at once; its last state has been noted."""
 
 
 class StartSearch(Protocol):
