@@ -2,7 +2,7 @@
 // The choices that every page has in its head: theme and language, and the menus there.
 
 import { inLanguage } from "./addresses.js";
-import { elementOf, targetOf } from "./elements.js";
+import { allOf, elementOf, targetOf } from "./elements.js";
 import { pageData } from "./page_data.js";
 
 const theme = elementOf("theme-choice", HTMLSelectElement);
@@ -22,7 +22,7 @@ if (language) {
 }
 
 // What drops down from the head stands at its button, and goes when one of its links is followed within the page.
-for (const drop of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".drop"))) {
+for (const drop of allOf(".drop")) {
   drop.addEventListener(
     "click",
     (event) => targetOf(event)?.closest("a") && drop.matches(":popover-open") && drop.hidePopover(),
@@ -37,7 +37,7 @@ for (const drop of /** @type {NodeListOf<HTMLElement>} */ (document.querySelecto
   });
 }
 
-for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-copy]"))) {
+for (const button of allOf("[data-copy]")) {
   const { copy: source = "", copied = "", failed = "" } = button.dataset;
   button.addEventListener("click", async () => {
     const text = elementOf(source).textContent;

@@ -21,3 +21,30 @@ export function elementOf(id, kind = /** @type {new () => any} */ (HTMLElement))
  * @param {Event} event
  */
 export const targetOf = ({ target }) => (target instanceof Element ? target : null);
+
+/**
+ * The elements that a selector finds and that are of this class.
+ *
+ * @template {HTMLElement} Kind
+ * @param {string} selector
+ * @param {new () => Kind} [kind]
+ * @param {ParentNode} [within]
+ * @returns {Kind[]}
+ */
+export const allOf = (selector, kind = /** @type {new () => any} */ (HTMLElement), within = document) =>
+  /** @type {Kind[]} */ ([...within.querySelectorAll(selector)].filter((element) => element instanceof kind));
+
+/**
+ * The first of them; the template has it.
+ *
+ * @template {HTMLElement} Kind
+ * @param {string} selector
+ * @param {new () => Kind} [kind]
+ * @param {ParentNode} [within]
+ * @returns {Kind}
+ */
+export function firstOf(selector, kind, within = document) {
+  const [first] = allOf(selector, kind, within);
+  if (!first) throw new TypeError(`the page has no ${selector}`);
+  return first;
+}

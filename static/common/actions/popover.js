@@ -5,12 +5,13 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { allOf } from "../elements.js";
 import { openThing } from "./thing.js";
 
 const GAP_PX = 6;
 
-/** @param {HTMLElement} box @returns {HTMLElement[]} */
-const actionsIn = (box) => [.../** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll("[data-action]"))];
+/** @param {HTMLElement} box */
+const actionsIn = (box) => allOf("[data-action]", HTMLButtonElement, box);
 
 /**
  * @typedef {object} Action
