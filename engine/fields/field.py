@@ -124,7 +124,7 @@ class Field:
             places = zip(self.fields, value, strict=True)
             return tuple(field.read(one, path_of(field.name, path), of_text=of_text) for field, one in places)
         if self.item is not None:
-            return [self.item.read(one, f"{path}[{at}]", of_text=of_text) for at, one in enumerate(value)]
+            return tuple(self.item.read(one, f"{path}[{at}]", of_text=of_text) for at, one in enumerate(value))
         return [read_fields(self.fields, one, f"{path}[{at}]", of_text=of_text) for at, one in enumerate(value)]
 
 
