@@ -135,18 +135,21 @@ def read_fields(
     *,
     what: str = "body",
     also: Iterable[str] = (),
+    is_open: bool = False,
     of_text: bool = False,
 ) -> dict[str, Any]:
     """Return a checked value, or the default, for every field of the table. Raises :class:`FieldRefused`.
 
     :param path: where ``data`` is in the whole; empty: ``data`` is the whole, and ``what`` names it.
     :param also: further names that may be given, and are read elsewhere.
+    :param is_open: all other names may be given and mean nothing, as in a file that a later version may write.
     """
     fields = tuple(table)
     known = [*also, *(field.name for field in fields)]
     if not isinstance(data, Mapping):
         raise FieldRefused(path or what, Text("field.bad", value=shown(data)), _object_text(known))
-    only_known(data, known, path)
+    if not is_open:
+        only_known(data, known, path)
     return {
         field.name: field.read(data.get(field.name), path_of(field.name, path), of_text=of_text) for field in fields
     }

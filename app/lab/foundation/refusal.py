@@ -36,9 +36,9 @@ def refusal_of(error: LabError, reason: str = "command") -> LabRefused:
 
 
 @contextmanager
-def fields_refused() -> Iterator[None]:
+def fields_refused(reason: str = "bad_request") -> Iterator[None]:
     """Turn what a table of fields refuses into :class:`LabRefused`. A block, or a decorator."""
     try:
         yield
     except FieldRefused as refused:
-        raise LabRefused("bad_request", problem=refused.text) from refused
+        raise LabRefused(reason, problem=refused.text) from refused

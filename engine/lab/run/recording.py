@@ -166,9 +166,9 @@ def parse_link(fragment: str) -> Recording:
 
 
 def _read(table: Sequence[Field], data: object, what: str) -> dict[str, Any]:
-    """Return the fields of a run; others, which a later version may write, mean nothing here."""
+    """Return the fields of a run. Raises :class:`RecordingRefused`."""
     try:
-        fields = read_fields(table, data, what=what, also=data if isinstance(data, Mapping) else ())
+        fields = read_fields(table, data, what=what, is_open=True)
     except FieldRefused as refused:
         raise RecordingRefused(refused.text) from refused
     check_scenario_name(fields["scenario"])
