@@ -101,14 +101,12 @@ class Field:
         return Text("field.or_words", allowed=text, words=", ".join(self.allowed)) if is_or_words else text
 
     def _problem(self, value: object) -> Mapping[str, str]:
-        if self.is_secret:
-            return Text("field.secret")
         if isinstance(value, str | list | dict) and not self.low <= len(value) <= self.high:
             if isinstance(value, str) and self.kind in ("text", "pattern"):
                 return Text("field.length", count=len(value))
             if not isinstance(value, str) and self.kind in ("names", "texts", "list"):
                 return Text("field.count", count=len(value))
-        return Text("field.bad", value=shown(value))
+        return Text("field.secret") if self.is_secret else Text("field.bad", value=shown(value))
 
     def _parts(self, value: Any, path: str, *, of_text: bool) -> Any:
         low = 1 if self.kind == "names" else 0
