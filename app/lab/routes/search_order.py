@@ -1,4 +1,4 @@
-"""What a search is told, and what it reports: the same for a process of the server and for a worker of a browser."""
+"""The order for a search, and its reports: the same for a process of the server and for a worker of a browser."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from app.foundation.json_types import JsonObject
+from app.lab.foundation.bounds import NAME_MAX
+from engine.fields.field import Field
 from engine.lab.explorer.exploration import Exploration, ExplorationPlan, SearchPhase
-from engine.lab.explorer.plan import ExplorationRequest, explain_nothing, make_plan
+from engine.lab.explorer.lost_frames import LOST_FRAMES
+from engine.lab.explorer.plan import (
+    CRASHES_MAX,
+    DURATIONS_MAX,
+    HOLD_MS_MAX,
+    LOSSES_MAX,
+    STALLS_MAX,
+    ExplorationRequest,
+    explain_nothing,
+    make_plan,
+)
 from engine.lab.explorer.stage import ORDER_CHECKERS, WORK_CHECKERS
 from engine.lab.run.process_tree import ProcessTree
 from engine.lab.scenario.errors import LabError
-from engine.lab.scenario.scenario_text import parse_scenario
+from engine.lab.scenario.scenario_names import NODES_MAX
+from engine.lab.scenario.scenario_text import DURATION_MAX_MS, parse_scenario
+from engine.lab.scenario.switches import SWITCHES
 
 #: Takes a report of a search: its whole state, or its new ``phase``.
 NoteState = Callable[[JsonObject], None]
@@ -21,20 +35,34 @@ SAY_EVERY_S = 0.2
 #: The phases after which nothing is reported any more.
 ENDS = (SearchPhase.DONE.value, "cancelled", "failed")
 
+
+def _durations(name: str) -> Field:
+    return Field(name, "list", 0, DURATIONS_MAX, default=(), item=Field(name, "integer", 0, HOLD_MS_MAX))
+
+
+def _names(name: str, high: int) -> Field:
+    return Field(name, "names", 0, high, default=(), each=NAME_MAX)
+
+
+_FORCED_UNLOCK = (
+    Field("ms", "integer", 0, DURATION_MAX_MS),
+    Field("consumer", "text", 1, NAME_MAX),
+    Field("queue id", "integer", 0, 1_000),
+)
 #: The fields of a request that a page may set.
 SEARCH_FIELDS = (
-    "without",
-    "max_stalls",
-    "hold_ms",
-    "pause_ms",
-    "max_crashes",
-    "crash",
-    "restart_ms",
-    "max_losses",
-    "lose",
-    "forced_unlocks",
-    "from_ms",
-    "to_ms",
+    _names("without", len(SWITCHES)),
+    Field("max_stalls", "integer", 0, STALLS_MAX, default=None),
+    _durations("hold_ms"),
+    _durations("pause_ms"),
+    Field("max_crashes", "integer", 0, CRASHES_MAX, default=None),
+    _names("crash", NODES_MAX),
+    _durations("restart_ms"),
+    Field("max_losses", "integer", 0, LOSSES_MAX, default=None),
+    _names("lose", len(LOST_FRAMES)),
+    Field("forced_unlocks", "list", 0, 4, default=(), item=Field("", "row", fields=_FORCED_UNLOCK)),
+    Field("from_ms", "integer", 0, DURATION_MAX_MS, default=None),
+    Field("to_ms", "integer", 0, DURATION_MAX_MS, default=None),
 )
 
 
@@ -51,7 +79,10 @@ class SearchOrder(NamedTuple):
 
 def order_of(request: ExplorationRequest) -> SearchOrder:
     """Return the order for a request."""
-    fields = {name: getattr(request, name) for name in ("seed", "settings", "switched", *SEARCH_FIELDS)}
+    fields = {
+        name: getattr(request, name)
+        for name in ("seed", "settings", "switched", *(field.name for field in SEARCH_FIELDS))
+    }
     return SearchOrder(request.scenario.name, request.scenario.text, fields)
 
 

@@ -9,9 +9,10 @@ import multiprocessing
 import pytest
 
 from app.lab.foundation.refusal import LabRefused
-from app.lab.routes.exploration_routes import read_exploration
+from app.lab.routes.exploration_routes import FIELDS, exploration_of
 from app.lab.routes.explorations import Explorations
 from app.lab.routes.search_process import TIME_MAX_S, SearchProcess
+from engine.fields.field import read_fields
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
@@ -239,6 +240,10 @@ def test_a_page_shows_what_a_search_would_do_before_it_begins(lab, browser):
     assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
 
 
+def request_of(run, **fields):
+    return exploration_of(read_fields(FIELDS, fields), run)
+
+
 def test_a_search_has_the_settings_changed_on_the_page_unless_they_are_excluded(lab, browser):
     assert plan_of(lab, browser)["settings"] == []
     browser.command("setting", "C1", name="pullBatchSize", value=7)
@@ -247,8 +252,8 @@ def test_a_search_has_the_settings_changed_on_the_page_unless_they_are_excluded(
         assert plan["settings"] == [{"node": "C1", "name": "pull_batch_size", "value": 7}]
     with LabRun(SCENARIO) as run:
         run.apply(Command("setting", "C1", {"name": "pullBatchSize", "value": 7}))
-        assert read_exploration({}, run).settings == (("C1", "pull_batch_size", 7),)
-        assert read_exploration({"keeps_settings": False}, run).settings == ()
+        assert request_of(run).settings == (("C1", "pull_batch_size", 7),)
+        assert request_of(run, keeps_settings=False).settings == ()
 
 
 LOCK_OFF = {"kind": "lock-switch", "target": "B1", "lock": "broker-lock", "on": False}
@@ -288,21 +293,19 @@ def test_switches_of_the_page_are_those_of_the_search_node_by_node(commands, wit
         run.run_to_time(1_000_000)
         for one in commands:
             run.apply(Command(*one))
-        request = read_exploration({}, run)
+        request = request_of(run)
         assert request.without == without
         assert request.switched == tuple(Command(*(commands[one] if one == 0 else one)) for one in switched)
         kept = [planned.command for planned in make_plan(request).setting.commands]
         assert [one for one in kept if one.target] == list(request.switched)
-        assert read_exploration({"keeps_settings": False}, run).switched == ()
+        assert request_of(run, keeps_settings=False).switched == ()
 
 
 def test_a_switch_that_a_scenario_begins_without_is_on_in_the_search_once_it_is_on_on_the_stage():
     with LabRun(dataclasses.replace(SCENARIO, switched_off=("broker-lock",))) as run:
-        assert read_exploration({}, run).switched == ()
+        assert request_of(run).switched == ()
         run.apply(Command("lock-switch", "", {"lock": "broker-lock", "on": True}))
-        assert read_exploration({}, run).switched == (
-            Command("lock-switch", "B1", {"lock": "broker-lock", "on": True}),
-        )
+        assert request_of(run).switched == (Command("lock-switch", "B1", {"lock": "broker-lock", "on": True}),)
 
 
 def test_a_search_for_money_says_who_died(lab):
