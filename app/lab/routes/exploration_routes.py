@@ -11,7 +11,8 @@ from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.browser_identity import browser_of_request
 from app.lab.foundation.refusal import LabRefused, fields_refused
-from app.lab.routes.explorations import SEARCH_FIELDS, Explorations
+from app.lab.routes.explorations import Explorations
+from app.lab.routes.search_order import SEARCH_FIELDS
 from app.lab.session.host import LabHost
 from app.web.api import json_answer
 from app.web.api_parameters import read_json

@@ -59,8 +59,8 @@ export const JOURNAL_KEPT = 20_000;
 export const view = signal(EMPTY_VIEW);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
-/** A run of the scenario that this browser has begun before, about which the user is asked: {event, age_s}; or null. */
-export const foundRun = signal(null);
+/** A run of the scenario that this browser has begun before, about which the user is asked; or null. */
+export const foundRun = signal(/** @type {{ event: number, age_s: number } | null} */ (null));
 /** "connecting" | "live" | "reconnecting" | "refused" | "recording" */
 export const status = signal("connecting");
 export const sequence = signal(/** @type {number | null} */ (null));

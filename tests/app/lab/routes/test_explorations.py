@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import multiprocessing
 
 import pytest
 
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.exploration_routes import FIELDS, exploration_of
-from app.lab.routes.explorations import TIME_MAX_S, Explorations
+from app.lab.routes.explorations import Explorations
+from app.lab.routes.search_process import TIME_MAX_S, SearchProcess
 from engine.fields.field import read_fields
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
 from engine.lab.run.run import LabRun
@@ -40,7 +42,7 @@ def clock():
 
 @pytest.fixture
 def explorations(clock):
-    explorations = Explorations(clock)
+    explorations = Explorations(functools.partial(SearchProcess, clock=clock))
     yield explorations
     explorations.close()
     assert [child for child in multiprocessing.active_children() if child.name == "glassmq explorer"] == []
@@ -112,9 +114,9 @@ def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
     identity = explorations.start("me", LONG)
     state_when(explorations, identity, lambda state: state["schedules"] > 0)
     clock.now += 31
-    search = explorations._searches[identity]
-    search.thread.join(30)
-    assert not search.thread.is_alive()
+    thread = explorations._searches[identity].work.thread
+    thread.join(30)
+    assert not thread.is_alive()
     assert explorations.state("me", identity)["phase"] == "cancelled"
 
 
@@ -159,7 +161,7 @@ def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
 def test_a_process_that_dies_is_a_failed_search(explorations):
     identity = explorations.start("me", LONG)
     state_when(explorations, identity, lambda state: state["schedules"] > 0)
-    explorations._searches[identity].worker.process.kill()
+    explorations._searches[identity].work.worker.process.kill()
     assert state_when(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "failed"
 
 
