@@ -5,15 +5,19 @@
 // { progress, problem }.
 
 import { keepSteps, keptSteps } from "./kept_steps.js";
+import { loadPython, PYTHON } from "./python.js";
 
-const PYTHON = new URL("../../python/", import.meta.url);
 /** Requests that change the learner's progress; the name is that of a lesson that begins again. */
 const PROGRESS = /^\/api\/lessons\/(?:progress$|[^/]+\/check$|([^/]+)\/reset$)/;
 const SOURCE = /^\/api\/lab\/source\?file=(engine%2F[a-z0-9_%F]+\.py)$/;
 
-const ARCHIVE = "glassmq.tar.zst";
 const FORMAT = "glassmq-lessons";
 
+/** What Python asks for a search: a worker of its own, and its end. */
+const SEARCHES = { search: beginSearch, "end-search": (id) => searches.get(id)?.terminate() };
+
+/** The workers of searches, by the search's id. */
+const searches = new Map();
 let timer = 0;
 // What comes before Python is there waits for it.
 const loaded = load();
@@ -21,23 +25,12 @@ self.addEventListener("message", ({ data }) => loaded.then((site) => site && tak
 
 async function load() {
   try {
-    postMessage({ progress: "python" });
-    await countBytes();
-    const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
-    const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON));
-    const python = await loadPyodide({ indexURL: PYTHON.href });
-    postMessage({ progress: "modules" });
-    python.FS.writeFile("/glassmq.tar.zst", new Uint8Array(await archive));
-    postMessage({ progress: "application" });
-    python.runPython(`
-import os, shutil, sys
-shutil.unpack_archive("/glassmq.tar.zst", "/glassmq", "zstdtar")
-os.remove("/glassmq.tar.zst")
-sys.path.insert(0, "/glassmq")
-`);
+    const python = await loadPython(postMessage);
     const site = python
       .pyimport("app.site.worker")
-      .SiteWorker((stream, event, message) => postMessage({ stream, event, message }));
+      .SiteWorker((to, event, message) =>
+        event in SEARCHES ? SEARCHES[event](to, message) : postMessage({ stream: to, event, message }),
+      );
     const steps = await keptSteps();
     if (steps.length > 0)
       ask({ python, site }, "POST", "/api/lessons/progress", JSON.stringify({ format: FORMAT, steps }));
@@ -47,34 +40,6 @@ sys.path.insert(0, "/glassmq")
     postMessage({ progress: "failed", problem: error.message.slice(-500) });
     return null;
   }
-}
-
-/** Says in megabytes what has been loaded, of what will be: the build has added it up. */
-async function countBytes() {
-  const plainFetch = self.fetch;
-  const versions = new URL("../versions.json", PYTHON);
-  const { python_bytes: all } = await (await plainFetch(versions)).json();
-  let bytes = 0;
-  const count = new Intl.NumberFormat("en", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
-  self.fetch = async (...request) => {
-    const response = await plainFetch(...request);
-    const counted = response.body?.pipeThrough(
-      new TransformStream({
-        transform(chunk, passed) {
-          bytes += chunk.byteLength;
-          passed.enqueue(chunk);
-          const megabytes = `${count.format(bytes / 1e6)} / ${count.format(all / 1e6)} MB`;
-          if (bytes <= all) postMessage({ progress: "python", megabytes });
-        },
-      }),
-    );
-    return new Response(counted, response);
-  };
-}
-
-async function bytesOf(response) {
-  if (!response.ok) throw new Error(`${ARCHIVE}: ${response.status}`);
-  return response.arrayBuffer();
 }
 
 async function take({ python, site }, message) {
@@ -101,6 +66,16 @@ function ask({ python, site }, method, address, body = "", contentType = "applic
   answer.destroy();
   bytes.destroy();
   return { status, headers, body: content.slice().buffer };
+}
+
+/** Starts the worker of a search, and passes on what it reports. */
+function beginSearch(id, order) {
+  const search = new Worker(new URL("search_worker.js", import.meta.url), { type: "module" });
+  searches.set(id, search);
+  const report = async (state) => (await loaded).site.search_reported(id, state);
+  search.addEventListener("message", ({ data }) => report(data));
+  search.addEventListener("error", () => report(JSON.stringify({ phase: "failed" })));
+  search.postMessage(order);
 }
 
 async function keepProgress(application, reset) {

@@ -13,14 +13,14 @@ import pytest
 from playwright.sync_api import expect
 
 from app.site.build import build_site, digests
-from tests.e2e.lab.lab_page import expect_event, opened
+from tests.e2e.lab.lab_page import expect_event, opened, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/tutorials", "/tutorials/04-three-locks"]
+PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks"]
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -100,6 +100,22 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     expect(row.locator(".lesson-state")).to_have_text("尚未开始")
     other.set_input_files("#progress-file", tmp_path / "progress.json")
     expect(row.locator("progress")).to_have_js_property("value", 1, timeout=STARTED_WITHIN_MS)
+
+
+def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
+    page = open_page(f"{site}/lab/two-consumers/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    opened(page)
+    show_panel(page, "explorer")
+    page.locator(".explorer-form input[value=process-queue-lock]").check()
+    page.locator(".explorer-form button[type=submit]").click()
+    page.locator("#control-step").click()
+    expect_event(page, 1)
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 is held for", timeout=STARTED_WITHIN_MS)
+    page.locator(".explorer-request summary").click()
+    page.locator(".explorer-form button[type=submit]").click()
+    page.locator(".explorer-bar button").click()
+    expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):

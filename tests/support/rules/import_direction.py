@@ -19,7 +19,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "remoting": frozenset({"protocol", "runtime"}),
     "store": frozenset({"protocol", "runtime"}),
     "name_server": frozenset({"protocol", "runtime", "remoting", "store"}),  # for files with a backup
-    "acl": frozenset({"protocol", "runtime"}),
+    "acl": frozenset({"fields", "protocol", "runtime", "texts"}),
     "replication": frozenset({"protocol", "runtime", "store"}),
     "broker": frozenset({"filter", "protocol", "runtime", "remoting", "store", "acl", "texts", "replication"}),
     "client": frozenset({"protocol", "runtime", "remoting", "acl"}),
