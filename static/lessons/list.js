@@ -1,3 +1,4 @@
+// @ts-check
 // The list of lessons: its search, and the learner's progress as a file.
 
 import "../common/chrome.js";
@@ -6,7 +7,7 @@ import { searchList } from "../common/list_search.js";
 import { sendRequest } from "../common/transport.js";
 import { doneSteps } from "./done_steps.js";
 
-const rows = [...document.querySelectorAll(".lesson-item")];
+const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".lesson-item")]);
 searchList(rows, (row) => row.dataset.lesson, "lesson.list.found");
 
 /** The server wrote progress into the rows; where pages are files, they learn it here. */
@@ -19,16 +20,31 @@ function showDone(row, done) {
   bar.ariaLabel = progress;
   row.classList.toggle("is-finished", isFinished);
   row.querySelector(".lesson-state").textContent = isFinished ? `✓ ${t("lesson.list.finished")}` : progress;
-  const button = row.querySelector(".button");
-  button.textContent = t(isFinished ? "lesson.list.again" : "lesson.list.go_on");
-  button.classList.toggle("button-primary", !isFinished);
+}
+
+/** The lesson that a track offers next: the first that is not finished. */
+function offerNext(track) {
+  const lessons = [...track.querySelectorAll(".lesson-item")];
+  const rest = lessons.filter((row) => !row.classList.contains("is-finished"));
+  const finished = lessons.length - rest.length;
+  const next = rest[0] ?? lessons[0];
+  const isBegun = finished > 0 || next.querySelector("progress").value > 0;
+  const way = rest.length === 0 ? "again_with" : isBegun ? "go_on_with" : "begin_with";
+  const link = track.querySelector(".track-next");
+  track.querySelector(".track-state").textContent = t("lesson.list.track_done", { done: finished, n: lessons.length });
+  link.href = next.querySelector(".lesson-link").href;
+  link.textContent = t(`lesson.list.${way}`, { n: next.querySelector(".lesson-number").textContent });
+  link.classList.toggle("button-primary", rest.length > 0);
 }
 
 const known = await doneSteps();
-if (known) for (const row of rows) showDone(row, known.get(row.dataset.lesson));
+if (known) {
+  for (const row of rows) showDone(row, known.get(row.dataset.lesson ?? ""));
+  document.querySelectorAll(".lesson-track").forEach(offerNext);
+}
 
-const input = document.getElementById("progress-file");
-const taken = document.getElementById("progress-taken");
+const input = /** @type {HTMLInputElement} */ (document.getElementById("progress-file"));
+const taken = /** @type {HTMLElement} */ (document.getElementById("progress-taken"));
 
 async function load(file) {
   const limit = Number(input.dataset.maxBytes);
@@ -42,6 +58,6 @@ async function load(file) {
 }
 
 input.addEventListener("change", async () => {
-  taken.textContent = await load(input.files[0]).catch(() => t("error.no_answer"));
+  taken.textContent = await load(input.files?.[0]).catch(() => t("error.no_answer"));
   input.value = "";
 });
