@@ -90,6 +90,8 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     page.goto(f"{site}/tutorials/")
     row = page.locator("[data-lesson='04-three-locks']")
     expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    track = page.locator(".lesson-track", has=row)
+    expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
         page.locator(".progress-file a").click()
     saving.value.save_as(tmp_path / "progress.json")
