@@ -34,7 +34,7 @@ function showDone(row, done) {
  * @param {HTMLElement} track
  */
 function offerNext(track) {
-  const lessons = allOf(".lesson-item", track);
+  const lessons = allOf(".lesson-item", HTMLElement, track);
   const rest = lessons.filter((row) => !row.classList.contains("is-finished"));
   const finished = lessons.length - rest.length;
   const next = rest[0] ?? lessons[0];
