@@ -90,6 +90,8 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     page.goto(f"{site}/tutorials/")
     row = page.locator("[data-lesson='04-three-locks']")
     expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    track = page.locator(".lesson-track", has=row)
+    expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
         page.locator(".progress-file a").click()
     saving.value.save_as(tmp_path / "progress.json")
@@ -116,6 +118,16 @@ def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
     page.locator(".explorer-form button[type=submit]").click()
     page.locator(".explorer-bar button").click()
     expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
+
+
+def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.set_content(f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>')
+    frame = page.frame_locator("iframe")
+    frame.locator("#control-step").click()
+    expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
+    expect(frame.locator(".page-head")).to_be_hidden()
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):
