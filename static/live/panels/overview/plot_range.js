@@ -1,3 +1,4 @@
+// @ts-check
 // Which time the plots show: one range for all of them, or a stretch that was marked in one of them. The last five
 // minutes come with the stream; whatever is longer or older is asked of the server when it is looked at.
 
@@ -15,8 +16,8 @@ const AGAIN_MS = 10_000;
 
 const kept = choice("plot-range", LIVE);
 export const range = computed(() => (kept.value in RANGES ? kept.value : LIVE));
-/** { from, to } in seconds since 1970, or null: the range, up to now. */
-export const zoom = signal(null);
+/** In seconds since 1970, or null: the range, up to now. */
+export const zoom = signal(/** @type {{ from: number, to: number } | null} */ (null));
 /** Why there is no answer of the server, or "". */
 export const problem = signal("");
 
@@ -25,12 +26,15 @@ export function chooseRange(name) {
   kept.value = name;
 }
 
-export function zoomTo(from, to) {
-  if (to - from >= LEAST_SECONDS) zoom.value = { from: Math.floor(from), to: Math.ceil(to) };
+/** Nothing, or no less than the range: the range again. @param {{ from: number, to: number } | null} stretch */
+export function zoomTo(stretch) {
+  if (stretch === null || stretch.to - stretch.from >= RANGES[range.value]) zoom.value = null;
+  else if (stretch.to - stretch.from >= LEAST_SECONDS)
+    zoom.value = { from: Math.floor(stretch.from), to: Math.ceil(stretch.to) };
 }
 
 const isLive = computed(() => zoom.value === null && range.value === LIVE);
-const answer = signal(null);
+const answer = signal(/** @type {any} */ (null));
 
 /** What came with the stream, in the server's shape: of one second the lowest is the highest. */
 const recent = computed(() => {
