@@ -98,7 +98,7 @@ export function paintMarks(plot, { marks = [] }, theme) {
   ctx.setLineDash(MARK_DASH.map((length) => length * devicePixelRatio));
   for (const { at, sign } of marks) {
     if (at < /** @type {number} */ (min) || at > /** @type {number} */ (max)) continue;
-    const x = Math.round(plot.valToPos(at, "x", true));
+    const x = Math.floor(plot.valToPos(at, "x", true)) + 0.5; // on pixels, not between two
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);

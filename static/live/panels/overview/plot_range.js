@@ -4,7 +4,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
-import { brokerNowMs, choice, history, paused } from "../../../common/cluster/view.js";
+import { brokerNowMs, choice, history, paused, state } from "../../../common/cluster/view.js";
 
 /** Name -> seconds. */
 export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 };
@@ -34,20 +34,27 @@ export function zoomTo(stretch) {
 }
 
 const isLive = computed(() => zoom.value === null && range.value === LIVE);
-const answer = signal(/** @type {any} */ (null));
+const answer = signal(/** @type {Picture.History | null} */ (null));
 
-/** What came with the stream, in the server's shape: of one second the lowest is the highest. */
-const recent = computed(() => {
+/** They stay the same while other parts of the state change. */
+const events = computed(() => state.value.events);
+
+/**
+ * What came with the stream, in the server's shape: of one second the lowest is the highest.
+ * @returns {Picture.History}
+ */
+const recentOf = () => {
   const { seconds, ...columns } = history.value;
   const last = seconds.slice(-RANGES[LIVE]);
   const measures = Object.entries(columns).map(([name, values]) => {
     const column = values.slice(-RANGES[LIVE]);
     return [name, { min: column, max: column, mean: column }];
   });
-  return { resolution_s: 1, seconds: last, measures: Object.fromEntries(measures) };
-});
+  return { resolution_s: 1, seconds: last, measures: Object.fromEntries(measures), events: events.value };
+};
+const recent = computed(recentOf);
 
-/** What the plots draw: { resolution_s, seconds, measures: name -> { min, max, mean } }. */
+/** What the plots draw. */
 export const shown = computed(() => (isLive.value ? recent.value : (answer.value ?? recent.value)));
 
 async function ask(window) {

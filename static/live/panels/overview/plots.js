@@ -7,10 +7,13 @@ import { clockTime, compact, microseconds, milliseconds } from "../../../common/
 import { t } from "../../../common/i18n.js";
 import { rateOf } from "../../../common/cluster/history.js";
 import { state } from "../../../common/cluster/view.js";
+import { bilingual } from "../../../common/world/format.js";
 import { Chart } from "../../../parts/chart/chart.js";
 import { indexAt, lookOf } from "../../../parts/chart/model.js";
 import { Empty } from "../../../parts/lane/marks.js";
 import { chooseRange, problem, range, RANGES, shown, zoom, zoomTo } from "./plot_range.js";
+
+/** @import { Mark } from "../../../parts/chart/model.js" */
 
 /** The last second; it stays the same while other parts of the state change. */
 const rates = computed(() => state.value.rates);
@@ -22,9 +25,23 @@ const wholeSpikes = signal(false);
 
 /** A broker that has just started does not stretch its first seconds. */
 const LEAST_SECONDS = 60;
+/** The share of the time shown within which a mark is next to the pointer. */
+const NEAR_SHARE = 0.012;
 const IN = lookOf(0);
 const HIGH = lookOf(1);
 const OUT = { ...lookOf(2), dash: [] };
+
+/** How an event is marked: signs, as colours alone tell nothing apart. */
+const SIGNS = { start: "▶", stop: "■", fault_on: "✕", fault_off: "✓", rebalance: "⇄" };
+
+/** The events of the time that is shown, as marks. */
+const marks = computed(() => {
+  const { events, seconds, resolution_s: width } = shown.value;
+  const [first, last] = [seconds[0], seconds[seconds.length - 1] + width];
+  return events
+    .map(({ at_us: at, kind, text }) => ({ at: at / 1e6, sign: SIGNS[kind], text: bilingual(text) }))
+    .filter(({ at }) => at >= first && at <= last);
+});
 
 /** @typedef {(value: number | null) => string} Print */
 
@@ -98,6 +115,7 @@ export function Plots() {
     <div class="plots" data-coarse=${isCoarse.value}>
       ${PLOTS.map((plot) => html`<${Plot} key=${plot.name} plot=${plot} />`)}
     </div>
+    <${Events} />
   </section>`;
 }
 
@@ -120,6 +138,23 @@ function Time() {
   `;
 }
 
+/** What the marks are: those next to the pointer, else how many; all of them as a list on request. */
+function Events() {
+  const { seconds } = shown.value;
+  const at = pointed.value;
+  const near = (seconds[seconds.length - 1] - seconds[0]) * NEAR_SHARE;
+  const words = (/** @type {Mark} */ mark) => `${clockTime(mark.at * 1000)} ${mark.sign} ${mark.text}`;
+  const pointedAt = marks.value.filter((mark) => at !== null && Math.abs(mark.at - at) <= near);
+  return html`<details class="plot-events">
+    <summary class=${pointedAt.length > 0 ? "" : "quiet"}>
+      ${pointedAt.map(words).join(" · ") || t("live.plots.events", { n: marks.value.length })}
+    </summary>
+    <ol role="list">
+      ${marks.value.toReversed().map((mark, index) => html`<li key=${index}>${words(mark)}</li>`)}
+    </ol>
+  </details>`;
+}
+
 /** @param {{ plot: (typeof PLOTS)[number] }} props */
 function Plot({ plot: { name, y, series } }) {
   const { seconds, measures } = shown.value;
@@ -128,6 +163,7 @@ function Plot({ plot: { name, y, series } }) {
     name,
     x: { places: seconds, kind: "clock", least: LEAST_SECONDS },
     y: { ...y, cutsSpikes: y.floor === undefined && !wholeSpikes.value },
+    marks: marks.value,
     series: series.map(([column, look]) => {
       const { mean, max, min } = measures[column] ?? { mean: nothing, max: nothing, min: nothing };
       const last = rateOf(rates.value, column);
