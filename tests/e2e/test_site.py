@@ -173,6 +173,13 @@ SHOWN = """() => [
 ]"""
 
 
+def shown(page, event):
+    """Return what the page shows at an event, when its address says so, too."""
+    expect_event(page, event)
+    page.wait_for_url(re.compile(rf"#.*\be{event}\b"))
+    return page.evaluate(SHOWN)
+
+
 def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve, open_page):
     server = serve(empty_scene())
     page = opened(open_page(f"{server}/lab/three-locks"))
