@@ -23,6 +23,7 @@ const EMPTY_STATE = {
   omitted: {},
   verdict: null,
   backlogs: {},
+  events: [],
 };
 
 export const paused = signal(false);
