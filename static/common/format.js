@@ -66,6 +66,22 @@ export function clockTime(epochMs, withMilliseconds = false) {
   return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
 }
 
+/** 2026-11-22 14:03:27, or with milliseconds, on this machine's clock; of today only the time. Times that are days old
+ * must say so.
+ */
+export function dateTime(epochMs, withMilliseconds = false) {
+  const day = dayOf(epochMs);
+  const time = clockTime(epochMs, withMilliseconds);
+  return time === "–" || day === dayOf(Date.now()) ? time : `${day} ${time}`;
+}
+
+/** The local day: "2026-11-22". */
+function dayOf(epochMs) {
+  const date = new Date(epochMs);
+  const two = (value) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
 /** RocketMQ's version number (an ordinal of MQVersion) as its users know it, where it is a common one. */
 export function clientVersion(ordinal) {
   const known = { 63: "3.1.8", 253: "4.2.0", 273: "4.3.0", 393: "4.9.0", 401: "4.9.4", 409: "4.9.8", 413: "5.0.0" };
