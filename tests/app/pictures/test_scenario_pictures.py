@@ -1,4 +1,4 @@
-"""The pictures of the lists: each scenario and each track's first lesson has one, small enough, with a moment that comes."""
+"""The pictures of the lists: scenarios, and the first lesson of each track. Each is small, and its moment comes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import pytest
 
 from app.foundation.page_folders import PageFolders
 from app.lessons.course import load_course
-from app.lessons.lesson_files import load_lesson
-from app.lessons.rehearsal import pictured_link
 from app.pictures.scenario_pictures import HEIGHT, LESSONS_SHELF, MAX_BYTES, THEMES, WIDTH, picture_path
 from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
 from engine.lab.run.run import LabRun
