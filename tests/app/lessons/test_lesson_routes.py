@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from app.lessons.check import read_check
 from app.lessons.course import load_course
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.progress import DoneStep
@@ -212,9 +213,9 @@ def test_progress_survives_a_restart_of_the_server(tmp_path):
         ({"world": "nothing"}, 404, "no_world"),
         ({"world": ""}, 400, "bad_request"),
         ({"world": 7}, 400, "bad_request"),
-        ({"step": "nothing"}, 400, "no_step"),
-        ({"step": None}, 400, "no_step"),
-        ({"step": ["route"]}, 400, "no_step"),
+        ({"step": "nothing"}, 400, "bad_request"),
+        ({"step": None}, 400, "bad_request"),
+        ({"step": ["route"]}, 400, "bad_request"),
         ({"more": 1}, 400, "bad_request"),
         ({"prediction": 4}, 400, "bad_request"),
         ({"prediction": "x" * 100}, 400, "bad_request"),
@@ -229,6 +230,15 @@ def test_a_question_that_means_nothing_is_refused_in_both_languages(learner, cha
     assert answer.status_code == status
     assert answer.get_json()["reason"] == reason
     assert answer.get_json()["error"]["zh"]
+
+
+@pytest.mark.parametrize(
+    ("step", "prediction", "answer"),
+    [("behind", 191, 191), ("behind", 191.0, 191), ("behind", 1.5, 1.5), ("route", None, None)],
+)
+def test_a_number_is_judged_without_needless_decimals(step, prediction, answer):
+    request = read_check({"world": "w", "step": step, "prediction": prediction}, load_lesson("01-first-message"))
+    assert (request.step.identity, repr(request.prediction)) == (step, repr(answer))
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"7", b'{"world": NaN}', b'"' + b"x" * 70_000 + b'"'])

@@ -1,4 +1,4 @@
-"""The pictures of the lists: scenarios, and the first lesson of each track. Each is small, and its moment comes."""
+"""The pictures of the lists: each scenario and each track has one, small enough, of a moment that comes."""
 
 from __future__ import annotations
 
