@@ -12,7 +12,7 @@ from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.health import BacklogOutlooks, Health
 from app.picture.history import BrokerEvent
-from app.picture.lock import QueueLock
+from app.picture.lock import Lock
 from app.picture.log_line import LogLine
 from app.picture.numbers import Numbers
 from app.picture.rates import Rates
@@ -47,7 +47,7 @@ class EngineState(TypedDict):
     groups: dict[str, ConsumerGroup]
     commit_log: CommitLog
     #: Group -> "topic@queue id" -> lease.
-    locks: dict[str, dict[str, QueueLock]]
+    locks: dict[str, dict[str, Lock]]
     #: None while there was never a half message.
     transactions: Transactions | None
     #: None while no message was ever delayed.

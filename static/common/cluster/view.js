@@ -51,7 +51,7 @@ let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };
 export function receive(next, { history: sent }) {
   absent.value = null;
   const whole = { ...EMPTY_STATE, ...next };
-  const before = sent ? historyOf(sent, whole.cluster.started_ms) : latest.history;
+  const before = sent ? historyOf(sent, (whole.cluster.started_us ?? 0) / 1000) : latest.history;
   latest = { state: whole, history: withSecond(before, whole.rates), isReal: true };
   if (paused.value) missedUpdates.value += 1;
   else show();
@@ -73,7 +73,7 @@ export function setPaused(value) {
 // ------------------------------------------------------------------------------------------- clock of the broker
 
 const TICK_MS = 250;
-const brokerSecondMs = computed(() => state.value.cluster.now_ms);
+const brokerSecondUs = computed(() => state.value.cluster.now_us);
 const ticking = signal(Date.now());
 setInterval(() => {
   if (!paused.value && !document.hidden) ticking.value = Date.now();
@@ -82,12 +82,14 @@ setInterval(() => {
 /** The broker's clock minus this machine's. The state carries full seconds, so it is measured when they change. */
 let clockSkewMs = 0;
 effect(() => {
-  const nowMs = brokerSecondMs.value;
-  if (nowMs !== undefined) clockSkewMs = nowMs - Date.now();
+  const nowUs = brokerSecondUs.value;
+  if (nowUs !== undefined) clockSkewMs = nowUs / 1000 - Date.now();
 });
 
 /** The broker's time now, in milliseconds. Four ticks a second; stands still while the view is paused. */
-export const brokerNowMs = computed(() => ticking.value + (brokerSecondMs.value === undefined ? 0 : clockSkewMs));
+export const brokerNowMs = computed(() => ticking.value + (brokerSecondUs.value === undefined ? 0 : clockSkewMs));
+/** The same in microseconds, as the times of queues, locks and clients are. */
+export const brokerNowUs = computed(() => 1000 * brokerNowMs.value);
 
 // --------------------------------------------------------------------------------------------- choices of the user
 

@@ -72,7 +72,7 @@ function Members({ group, told }) {
           key=${`${member.client_id} ${member.address}`}
           group=${group}
           member=${member}
-          now=${told.now_ms}
+          nowUs=${told.now_us}
           holders=${holders}
           isOpen=${index < MOST_OPEN}
           isTrees=${asTrees.value === "yes"}
