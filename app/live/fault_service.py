@@ -17,9 +17,9 @@ from app.metrics.fault_metrics import fault_families
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
-from engine.faults.fault_rule import Direction, FaultAction, FaultRule
+from engine.faults.fault_rule import MS_MAX, Direction, FaultAction, FaultRule
 from engine.fields.field import Field
-from engine.lab.scenario.command import COMMANDS, MS_MAX, CommandKind, Target, parse_command
+from engine.lab.scenario.command import COMMANDS, CommandKind, Target, parse_command
 from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Colours, letters and shapes. Colour never stands alone: a topic also has a two-letter code, a group a letter in a
 // shape. All of it follows from the name, so that every browser shows the same, also after a restart. Only the lab,
 // whose scenarios have their topics and groups in one order, hands them out in that order, so that the first ones are
@@ -90,7 +91,7 @@ function freeCode(name, taken) {
   const letters = words.join("").toUpperCase() || "TT";
   const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
   if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];
-  const digit = isInOrder ? "" : /\d?$/.exec(name)[0];
+  const [digit] = isInOrder ? [""] : (/\d?$/.exec(name) ?? [""]);
   const candidates = [
     letters[0] + digit,
     initials.toUpperCase(),

@@ -13,14 +13,14 @@ import pytest
 from playwright.sync_api import expect
 
 from app.site.build import build_site, digests
-from tests.e2e.lab.lab_page import expect_event, opened
+from tests.e2e.lab.lab_page import expect_event, opened, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/tutorials", "/tutorials/04-three-locks"]
+PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks"]
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -90,6 +90,8 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     page.goto(f"{site}/tutorials/")
     row = page.locator("[data-lesson='04-three-locks']")
     expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    track = page.locator(".lesson-track", has=row)
+    expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
         page.locator(".progress-file a").click()
     saving.value.save_as(tmp_path / "progress.json")
@@ -100,6 +102,32 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     expect(row.locator(".lesson-state")).to_have_text("尚未开始")
     other.set_input_files("#progress-file", tmp_path / "progress.json")
     expect(row.locator("progress")).to_have_js_property("value", 1, timeout=STARTED_WITHIN_MS)
+
+
+def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
+    page = open_page(f"{site}/lab/two-consumers/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    opened(page)
+    show_panel(page, "explorer")
+    page.locator(".explorer-form input[value=process-queue-lock]").check()
+    page.locator(".explorer-form button[type=submit]").click()
+    page.locator("#control-step").click()
+    expect_event(page, 1)
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 is held for", timeout=STARTED_WITHIN_MS)
+    page.locator(".explorer-request summary").click()
+    page.locator(".explorer-form button[type=submit]").click()
+    page.locator(".explorer-bar button").click()
+    expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
+
+
+def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.set_content(f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>')
+    frame = page.frame_locator("iframe")
+    frame.locator("#control-step").click()
+    expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
+    expect(frame.locator(".page-head")).to_be_hidden()
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):

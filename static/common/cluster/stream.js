@@ -1,3 +1,4 @@
+// @ts-check
 // The connection to the server: a snapshot, then numbered patches. A number that is missing means that a patch
 // got lost on the way: the page drops what follows and asks for a new snapshot.
 
@@ -19,8 +20,9 @@ const REFUSED_RETRY_MS = 5000;
  */
 export function openStream(onState, socket = openConnection("/live"), onAbsent = () => {}) {
   const status = signal("connecting");
-  const sequence = signal(null);
+  const sequence = signal(/** @type {number | null} */ (null));
   let state = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let noticeTimer;
 
   const settle = (next) => {
@@ -53,7 +55,7 @@ export function openStream(onState, socket = openConnection("/live"), onAbsent =
 
   socket.on("patch", (message) => {
     if (state === null || status.value === "resyncing") return;
-    if (message.sequence !== sequence.value + 1) return resync();
+    if (message.sequence !== (sequence.value ?? 0) + 1) return resync();
     try {
       state = applyPatch(state, message.operations);
     } catch (error) {

@@ -1,3 +1,4 @@
+// @ts-check
 // Opens two worlds side by side: this run on the left, on the right the same run with one difference.
 
 import { html } from "htm/preact";
@@ -58,6 +59,7 @@ function switches() {
 function Choice() {
   const offered = useComputed(switches).value;
   const last = useComputed(() => view.value.commands.at(-1)).value;
+  /** @type {{ text: string, change?: any, isSetting?: boolean, isSame?: boolean }[]} */
   const choices = [
     ...offered.map((command) => ({ text: commandLine(command), change: { command, from_start: true } })),
     ...(last ? [{ text: t("lab.pair.ask_last", { command: commandLine(last) }), change: null }] : []),
@@ -120,10 +122,11 @@ function go({ left, right }) {
   location.assign(addressOf(`/lab/pair?scenario=${scenario}#${new URLSearchParams({ left, right })}`));
 }
 
+/** @param {FormData} form */
 const settingCommand = (form) => {
-  const [node, name] = [form.get("node"), form.get("name")];
+  const [node, name] = [String(form.get("node")), String(form.get("name"))];
   const { default: standard } = settingFacts(node, name);
-  const text = form.get("value").trim();
+  const text = String(form.get("value")).trim();
   return { kind: "setting", target: node, name, value: typeof standard === "number" ? Number(text) : text };
 };
 

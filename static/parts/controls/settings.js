@@ -1,3 +1,4 @@
+// @ts-check
 // Timers and sizes, editable in place. Another value makes another past: the run starts again from its beginning.
 
 import { html } from "htm/preact";

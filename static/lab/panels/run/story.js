@@ -1,3 +1,4 @@
+// @ts-check
 // The drawer's first panel: what to try, with buttons that do it; what the scenario is; the user's actions.
 
 import { html } from "htm/preact";
@@ -12,7 +13,7 @@ import { focusPanel, setDrawer, shape } from "../../../parts/controls/dock.js";
 import { AskWhy, Why } from "../../../parts/messages/why.js";
 
 /** Scenarios whose suggestion was put aside, in this visit. */
-const dismissed = signal([]);
+const dismissed = signal(/** @type {string[]} */ ([]));
 
 const summary = computed(() => bilingual(view.value.summary));
 const text = computed(() => bilingual(view.value.about));
