@@ -54,7 +54,7 @@ export function Caption() {
 
 /** The sentence with the keys of its messages in bold. */
 function marked({ text, keys }) {
-  let parts = [bilingual(text)];
+  let parts = /** @type {any[]} */ ([bilingual(text)]);
   for (const key of keys)
     parts = parts.flatMap((part) => {
       if (typeof part !== "string" || !part.includes(key)) return [part];
