@@ -2,7 +2,7 @@
 // Puts the lab's page together: the stage, the panels around it, and the world behind them.
 
 import { html, render } from "htm/preact";
-import { computed, signal } from "@preact/signals";
+import { computed, signal, useComputed } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
@@ -10,6 +10,7 @@ import { t } from "../common/i18n.js";
 import { markInOrder } from "../common/palette.js";
 import { Popover } from "../parts/actions/popover.js";
 import { isLooking } from "../parts/actions/thing.js";
+import { bilingual } from "../common/world/format.js";
 import { labData } from "../common/world/commands.js";
 import { listenToKeys } from "../parts/controls/keys.js";
 import { Actors } from "../parts/run/actors.js";
@@ -20,8 +21,9 @@ import { Compare } from "../parts/analysis/compare.js";
 import { ContinueRun } from "./panels/controls/continue_run.js";
 import { Controls } from "../parts/controls/controls.js";
 import { DeadLettersDialog } from "../parts/messages/dead_letters.js";
+import { Aside } from "../parts/controls/asides.js";
 import { Caption } from "../parts/stage/caption.js";
-import { Drawer, drawerOpen, shape } from "../parts/controls/dock.js";
+import { dockOpen, Drawer, drawerOpen, shape } from "../parts/controls/dock.js";
 import { Explorer } from "../parts/analysis/explorer.js";
 import { Faults } from "../parts/controls/faults.js";
 import { FrameDialog } from "../parts/stage/frame_dialog.js";
@@ -69,6 +71,15 @@ const PANELS = {
   xa: TwoPhaseCommit,
 };
 
+/** What a presentation has above its stage. */
+function PresentedTitle() {
+  const title = useComputed(() => bilingual(view.value.title) || view.value.scenario);
+  return html`
+    <h1 class="presented-title ellipsis">${title.value}</h1>
+    <${Aside} name="panels" isOpen=${drawerOpen} /><${Aside} name="sequence" isOpen=${dockOpen} />
+  `;
+}
+
 function Page() {
   useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
   useEffect(
@@ -84,11 +95,18 @@ function Page() {
     <div class="lab" data-shape=${shape.value} data-drawer=${drawerOpen.value ? "open" : "closed"}>
       ${
         loaded.value
-          ? html`<${Stage}><${Banner} /><${Caption} /><${Begin} /><${BeginAgain} /></${Stage}>`
+          ? html`<${Stage} title=${html`<${PresentedTitle} />`}><${Banner} /><${BeginAgain} /></${Stage}>
+            <div class="caption-row"><${Caption} /><${Begin} /></div>`
           : html`<${Waiting} />`
       }
       <${Drawer} panels=${PANELS} />
-      <section class="strip" id="panel-sequence" tabindex="-1" aria-label=${t("lab.panel.sequence")}>
+      <section
+        class="strip"
+        data-open=${dockOpen.value ? "yes" : "no"}
+        id="panel-sequence"
+        tabindex="-1"
+        aria-label=${t("lab.panel.sequence")}
+      >
         <${Controls} /><${Sequence} />
       </section>
     </div>

@@ -28,6 +28,7 @@ import { elementOf } from "../common/elements.js";
  *
  * @typedef {object} Lesson
  * @property {string} name
+ * @property {{ [language: string]: string }} title
  * @property {string} scenario
  * @property {number} minutes
  * @property {{ number: number, name: string }[]} needs

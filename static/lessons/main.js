@@ -44,6 +44,7 @@ import { Choices } from "./choices.js";
 import { followTheWorld } from "./flow.js";
 import { isSummary } from "./lesson.js";
 import { LessonPanel } from "./panel.js";
+import { PresentedTitle, textOpen, turnPage } from "./presented_title.js";
 import { replaying } from "./replay.js";
 import { followTheSides, side, SideSwitch } from "./phone_tabs.js";
 import { openWorld } from "./world.js";
@@ -72,13 +73,18 @@ function Page() {
   );
   useEffect(() => replaying.subscribe((now) => (document.documentElement.dataset.replaying = now ? "yes" : "no")), []);
   return html`
-    <div class="lesson" data-page=${isSummary.value ? "summary" : "step"} data-side=${side.value}>
+    <div
+      class="lesson"
+      data-page=${isSummary.value ? "summary" : "step"}
+      data-side=${side.value}
+      data-text=${textOpen.value ? "open" : "closed"}
+    >
       <${LessonPanel} />
       <div class="lab lesson-lab">
         <${Controls} />
         ${
           loaded.value
-            ? html`<${Stage}><${Banner} /></${Stage}><${Caption} />`
+            ? html`<${Stage} title=${html`<${PresentedTitle} />`}><${Banner} /></${Stage}><${Caption} />`
             : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
         }
         <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
@@ -116,6 +122,6 @@ render(html`<${Page} />`, page);
 followTheWorld();
 followTheSides();
 giveRoomOnce();
-listenToKeys();
+listenToKeys(turnPage);
 markInOrder();
 restWhile(isLooking);

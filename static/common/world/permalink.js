@@ -85,7 +85,7 @@ function putEvent(address, event) {
 
 export function shareAddress() {
   const address = new URL(location.href);
-  address.search = "";
+  address.search = new URLSearchParams(address.search).has("present") ? "present=1" : "";
   const { link, scenario } = view.peek();
   if (scenario) address.pathname = addressOf(`/lab/${encodeURIComponent(scenario)}`);
   putEvent(address, lookedAt(view.peek()));
@@ -101,6 +101,7 @@ export function shareAddress() {
  */
 export function embedCode(width, height) {
   const address = new URL(shareAddress());
+  address.searchParams.delete("present");
   address.searchParams.set("embed", "1");
   const [source, title] = [address.href, view.peek().scenario].map((text) =>
     text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"),

@@ -111,7 +111,7 @@ function Place() {
       id="control-fork"
       disabled=${(!inPast.value && mine.value) || isRecording()}
       onClick=${fork}
-      title=${`${t("lab.controls.fork_hint")} (f)`}
+      title=${`${t("lab.controls.fork_hint")} (b)`}
       aria-label=${t("lab.controls.fork")}
     >
       <${Icon} name="fork" />

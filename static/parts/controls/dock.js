@@ -3,13 +3,14 @@
 // shown with the switch "Expert". In a narrow window the drawer covers the stage, and is closed at first.
 
 import { html } from "htm/preact";
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { allOf } from "../../common/elements.js";
 import { t } from "../../common/i18n.js";
 import { keep, kept } from "../../common/kept.js";
 import { canCompare } from "../analysis/compare.js";
 import { isRecording } from "../../common/world/session.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../common/world/view.js";
+import { presenting } from "../stage/presentation.js";
 import { Icon } from "./icons.js";
 
 const FIRST = ["story", "invariants", "faults"];
@@ -48,7 +49,7 @@ for (const query of [isWide, isPhone])
 addEventListener("themechange", () => (isProjector.value = document.documentElement.dataset.theme === "projector"));
 
 /** Entries of a consume queue that are drawn: big letters leave room for fewer. */
-export const entriesShown = computed(() => (isProjector.value ? 6 : 12));
+export const entriesShown = computed(() => (isProjector.value || presenting.value ? 6 : 12));
 
 // ------------------------------------------------------------------------------------------------ what is open
 
@@ -59,6 +60,7 @@ export const expert = signal(kept(EXPERT_KEY) === "yes");
 export const drawerOpen = signal(wasOpen());
 
 function wasOpen() {
+  if (presenting.peek()) return false;
   return shape.peek() === "phone" || (shape.peek() === "wide" && kept(DRAWER_KEY) !== "closed");
 }
 
@@ -69,11 +71,21 @@ export function setExpert(on) {
 
 export function setDrawer(open) {
   drawerOpen.value = open;
-  if (shape.peek() === "wide") keep(DRAWER_KEY, open ? "open" : "closed");
+  if (shape.peek() === "wide" && !presenting.peek()) keep(DRAWER_KEY, open ? "open" : "closed");
 }
 
-/** The panels below a lesson's stage: open, or only their tabs, until one is chosen. */
-export const dockOpen = signal(true);
+/** The panels below a lesson's stage: open, or only their tabs, until one is chosen. In a presentation of the lab: the
+    sequence. */
+export const dockOpen = signal(!presenting.peek());
+
+// A presentation begins with nothing next to the stage.
+let isPresented = presenting.peek();
+effect(() => {
+  if (presenting.value === isPresented) return;
+  isPresented = presenting.value;
+  dockOpen.value = !isPresented;
+  drawerOpen.value = wasOpen();
+});
 
 /** Names of panels, the one that was chosen last first: a group shows its first. */
 const chosen = signal(/** @type {string[]} */ ([]));
@@ -163,7 +175,7 @@ export const ExpertSwitch = () =>
 
 /** `groups`: lists of panels that share one place. */
 export function Dock({ place, panels, groups }) {
-  const isOpen = dockOpen.value || shape.value === "phone";
+  const isOpen = dockOpen.value || (shape.value === "phone" && !presenting.value);
   const title = t(isOpen ? "lab.dock.close" : "lab.dock.open");
   return html`<div class=${`dock dock-${place}`} data-open=${isOpen ? "yes" : "no"}>
     ${groups

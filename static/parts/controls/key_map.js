@@ -24,6 +24,7 @@ export function KeyMap() {
     <dl class="key-list">
       ${[...SHORTCUTS].map(([name, [text]]) => key(name === " " ? t("lab.keys.space") : name, shortcutText(text)))}
       ${key("?", t("keys.open"))}
+      ${key("Page Down Page Up", t("lab.keys.page"))}
       ${key("← →", t("lab.keys.walk"))}
       ${key("+ −", t("lab.keys.zoom"))}
       ${key("Enter", t("lab.keys.open"))}

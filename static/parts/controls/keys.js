@@ -5,6 +5,7 @@
 import { allOf, targetOf } from "../../common/elements.js";
 import { shortcuts } from "../../common/cluster/view.js";
 import { signal } from "@preact/signals";
+import { present, presenting, togglePresentation } from "../stage/presentation.js";
 import { focusPanel } from "./dock.js";
 import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../common/world/session.js";
 import { SPEEDS } from "./time_buttons.js";
@@ -51,7 +52,8 @@ export const SHORTCUTS = new Map([
   ["[", ["lab.keys.slower", () => changeSpeed(-1)]],
   ["Home", ["lab.keys.first", () => scrub(0)]],
   ["End", ["lab.keys.last", () => scrub(view.peek().events_total)]],
-  ["f", ["lab.past.fork", fork]],
+  ["f", ["lab.present.title", togglePresentation]],
+  ["b", ["lab.past.fork", fork]],
   ["r", ["word.restart", restart]],
   ["c", ["lab.share.heading", () => document.getElementById("share")?.click()]],
   ["n", ["lab.keys.nodes", () => allOf(".node")[0]?.focus()]],
@@ -66,10 +68,33 @@ export const SHORTCUTS = new Map([
   ["w", ["lab.keys.why", askWhy]],
 ]);
 
-export function listenToKeys() {
+/** Keys that page through a presentation, as those of a remote control do -> by how many pages. */
+const PAGES = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+
+/** What moves something of its own by these keys. */
+const USERS_OF_PAGES = "input, select, textarea, [role=tab], [role=application], [tabindex='0']:not(#stage)";
+
+/** A page is an event of the world, unless `turn(by)` knows better what the page keys turn. */
+function turnByKey(event, turn) {
+  const by = PAGES[event.key];
+  if (!by || event.target.closest?.(USERS_OF_PAGES)) return false;
+  if (turn && event.key.startsWith("Page")) turn(by);
+  else if (by > 0) step();
+  else stepBack();
+  return true;
+}
+
+/** @param {((by: number) => void) | null} turn */
+export function listenToKeys(turn = null) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (shortcuts.value !== "on" || document.querySelector("dialog[open]") || isBusy(event)) return;
+    if (document.querySelector("dialog[open]")) return;
+    if (presenting.peek()) {
+      const isEscape = event.key === "Escape";
+      if (isEscape) present(false);
+      if (isEscape || turnByKey(event, turn)) return event.preventDefault();
+    }
+    if (shortcuts.value !== "on" || isBusy(event)) return;
     if (event.key === "?") keyMapOpen.value = true;
     else {
       const [, act] = SHORTCUTS.get(event.key) ?? [];

@@ -1,4 +1,5 @@
-// The caption of the moment: one sentence about what has just happened, over the foot of the stage. While the world
+// @ts-check
+// The caption of the moment: one sentence about what has just happened, in a row of its own. While the world
 // plays quickly an important sentence is not replaced by a lighter one before it can be read.
 
 import { html } from "htm/preact";
@@ -17,7 +18,7 @@ const RESTS_AFTER_MS = 6_000;
 
 export function Caption() {
   const newest = useComputed(() => view.value.caption);
-  const shown = useSignal(null);
+  const shown = useSignal(/** @type {Picture.Caption | null} */ (null));
   const since = useSignal(0);
   useEffect(() => {
     const next = newest.value;
@@ -53,7 +54,7 @@ export function Caption() {
 
 /** The sentence with the keys of its messages in bold. */
 function marked({ text, keys }) {
-  let parts = [bilingual(text)];
+  let parts = /** @type {any[]} */ ([bilingual(text)]);
   for (const key of keys)
     parts = parts.flatMap((part) => {
       if (typeof part !== "string" || !part.includes(key)) return [part];

@@ -1,3 +1,4 @@
+// @ts-check
 // Where links run: from the head of one card to that of another, around the cards between them. A line is a list of
 // Bézier curves, each [start, control, control, end], with the share of the way at which it ends; in the stage's own
 // pixels, whatever it is zoomed to.
@@ -64,13 +65,15 @@ function across(from, to, others) {
     .flatMap((box) => [box.top - PASS, box.bottom + PASS])
     .filter((y) => between.every((box) => y < box.top || y > box.bottom))
     .sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted));
-  const [enter, leave] = [
-    [left - PASS, gaps[0]],
-    [right + PASS, gaps[0]],
-  ];
+  const [enter, leave] = [left - PASS, right + PASS].map((x) => /** @type {Point} */ ([x, gaps[0]]));
   return [bend(from, enter), bend(enter, leave), bend(leave, to)];
 }
 
+/**
+ * @typedef {[number, number]} Point
+ * @param {Point} from
+ * @param {Point} to
+ */
 function bend([x1, y1], [x2, y2]) {
   const half = (x2 - x1) / 2;
   return [

@@ -1,3 +1,4 @@
+// @ts-check
 // How the nodes are laid out so that all of them are whole and their letters can be read: from large and roomy to dense
 // and, at last, small. Within one run it only ever goes on to the next layout, and slots share the height of the stage
 // from the beginning: a step moves no card.
@@ -5,10 +6,13 @@
 import { signal } from "@preact/signals";
 import { view } from "../../common/world/view.js";
 import { forgetRoom } from "../nodes/room.js";
-import { density, folds } from "./folding.js";
+import { density, foldRest, folds, isRestFolded } from "./folding.js";
+import { presenting } from "./presentation.js";
 
 /** Larger than this nothing is drawn by itself: few things should not look like a poster. */
 const LARGEST = 1.2;
+/** The same of a presentation, whose root has letters that can be read from the last row: it draws nothing smaller. */
+const LARGEST_PRESENTED = 1.6;
 const SHRINK = 1.07;
 /** The least letters of a card, in rem: static/styles/lab/nodes.css. */
 const LETTERS_REM = 0.93;
@@ -26,45 +30,62 @@ export const isCrowded = signal(false);
 function layouts(rem) {
   const letters = LETTERS_REM * rem;
   const [readable, least] = [Math.max(READABLE_PX, READABLE_REM * rem) / letters, HARDLY_PX / letters];
-  const found = [];
-  for (let scale = LARGEST; scale > readable; scale /= SHRINK) found.push([scale, 0]);
-  for (let dense = 0; dense <= DENSEST; dense += 1) found.push([readable, dense]);
+  const found = /** @type {[number, number][]} */ ([]);
+  const isPresented = presenting.peek();
+  const [largest, usual] = isPresented ? [LARGEST_PRESENTED, 1] : [LARGEST, readable];
+  for (let scale = largest; scale > usual; scale /= SHRINK) found.push([scale, 0]);
+  for (let dense = 0; dense <= DENSEST; dense += 1) found.push([usual, dense]);
+  if (isPresented) return found;
   for (let scale = readable / SHRINK; scale > least; scale /= SHRINK) found.push([scale, DENSEST]);
-  return [...found, [least, DENSEST]];
+  found.push([least, DENSEST]);
+  return found;
 }
 
-/** What was chosen for a scenario and a size of the stage: { index, columns }. */
-const chosen = new Map();
+/** What was chosen for a scenario and a size of the stage; `beyond`: by how many pixels it is larger than its frame, to
+    the right and below. */
+const chosen = /** @type {Map<string, { index: number, columns: number | null, beyond: number[] }>} */ (new Map());
+const NOTHING = [0, 0];
 
-/** Lays out `inner` for a frame of that size in pixels; `isFresh`: from the roomiest layout on. Returns the scale. */
+/** Lays out `inner` for a frame of that size in pixels; `isFresh`: from the roomiest layout on. Returns the scale.
+    @param {HTMLElement} inner
+    @param {number} width
+    @param {number} height */
 export function layOut(inner, width, height, isFresh = false) {
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const key = [view.peek().scenario, width, height, rem, JSON.stringify(folds.peek())].join();
+  const key = [view.peek().scenario, width, height, rem, isRestFolded.peek(), JSON.stringify(folds.peek())].join();
   if (isFresh) chosen.delete(key);
   const all = layouts(rem);
   const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 0;
   const most = Math.min(Math.max(cards, 1), COLUMNS_MOST);
+  // A presentation moves up and down rather than to the side.
+  const aside = presenting.peek() ? 10 : 1;
+  const resize = (scale, added) => {
+    inner.style.width = `${(width / scale + added[0]).toFixed(1)}px`;
+    inner.style.height = `${(height / scale + added[1]).toFixed(1)}px`;
+  };
+  /** By how many pixels each column reaches beyond the frame, to the right and below. */
+  const excesses = () => {
+    const columns = /** @type {NodeListOf<HTMLElement>} */ (inner.querySelectorAll(".column"));
+    const past = (end, room) => Math.max(0, end - room - 1);
+    return [...columns].map((each) => [
+      past(each.offsetLeft + each.offsetWidth, inner.clientWidth),
+      past(each.scrollHeight, each.clientHeight),
+    ]);
+  };
   // Lays the cards out; returns by how many pixels they reach beyond the frame.
   const excess = ([scale, dense], columns) => {
     inner.style.setProperty("--consumer-columns", columns);
     inner.dataset.density = dense;
-    inner.style.width = `${(width / scale).toFixed(1)}px`;
-    inner.style.height = `${(height / scale).toFixed(1)}px`;
-    const beyond = (end, room) => Math.max(0, end - room - 1);
-    return [...inner.querySelectorAll(".column")]
-      .map(
-        (each) =>
-          beyond(each.offsetLeft + each.offsetWidth, inner.clientWidth) + beyond(each.scrollHeight, each.clientHeight),
-      )
-      .reduce((sum, one) => sum + one, 0);
+    resize(scale, NOTHING);
+    return excesses().reduce((sum, [right, below]) => sum + right * aside + below, 0);
   };
-  const last = chosen.get(key) ?? { index: 0, columns: null };
-  const choose = (index, columns) => {
+  const last = chosen.get(key) ?? { index: 0, columns: null, beyond: NOTHING };
+  const choose = (index, columns, beyond = NOTHING) => {
     const [scale, next] = all[index];
     if (next !== density.peek() || columns !== last.columns) forgetRoom();
     density.value = next;
     isCrowded.value = scale * LETTERS_REM * rem < READABLE_PX - 0.01;
-    chosen.set(key, { index, columns });
+    chosen.set(key, { index, columns, beyond });
     return scale;
   };
   const others = Array.from({ length: most }, (_, n) => n + 1);
@@ -76,8 +97,19 @@ export function layOut(inner, width, height, isFresh = false) {
       if (columns) return choose(index, columns);
     }
   // Nothing fits: the layout that overflows least, and then it stays.
-  const sorted = () => others.map((n) => [excess(all.at(-1), n), n]).sort(([one], [other]) => one - other);
-  const best = last.index === all.length - 1 ? last.columns : sorted()[0][1];
-  excess(all.at(-1), best);
-  return choose(all.length - 1, best);
+  const densest = all.length - 1;
+  const sorted = () => others.map((n) => [excess(all[densest], n), n]).sort(([one], [other]) => one - other);
+  const isKept = last.index === densest && (!presenting.peek() || last.beyond !== NOTHING);
+  const best = isKept ? last.columns : sorted()[0][1];
+  excess(all[densest], best);
+  if (!presenting.peek()) return choose(densest, best);
+  // Nothing gets smaller in a presentation: nodes become lines, and then the stage is larger than its frame.
+  foldRest();
+  const more = [...last.beyond];
+  for (const axis of [0, 1]) {
+    resize(all[densest][0], more);
+    more[axis] += Math.max(...excesses().map((each) => each[axis]));
+  }
+  resize(all[densest][0], more);
+  return choose(densest, best, more);
 }

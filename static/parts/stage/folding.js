@@ -1,9 +1,11 @@
+// @ts-check
 // What of the stage is drawn large, and what as a line: a scenario names the parts that it is about (`focus`), a user
 // opens and closes parts, which is remembered, and uninvolved nodes are a line until then.
 
 import { computed, signal } from "@preact/signals";
 import { keep, kept } from "../../common/kept.js";
 import { accused, nodes, view } from "../../common/world/view.js";
+import { presenting } from "./presentation.js";
 
 /** How large the stage is drawn: pixels on the screen per pixel of its own. */
 export const stageScale = signal(1);
@@ -23,7 +25,7 @@ export const folds = computed(() => byHand.value.find(([name]) => name === view.
 
 function remembered() {
   try {
-    return JSON.parse(kept(KEY)) ?? [];
+    return JSON.parse(kept(KEY) ?? "null") ?? [];
   } catch {
     return [];
   }
@@ -50,8 +52,49 @@ const standsBy = (name) => {
   return isServer && node.status === "running" && !node.held?.length && !accused.value.has(name);
 };
 
+/** Which nodes have a part that a scenario can be about. */
+const ROLES_OF = {
+  trees: ["consumer"],
+  locks: ["broker"],
+  order_locks: ["consumer"],
+  half_messages: ["broker", "producer"],
+  retry: ["consumer", "broker"],
+  delay: ["broker"],
+  commit_log: ["broker", "raft_peer"],
+  replication: ["broker", "raft_peer"],
+  page_cache: ["broker", "kafka_broker"],
+  queues: ["broker"],
+  offsets: ["broker"],
+  bank: ["producer", "consumer", "resource_manager"],
+  sending: ["producer"],
+  filter: ["broker", "consumer"],
+  xa: ["transaction_manager", "transaction_coordinator", "resource_manager", "broker", "producer", "consumer"],
+  routes: ["name_server", "producer", "consumer"],
+  idempotence: ["consumer", "database"],
+  database: ["database"],
+  redis: ["redis"],
+  service: ["service"],
+  accumulator: ["kafka_producer"],
+  sender: ["kafka_producer"],
+  partition_log: ["kafka_broker", "broker"],
+  fetcher: ["kafka_consumer"],
+  positions: ["kafka_consumer"],
+};
+/** The scenario of which a presentation has no room for more than the nodes that it is about. */
+const foldedRest = signal("");
+const rolesInFocus = computed(() => new Set([...focus.value].flatMap((part) => ROLES_OF[part] ?? [])));
+/** While it presents: the others are lines. Set once in a run, so that nothing moves back and forth. */
+export const isRestFolded = computed(() => presenting.value && foldedRest.value === view.value.scenario);
+export const foldRest = () => void (foldedRest.value = view.peek().scenario);
+
+const isOfRest = (name) =>
+  isRestFolded.value &&
+  rolesInFocus.value.size > 0 &&
+  !rolesInFocus.value.has(nodes.value[name]?.role) &&
+  !accused.value.has(name);
+
 /** Whether a node is drawn as one line. */
-export const isFolded = (name) => !(folds.value[`node ${name}`] ?? !standsBy(name));
+export const isFolded = (name) => !(folds.value[`node ${name}`] ?? !(standsBy(name) || isOfRest(name)));
 
 /** Whether a part of the cards, one of engine/lab/scenario/scenario_stage.py, is drawn large. */
 export const isFocus = (part) =>

@@ -1,3 +1,4 @@
+// @ts-check
 // One frame down to its bytes: what it is, its header's fields, its body, and every byte with the part it belongs to;
 // one of Kafka as the tree of its fields.
 
@@ -18,7 +19,7 @@ import { FrameTree, leavesOf } from "./frame_tree.js";
 
 export function FrameDialog() {
   const id = openFrame.value;
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {{ frame?: any, problem?: any }} */ ({}));
   useEffect(() => {
     answer.value = {};
     let isWanted = true;
@@ -58,7 +59,7 @@ function Details({ frame }) {
   const { tree } = frame;
   const parts = useMemo(() => (tree ? leavesOf(tree) : partsOf(frame, data.length)), [frame]);
   const owners = useMemo(() => fieldOfByte(parts, data.length), [parts]);
-  const chosen = useSignal(null);
+  const chosen = useSignal(/** @type {number | null} */ (null));
   const cursor = useSignal(null);
   const fact = (key, value) =>
     value !== undefined &&

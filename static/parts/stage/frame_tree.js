@@ -1,3 +1,4 @@
+// @ts-check
 // The fields of a frame as a tree, down to single numbers: what a leaf names is marked among the bytes, and the other
 // way round. {name, value, position (-1: it was packed), length, children, omitted} of a frame of Kafka.
 
@@ -38,7 +39,7 @@ export const FrameTree = ({ fields, leaves, level = 0, ...marks }) => html`<ul c
 </ul>`;
 
 function Leaf({ field, leaves, chosen, cursor }) {
-  const element = useRef(null);
+  const element = useRef(/** @type {any} */ (null));
   const place = leaves.findIndex((leaf) => leaf.field === field);
   // A byte was clicked: its field comes into sight.
   useEffect(

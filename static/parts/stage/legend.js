@@ -1,3 +1,4 @@
+// @ts-check
 // The legend of the stage: every sign with its name and what it means. The same words are at the signs themselves.
 
 import { html } from "htm/preact";
@@ -29,7 +30,8 @@ const tree = (kind) =>
     </g>
   </svg>`;
 
-/** Group -> [its text: a key, or what follows "lab.legend."; the sign]. */
+/** Group -> [its text: a key, or what follows "lab.legend."; the sign].
+    @type {{ [group: string]: [string, any][] }} */
 const SIGNS = {
   nodes: Object.keys(ROLE_LETTERS).map((name) => [`lab.role.${name}`, role(name)]),
   frames: [

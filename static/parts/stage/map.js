@@ -1,10 +1,13 @@
+// @ts-check
 // Zoom and pan of the stage, as of a map. Left alone it fits itself: everything is whole, always. The wheel zooms at
 // the pointer, dragging the ground moves it, the arrow keys too; a zoomed stage moves to what acts or breaks.
 
 import { signal } from "@preact/signals";
 import { layOut } from "./fitting.js";
 import { nodes, view } from "../../common/world/view.js";
-import { density, folds, stageScale } from "./folding.js";
+import { acting } from "./acting.js";
+import { density, folds, isRestFolded, stageScale } from "./folding.js";
+import { presenting } from "./presentation.js";
 
 const SCALE_LEAST = 0.2;
 const SCALE_MOST = 3;
@@ -21,6 +24,7 @@ export const fits = signal(true);
 /** Moves `inner` within `outer`; both are elements. Returns { zoom, fit, show, pan, stop }. */
 export function mapOf(outer, inner) {
   let [x, y, scale] = [0, 0, 1];
+  let frame = { left: 0, top: 0, width: 0, height: 0 };
   const draw = () => {
     inner.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale.toFixed(4)})`;
     stageScale.value = scale;
@@ -35,9 +39,19 @@ export function mapOf(outer, inner) {
     const [width, height] = [outer.clientWidth - 2 * MARGIN_PX, outer.clientHeight - above - below - MARGIN_PX];
     if (width <= 0 || height <= 0) return;
     scale = layOut(inner, width, height, isFresh);
-    [x, y] = [MARGIN_PX, above + MARGIN_PX];
+    frame = { left: MARGIN_PX, top: above + MARGIN_PX, width, height };
+    settle();
+    follow();
+  };
+  /** The stage of a presentation may be larger than its frame: it moves in it, and not beyond its own edges. */
+  const settle = () => {
+    const within = (at, from, room, size) => Math.min(from, Math.max(at, from + room - size * scale));
+    x = within(x, frame.left, frame.width, inner.offsetWidth);
+    y = within(y, frame.top, frame.height, inner.offsetHeight);
     draw();
   };
+  const isLarger = () =>
+    fits.peek() && Math.max(inner.offsetWidth * scale - frame.width, inner.offsetHeight * scale - frame.height) > 1;
 
   const zoomAt = (factor, px, py) => {
     fits.value = false;
@@ -49,34 +63,44 @@ export function mapOf(outer, inner) {
   };
   const zoom = (steps) => zoomAt(STEP ** steps, outer.clientWidth / 2, outer.clientHeight / 2);
   const pan = (dx, dy) => {
-    fits.value = false;
     x += dx;
     y += dy;
+    if (isLarger()) return settle();
+    fits.value = false;
     draw();
   };
 
   /** Brings an element of the stage into view, if it is not. */
   const show = (element) => {
-    if (fits.peek()) return;
-    const [box, frame] = [element.getBoundingClientRect(), outer.getBoundingClientRect()];
+    if (fits.peek() && !isLarger()) return;
+    // Both may still be gliding to where they belong; their distance is not.
+    const [box, whole] = [element.getBoundingClientRect(), inner.getBoundingClientRect()];
+    const [left, top] = [x + box.left - whole.left, y + box.top - whole.top];
     const move = (low, high, from, to) =>
       low < from ? from - low + MARGIN_PX : high > to ? Math.max(to - high - MARGIN_PX, from - low + MARGIN_PX) : 0;
-    const dx = move(box.left, box.right, frame.left, frame.right);
-    const dy = move(box.top, box.bottom, frame.top, frame.bottom);
+    const dx = move(left, left + box.width, 0, outer.clientWidth);
+    const dy = move(top, top + box.height, frame.top - MARGIN_PX, outer.clientHeight);
     if (dx || dy) pan(dx, dy);
   };
 
+  /** The node that acts comes into view where not every node is. */
+  const follow = () => {
+    const card = isLarger() && inner.querySelector(`[data-node="${CSS.escape(acting.peek() ?? "")}"]`);
+    if (card) show(card);
+  };
+
   const stops = [
+    acting.subscribe(follow),
     ...listen(outer, {
       wheel: (event) => {
         // Where the page itself scrolls, the wheel is the page's.
-        if (!event.ctrlKey && document.scrollingElement.scrollHeight > innerHeight + 1) return;
+        if (!event.ctrlKey && document.documentElement.scrollHeight > innerHeight + 1) return;
         event.preventDefault();
         const { left, top } = outer.getBoundingClientRect();
         zoomAt(Math.exp(-event.deltaY / (event.ctrlKey ? 120 : 600)), event.clientX - left, event.clientY - top);
       },
       keydown: (event) => {
-        if (event.target !== outer) return;
+        if (event.target !== outer || presenting.peek()) return;
         const moves = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
         const [mx, my] = moves[event.key] ?? [0, 0];
         if (mx || my) pan(mx * PAN_PX, my * PAN_PX);
@@ -140,6 +164,9 @@ export function keepFitting(outer, map) {
   };
   const sizes = new ResizeObserver(again);
   sizes.observe(outer);
-  const stops = [nodes.subscribe(soon), folds.subscribe(again), density.subscribe(again)];
+  const stops = [
+    nodes.subscribe(soon),
+    ...[folds, density, isRestFolded, presenting].map((each) => each.subscribe(again)),
+  ];
   return () => (sizes.disconnect(), stops.forEach((stop) => stop()), cancelAnimationFrame(wanted), clearTimeout(waits));
 }

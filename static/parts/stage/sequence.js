@@ -1,3 +1,4 @@
+// @ts-check
 // The sequence diagram: a lane per node, time from left to right, an arrow per frame, a bar per call of a listener, a
 // dot per event, faults as flashes. It shows the last frames, and follows the run until the user goes back. Drawn
 // on a canvas: there may be thousands. The chosen event's causes are drawn as a chain.
@@ -28,9 +29,9 @@ const PASSED_MOST = 400;
 const DRAG_PX = 40;
 
 export function Sequence() {
-  const canvas = useRef(null);
-  const picture = useRef(null);
-  const grabbed = useRef(null);
+  const canvas = useRef(/** @type {any} */ (null));
+  const picture = useRef(/** @type {any} */ (null));
+  const grabbed = useRef(/** @type {{ x: number, isDrag: boolean } | null} */ (null));
   const least = useComputed(() => (nodeNames.value.length + 1.4) * LANE_LEAST);
 
   useEffect(() => {

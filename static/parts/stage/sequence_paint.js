@@ -1,3 +1,4 @@
+// @ts-check
 // Paints the sequence diagram and remembers where everything clickable is.
 
 import { t } from "../../common/i18n.js";
@@ -42,7 +43,7 @@ export function paintSequence(canvas, scene, { width = canvas.clientWidth, heigh
   return paint;
 }
 
-let themeColours = null;
+let themeColours = /** @type {{ [name: string]: string } | null} */ (null);
 addEventListener("themechange", () => (themeColours = null));
 
 /** The theme's colours; asked from the browser once per theme, because asking forces it to compute styles. */
@@ -68,7 +69,15 @@ function coloursOf(element) {
 
 class Painter {
   constructor(context, width, height, scene, colours) {
-    Object.assign(this, { context, width, height, scene, colours, spots: [], texts: [], arrows: [] });
+    /** @type {CanvasRenderingContext2D} */
+    this.context = context;
+    this.width = width;
+    this.height = height;
+    this.scene = scene;
+    this.colours = colours;
+    this.spots = /** @type {any[]} */ ([]);
+    this.texts = /** @type {any[]} */ ([]);
+    this.arrows = /** @type {any[]} */ ([]);
     this.labels = (LABEL_WIDTH + (scene.parts.size > 0 ? PARTS_WIDTH : 0)) * scene.unit;
     this.top = AXIS_HEIGHT * scene.unit;
     this.row = (height - this.top) / Math.max(1, scene.lanes.length);
@@ -239,7 +248,7 @@ class Painter {
       const whole = Math.max(1, (frame.dropped ? frame.sent_us + scene.flightUs : frame.arrives_us) - frame.sent_us);
       const share = frame.dropped ? 0.5 : Math.min(1, (scene.now - frame.sent_us) / whole);
       const [x1, x2] = [this.x(frame.sent_us), this.x(frame.sent_us + whole)];
-      const end = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
+      const end = /** @type {[number, number]} */ ([x1 + (x2 - x1) * share, y1 + (y2 - y1) * share]);
       this.line(colour, 1.4, [[x1, y1], end], 1, isReply ? [4, 3] : []);
       this.arrows.push({ frame, from: [x1, y1], to: end, colour });
       if (frame.dropped) this.cross(end, colour);

@@ -1,3 +1,4 @@
+// @ts-check
 // The stage: every node with what it holds, and the links between them. It fits itself; on a phone it is one column.
 
 import { html } from "htm/preact";
@@ -21,10 +22,12 @@ import { Redis } from "../nodes/work/redis.js";
 import { Service } from "../nodes/work/service.js";
 import { accused, nodes, nodesOfRole } from "../../common/world/view.js";
 import { shape } from "../controls/dock.js";
+import { Icon } from "../controls/icons.js";
 import { Flights } from "./flights.js";
 import { density, focus, stageScale } from "./folding.js";
 import { Legend } from "./legend.js";
 import { fits, keepFitting, mapOf } from "./map.js";
+import { canPresent, presenting, togglePresentation } from "./presentation.js";
 
 const CARDS = {
   producer: Producer,
@@ -64,11 +67,12 @@ const hasStores = computed(() => STORES.some((role) => nodesOfRole[role].value.l
 /** Arrow keys go from one node to the next. */
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** `children` cover the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
-export function Stage({ children, isFilm = false }) {
-  const outer = useRef(null);
-  const inner = useRef(null);
-  const map = useRef(null);
+/** `children` cover the stage: banners. `title` is what a presentation has above it. `isFilm`: on a phone others see to
+    what is in view. */
+export function Stage({ children, title = null, isFilm = false }) {
+  const outer = useRef(/** @type {any} */ (null));
+  const inner = useRef(/** @type {any} */ (null));
+  const map = useRef(/** @type {any} */ (null));
   const isMap = shape.value !== "phone";
   useEffect(() => {
     if (!isMap) {
@@ -110,7 +114,13 @@ export function Stage({ children, isFilm = false }) {
         ${hasStores.value && html`<${Column} roles=${STORES} name="store" />`}
       </div>
     </section>
-    ${isMap ? html`<${MapTools} map=${map} />` : html`<div class="map-tools"><${Legend} /></div>`}${children}
+    <div class="map-tools" role="group" aria-label=${t("lab.map.title")}>
+      ${presenting.value && title}
+      ${isMap && html`<${MapTools} map=${map} />`}
+      <${Legend} />
+      ${canPresent && html`<${Present} />`}
+    </div>
+    ${children}
   </div>`;
 }
 
@@ -121,6 +131,20 @@ const followTheEye = (show) =>
     const card = first && document.querySelector(`#stage [data-node="${CSS.escape(first)}"]`);
     if (card) show(card);
   });
+
+function Present() {
+  const name = t(presenting.value ? "lab.present.leave" : "lab.present.start");
+  return html`<button
+    type="button"
+    class="button small-button"
+    id="present"
+    aria-pressed=${presenting.value}
+    onClick=${togglePresentation}
+    title=${`${name} (f)`}
+  >
+    <${Icon} name="present" />${t("lab.present.title")}
+  </button>`;
+}
 
 function MapTools({ map }) {
   const tool = (name, sign, act) =>
@@ -134,13 +158,12 @@ function MapTools({ map }) {
     >
       ${sign}
     </button>`;
-  return html`<div class="map-tools" role="group" aria-label=${t("lab.map.title")}>
+  return html`
     ${tool("out", "−", () => map.current.zoom(-1))}
     <span class="number quiet map-scale">${Math.round(stageScale.value * 100)} %</span>
     ${tool("in", "+", () => map.current.zoom(1))}
     ${!fits.value && tool("fit", "⤢", () => map.current.fit(true))}
-    <${Legend} />
-  </div>`;
+  `;
 }
 
 function Column({ roles, name: column }) {

@@ -199,7 +199,7 @@ def test_every_control_has_its_key(page):
     expect_event(page, 2)
     page.keyboard.press(",")
     expect_event(page, 1)
-    page.keyboard.press("f")
+    page.keyboard.press("b")
     page.keyboard.press("Space")
     expect(page.locator("#control-play")).to_have_text("Pause")
     page.keyboard.press("Space")
