@@ -97,7 +97,6 @@ export function span(value) {
  * 14:03:27 (or 14:03:27.512) on this machine's clock.
  *
  * @param {number} epochMs
- * @param {boolean} withMilliseconds
  */
 export function clockTime(epochMs, withMilliseconds = false) {
   const date = new Date(epochMs);
