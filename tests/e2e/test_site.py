@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import expect
 
 from app.site.build import build_site, digests
-from tests.e2e.lab.lab_page import expect_event, opened, show_panel
+from tests.e2e.lab.lab_page import expect_event, opened, run_to_ms, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
+from tests.e2e.scenes import empty_scene
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
@@ -162,6 +163,69 @@ def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(s
     expect(heading).to_have_text("The lab")
     page.locator(".site-progress button").click()
     expect(heading).to_have_text("The newer lab")
+
+
+#: The number of the event, the virtual time and the cards of the stage: what a link leads to.
+SHOWN = """() => [
+  document.querySelector('#event-number').dataset.event,
+  location.hash,
+  ...[...document.querySelectorAll('#stage [data-node]')].map((node) => node.innerText),
+]"""
+
+
+def shown(page, event):
+    """Return what the page shows at an event, when its address says so, too."""
+    expect_event(page, event)
+    page.wait_for_url(re.compile(rf"#.*\be{event}\b"))
+    return page.evaluate(SHOWN)
+
+
+def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve, open_page):
+    server = serve(empty_scene())
+    page = opened(open_page(f"{server}/lab/three-locks"))
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    run_to_ms(page, 900)
+    on_server = page.evaluate(SHOWN)
+    page.goto(f"{site}/lab/three-locks/{on_server[1]}")
+    opened(page)
+    expect_event(page, int(on_server[0]))
+    assert page.evaluate(SHOWN) == on_server
+    page.locator("#control-step").click()
+    expect_event(page, int(on_server[0]) + 1)
+    on_site = page.evaluate(SHOWN)
+    page.goto(f"{server}/lab/three-locks{on_site[1]}")
+    opened(page)
+    expect_event(page, int(on_site[0]))
+    assert page.evaluate(SHOWN) == on_site
+
+
+def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
+    page = open_page(f"{site}/lab/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.wait_for_selector("html[data-offline=ready]")
+    page.evaluate("""async () => {
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const { url } of await cache.keys())
+          if (url.endsWith("/glassmq.tar.zst")) await cache.put(url, new Response("damaged"));
+      }
+    }""")
+    page.goto(f"{site}/lab/three-locks/")
+    expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
+    page.locator(".site-progress button").click()
+    opened(page)
+
+
+def test_two_tabs_have_a_world_each_and_a_phone_steps_its_own(site, open_page):
+    first, phone = (open_page("about:blank") for _ in range(2))
+    phone.set_viewport_size({"width": 390, "height": 844})
+    for page in (first, phone):
+        page.set_default_timeout(STARTED_WITHIN_MS)
+        page.goto(f"{site}/lab/three-locks/")
+        opened(page)
+    phone.locator("#control-step").click()
+    expect_event(phone, 1)
+    expect_event(first, 0)
 
 
 def test_a_browser_without_webassembly_is_told_what_helps_and_sees_a_picture(site, open_page):

@@ -17,7 +17,11 @@ const ONLY_OF = {
   code: ["reject"],
   direction: ["drop", "delay", "duplicate", "cut", "corrupt", "hold"],
 };
-/** What a group of fields is called, and its fields. */
+/**
+ * What a group of fields is called, and its fields.
+ *
+ * @type {[text: string, fields: string[]][]}
+ */
 const GROUPS = [
   ["word.action", ["what", "frame", "ms", "code"]],
   ["lab.panel.frames", ["direction", "client", "topic", "group", "key"]],

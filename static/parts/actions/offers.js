@@ -10,7 +10,7 @@ import { labelText, stateText } from "../../common/world/labels.js";
 import { canAsk, openWhy } from "../messages/why.js";
 import { isSound } from "../nodes/work/guard.js";
 import { command, runUntil, setForAll, stepActor } from "../../common/world/session.js";
-import { settingFacts, settingOfTimer, settingValue } from "../../common/world/settings.js";
+import { knownSettingFacts, settingFacts, settingOfTimer, settingValue } from "../../common/world/settings.js";
 import {
   nodesOfRole,
   openFrame,
@@ -189,7 +189,7 @@ const timeOut = (name) => {
 
 /** A setting next to what it controls: it can be changed, and the timers that follow it can be fired. */
 function rule({ node: owner, name }) {
-  const { unit } = settingFacts(owner, name);
+  const { unit } = knownSettingFacts(owner, name);
   const timers = runningTimers.value.filter((one) => one.node === owner && settingOfTimer(one) === name).slice(0, 6);
   const now = view.value.time_us;
   return {
@@ -282,7 +282,7 @@ function guard({ node: owner }) {
     title: `${t("lab.shelf.idempotence")} · ${owner}`,
     text: `${words(idempotence.strategy)} ${t("lab.guard.switch_hint", { names: members.join(", ") })}`,
     actions: [
-      ...settingFacts(owner, "idempotence_strategy").choices.map((strategy) => ({
+      ...(settingFacts(owner, "idempotence_strategy")?.choices ?? []).map((strategy) => ({
         id: strategy,
         kind: "setting",
         label: `${strategy === idempotence.strategy ? "● " : ""}${isSound(strategy) ? "" : "⚠ "}${strategy}`,

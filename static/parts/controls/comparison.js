@@ -7,7 +7,13 @@ import { addressOf } from "../../common/addresses.js";
 import { t } from "../../common/i18n.js";
 import { commandLine } from "../../common/world/command_line.js";
 import { isRecording, variantOf } from "../../common/world/session.js";
-import { seenSettings, settingFacts, settingNames, settingValue } from "../../common/world/settings.js";
+import {
+  knownSettingFacts,
+  seenSettings,
+  settingFacts,
+  settingNames,
+  settingValue,
+} from "../../common/world/settings.js";
 import { loaded, nodeNames, tell, view } from "../../common/world/view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
@@ -125,7 +131,7 @@ function go({ left, right }) {
 /** @param {FormData} form */
 const settingCommand = (form) => {
   const [node, name] = [String(form.get("node")), String(form.get("name"))];
-  const { default: standard } = settingFacts(node, name);
+  const { default: standard } = knownSettingFacts(node, name);
   const text = String(form.get("value")).trim();
   return { kind: "setting", target: node, name, value: typeof standard === "number" ? Number(text) : text };
 };
@@ -137,7 +143,7 @@ function SettingFields() {
   const names = [...new Set([...seenSettings(node.value), ...settingNames(node.value)])];
   const wanted = useSignal(view.peek().settings[0]?.name);
   const shown = names.includes(wanted.value) ? wanted.value : names[0];
-  const facts = settingFacts(node.value, shown) ?? {};
+  const unit = settingFacts(node.value, shown)?.unit;
   const row = (label, field) => html`<label class="form-row"><span>${label}</span>${field}</label>`;
   const options = (all) => all.map((one) => html`<option key=${one} value=${one}>${one}</option>`);
   return html`
@@ -154,7 +160,7 @@ function SettingFields() {
       </select>`,
     )}
     ${row(
-      `${t("word.value")}${facts.unit ? ` (${facts.unit})` : ""}`,
+      `${t("word.value")}${unit ? ` (${unit})` : ""}`,
       html`<input
         class="input"
         name="value"

@@ -8,7 +8,7 @@
 // On the logarithmic scale every decade gets the same width, so a lag of 10 and one of 10 million both show;
 // the linear scale is there for comparing lengths.
 
-/** @typedef {"log" | "linear"} Scale */
+/** @typedef {string} Scale LOGARITHMIC or LINEAR. */
 
 export const LOGARITHMIC = "log";
 export const LINEAR = "linear";

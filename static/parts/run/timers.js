@@ -56,7 +56,7 @@ export function Timers() {
           ...${acting("timer", { timer })}
           title=${`${timer.actor}: ${labelText(timer.label)}`}
         >
-          ${labelText(timer.label || timer.actor.split("/").at(-1))}
+          ${labelText(timer.label || timer.actor.slice(timer.actor.lastIndexOf("/") + 1))}
         </button>
         <button
           type="button"
