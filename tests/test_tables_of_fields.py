@@ -91,6 +91,44 @@ def test_the_tables_of_engine_and_app_are_found():
     assert any(name.startswith("app.lab.session.requests.ACTIONS") for name in TABLES)
 
 
+TEXTS = [
+    "",
+    " ",
+    "a",
+    "a b",
+    "a*",
+    "*a",
+    "a@b",
+    "@",
+    "10.0.0.1",
+    "x=PUB",
+    "true",
+    "7",
+    "-1",
+    "\n",
+    "\0",
+    "\ud800",
+    "x" * 300,
+]
+SIMPLE = [*TEXTS, None, True, 0, 7, -1, 2**63, 10**400, 0.5, float("nan"), float("inf")]
+ANY = [*SIMPLE, [], {}, *([one] for one in SIMPLE), *({"a": one} for one in SIMPLE), *({one: "a"} for one in TEXTS)]
+
+
+def all_fields(table: tuple[Field, ...]) -> Iterator[Field]:
+    for field in table:
+        yield field
+        yield from all_fields((*field.fields, *([field.item] if field.item else [])))
+
+
+@pytest.mark.parametrize("of_text", [False, True])
+def test_every_field_reads_or_refuses_each_value_that_is_hard_to_read(of_text):
+    """In a table, what is checked first hides the rest from chance."""
+    for field in (one for table in TABLES.values() for one in all_fields(table)):
+        for value in ANY:
+            with contextlib.suppress(FieldRefused):
+                field.read(value, field.name, of_text=of_text)
+
+
 @settings(max_examples=examples(quick=300, full=1_000), deadline=None)
 @given(st.sampled_from(sorted(TABLES)), st.booleans(), st.data())
 def test_any_value_is_read_by_a_table_or_refused(name, of_text, data):

@@ -11,11 +11,10 @@ from app.picture.consumer_group import ConsumerGroup
 from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.health import BacklogOutlooks, Health
-from app.picture.history import BrokerEvent
 from app.picture.lock import Lock
 from app.picture.log_line import LogLine
 from app.picture.numbers import Numbers
-from app.picture.rates import Rates
+from app.picture.rates import BrokerEvent, Rates
 from app.picture.replica import Replication
 from app.picture.topic import Topic
 

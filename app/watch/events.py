@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.foundation.translator import Number, in_all_languages
 from app.picture.consumer_group import ConsumerGroup
-from app.picture.history import BrokerEvent
+from app.picture.rates import BrokerEvent
 from app.watch.words import Words, listed
 
 #: Events that are kept, and those of them that are part of every picture: the newest.

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from app.picture.history import HistoryCells, Measure
+from app.picture.rates import HistoryCells, Measure
 
 #: What is kept, and the measure on which a value depends: it counts only where that one is not 0.
 MEASURES: Mapping[str, str | None] = {

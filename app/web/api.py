@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject
 from app.observation.record_view import queue_entry_view, record_view
-from app.picture.history import History
+from app.picture.rates import History
 from app.picture.record import RecordSummary
 from app.web.api_parameters import INT64_MAX, read_part, read_query
 from app.web.live_source import LiveSource

@@ -109,6 +109,30 @@ export function clockTime(epochMs, withMilliseconds = false) {
 }
 
 /**
+ * 2026-11-22 14:03:27, or with milliseconds, on this machine's clock; of today only the time. Times that are days old
+ * must say so.
+ *
+ * @param {number} epochMs
+ */
+export function dateTime(epochMs, withMilliseconds = false) {
+  const day = dayOf(epochMs);
+  const time = clockTime(epochMs, withMilliseconds);
+  return time === "–" || day === dayOf(Date.now()) ? time : `${day} ${time}`;
+}
+
+/**
+ * The local day: "2026-11-22".
+ *
+ * @param {number} epochMs
+ */
+function dayOf(epochMs) {
+  const date = new Date(epochMs);
+  /** @param {number} value */
+  const two = (value) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/**
  * RocketMQ's version number (an ordinal of MQVersion) as its users know it, where it is a common one.
  *
  * @param {number} ordinal

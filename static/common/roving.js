@@ -15,13 +15,13 @@ export function Roving({ as = "div", children, ...rest }) {
   useLayoutEffect(() => {
     const items = itemsOf(box.current);
     const last = items.at(-1);
-    if (last && !items.some((item) => item.tabIndex === 0)) last.tabIndex = 0;
+    if (last && !items.some(({ tabIndex }) => tabIndex === 0)) last.tabIndex = 0;
   });
   /** @param {KeyboardEvent} event */
   const move = (event) => {
     const items = itemsOf(box.current);
     const holder = targetOf(event)?.closest("[data-roving]");
-    const at = items.findIndex((item) => item === holder);
+    const at = items.findIndex((one) => one === holder);
     const to = {
       ArrowLeft: at - 1,
       ArrowUp: at - 1,

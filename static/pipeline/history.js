@@ -2,7 +2,7 @@
 // The runs, newest first: those that go on and the last ones that are over.
 
 import { html } from "htm/preact";
-import { clockTime } from "../common/format.js";
+import { dateTime } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { chosenRun, inLanguage, jobNamed, runList } from "./runs.js";
 
@@ -19,7 +19,7 @@ export function History() {
               <a class="run-link" href=${`#run-${run.id}`} aria-current=${chosenRun.value === run.id ? "true" : null}>
                 <${PhaseSign} phase=${run.phase} />
                 <span class="run-name">${inLanguage(jobNamed(run.job)?.title) || run.job}</span>
-                <span class="number quiet">${clockTime(run.started_ms)}</span>
+                <span class="number quiet">${dateTime(run.started_ms)}</span>
               </a>
             </li>`,
           )}

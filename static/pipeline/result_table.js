@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
-import { clockTime, count, milliseconds } from "../common/format.js";
+import { count, dateTime, milliseconds } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
 import { inLanguage } from "./runs.js";
 
@@ -16,7 +16,6 @@ const LEADS_SOMEWHERE = /^(\/[^/]|https?:\/\/)/;
 const locale = language === "zh" ? "zh-CN" : "en";
 const number = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
 const share = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 3 });
-const day = new Intl.DateTimeFormat(locale, { dateStyle: "short" });
 
 export function ResultTable({ table, result }) {
   const isWhole = useSignal(false);
@@ -124,7 +123,7 @@ function cellText(column, value) {
     case "ms":
       return typeof value === "number" ? milliseconds(value) : String(value);
     case "timestamp":
-      return typeof value === "number" ? `${day.format(value)} ${clockTime(value)}` : String(value);
+      return typeof value === "number" ? dateTime(value) : String(value);
     case "link":
       return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${inLanguage(column.title)}</a>` : String(value);
     case "yes_no":

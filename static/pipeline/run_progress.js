@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { clockTime, compact, count, span } from "../common/format.js";
+import { compact, count, dateTime, span } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { isOver } from "./runs.js";
 
@@ -27,7 +27,7 @@ export function RunProgress({ run }) {
     if (step === 0) return (run.running_ms ?? ends) - run.started_ms;
     return run.running_ms && (step === at || (over && step === STEPS.length - 1)) ? ends - run.running_ms : null;
   };
-  return html`<div class="run-progress" title=${clockTime(run.started_ms)}>
+  return html`<div class="run-progress" title=${dateTime(run.started_ms)}>
     <ol class="run-steps" role="list">
       ${STEPS.map((step, index) => {
         const state =

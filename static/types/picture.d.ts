@@ -634,38 +634,6 @@ declare namespace Picture {
   /** Group -> topic (empty: all topics) -> outlook. */
   type BacklogOutlooks = Record<string, Record<string, BacklogOutlook>>;
 
-  /** The values of one measure in each cell of a history; None where nothing was measured. */
-  interface Measure {
-    min: (number | null)[];
-    max: (number | null)[];
-    mean: (number | null)[];
-  }
-
-  /** A stretch of the history in cells of one width. */
-  interface HistoryCells {
-    /** Seconds that a cell covers. */
-    resolution_s: number;
-    /** When each cell begins, since 1970. */
-    seconds: number[];
-    /** By name: see ``app.watch.history.MEASURES``. */
-    measures: Record<string, Measure>;
-  }
-
-  /** Something that happened to the live broker; plots mark it. */
-  interface BrokerEvent {
-    /** By the broker's clock, since 1970. */
-    at_us: number;
-    /** A rebalance is a change of the members of consumer groups. */
-    kind: "start" | "stop" | "fault_on" | "fault_off" | "rebalance";
-    /** By language. */
-    text: Record<string, string>;
-  }
-
-  /** What a page asks for: a stretch, and the events in it. */
-  interface History extends HistoryCells {
-    events: BrokerEvent[];
-  }
-
   /** How many connections the picture leaves out. */
   interface OmittedConnections {
     connections: number;
@@ -1013,6 +981,38 @@ declare namespace Picture {
     pulls_missed: number;
     /** The lag of all groups shown. */
     backlog: number;
+  }
+
+  /** The values of one measure in each cell of a history; None where nothing was measured. */
+  interface Measure {
+    min: (number | null)[];
+    max: (number | null)[];
+    mean: (number | null)[];
+  }
+
+  /** A stretch of the history in cells of one width. */
+  interface HistoryCells {
+    /** Seconds that a cell covers. */
+    resolution_s: number;
+    /** When each cell begins, since 1970. */
+    seconds: number[];
+    /** By name: see ``app.watch.history.MEASURES``. */
+    measures: Record<string, Measure>;
+  }
+
+  /** Something that happened to the live broker; plots mark it. */
+  interface BrokerEvent {
+    /** By the broker's clock, since 1970. */
+    at_us: number;
+    /** A rebalance is a change of the members of consumer groups. */
+    kind: "start" | "stop" | "fault_on" | "fault_off" | "rebalance";
+    /** By language. */
+    text: Record<string, string>;
+  }
+
+  /** What a page asks for: a stretch, and the events in it. */
+  interface History extends HistoryCells {
+    events: BrokerEvent[];
   }
 
   /** One line about a record of the commit log. */

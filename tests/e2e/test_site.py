@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.site.build import build_site, digests
-from tests.e2e.lab.lab_page import expect_event, opened, run_to_ms, show_panel
+from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
 from tests.e2e.scenes import empty_scene
 from tests.support.pythons.other_pythons import PYODIDE, find_node
@@ -165,19 +165,12 @@ def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(s
     expect(heading).to_have_text("The newer lab")
 
 
-#: The number of the event, the virtual time and the cards of the stage: what a link leads to.
-SHOWN = """() => [
-  document.querySelector('#event-number').dataset.event,
-  location.hash,
-  ...[...document.querySelectorAll('#stage [data-node]')].map((node) => node.innerText),
-]"""
-
-
 def shown(page, event):
-    """Return what the page shows at an event, when its address says so, too."""
+    """Return the link to an event, and the cards of the stage there."""
     expect_event(page, event)
-    page.wait_for_url(re.compile(rf"#.*\be{event}\b"))
-    return page.evaluate(SHOWN)
+    link = open_share(page).locator("#share-link").input_value()
+    page.keyboard.press("Escape")
+    return link.split("#")[1], page.locator("#stage [data-node]").all_inner_texts()
 
 
 def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve, open_page):
@@ -185,18 +178,16 @@ def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve
     page = opened(open_page(f"{server}/lab/three-locks"))
     page.set_default_timeout(STARTED_WITHIN_MS)
     run_to_ms(page, 900)
-    on_server = page.evaluate(SHOWN)
-    page.goto(f"{site}/lab/three-locks/{on_server[1]}")
+    event = event_number(page)
+    on_server = shown(page, event)
+    page.goto(f"{site}/lab/three-locks/#{on_server[0]}")
     opened(page)
-    expect_event(page, int(on_server[0]))
-    assert page.evaluate(SHOWN) == on_server
+    assert shown(page, event) == on_server
     page.locator("#control-step").click()
-    expect_event(page, int(on_server[0]) + 1)
-    on_site = page.evaluate(SHOWN)
-    page.goto(f"{server}/lab/three-locks{on_site[1]}")
+    on_site = shown(page, event + 1)
+    page.goto(f"{server}/lab/three-locks#{on_site[0]}")
     opened(page)
-    expect_event(page, int(on_site[0]))
-    assert page.evaluate(SHOWN) == on_site
+    assert shown(page, event + 1) == on_site
 
 
 def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):

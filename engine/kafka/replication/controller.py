@@ -9,6 +9,7 @@ changes of the in-sync replicas are requested by leaders. The package's docstrin
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.log.partition_log_config import PartitionLogConfig
@@ -57,12 +58,14 @@ class Controller:
     """Run the controller: ``await start(...)``, ``await shutdown()``.
 
     :ivar image: the state that it has decided.
+    :ivar on_decided: called with the state of a partition before and after each change, once it has been decided.
     :ivar heard_ms: node id -> when the last request of a live broker arrived.
     """
 
     def __init__(self, runtime: Runtime, config: ControllerConfig) -> None:
         self.config = config
         self.image = ClusterImage()
+        self.on_decided: Callable[[PartitionRecord, PartitionRecord], None] = lambda before, after: None
         self.heard_ms: dict[int, int] = {}
         forever = PartitionLogConfig(retention_ms=-1)
         self.log = PartitionLog(runtime.disk, runtime.clock, f"kafka-logs/{METADATA}", forever)
@@ -127,8 +130,11 @@ class Controller:
         if entries:
             records = [as_record(entry, self._runtime.clock.now_ms()) for entry in entries]
             self.log.append(encode_batch(records))
+            before = dict(self.image.partitions)
             for record in records:
-                self.image.replay(record)
+                after = self.image.replay(record)
+                if after is not None and after.place in before:
+                    self.on_decided(before[after.place], after)
 
     async def _publish(self) -> None:
         """Let brokers read what was decided before this call. Raises ``DiskFault``."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from engine.kafka.broker.group_offsets import OFFSETS
+from engine.kafka.replication.cluster_image import NO_LEADER, PartitionRecord
 from engine.kafka.replication.controller import Controller
 from engine.kafka.replication.replication_config import ControllerConfig
+from engine.lab.nodes.history import PartitionDecided
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
 from engine.lab.scenario.settings import of_class
@@ -36,14 +38,45 @@ class KafkaControllerNode(ScenarioDiskNode):
             **of_class(ControllerConfig, self.settings),
         )
         self.controller = Controller(self.runtime, config)
+        self.controller.on_decided = self._note_decided
         await self.controller.start(self.runtime.identity.host_ip, CONTROLLER_PORT)
 
     async def _stop(self) -> None:
         if self.controller is not None:
             await self.controller.shutdown()
 
+    def _note_decided(self, before: PartitionRecord, after: PartitionRecord) -> None:
+        if after.topic.startswith("__"):
+            return  # a topic of the brokers themselves
+        what = _what_changed(before, after)
+        if not what:
+            return
+        names = {number: name for name, number in node_ids(self.world).items()}
+        moved = set(before.isr) ^ set(after.isr)
+        self.world.history.partitions_decided.append(
+            PartitionDecided(
+                *self.here_and_now,
+                str(after.place),
+                what,
+                names.get(after.leader, ""),
+                after.leader_epoch,
+                tuple(names[number] for number in after.replicas if number in moved),
+                tuple(names[number] for number in after.isr),
+            )
+        )
+
     def _forget(self) -> None:
         self.controller = None
+
+
+def _what_changed(before: PartitionRecord, after: PartitionRecord) -> str:
+    if after.leader != before.leader:
+        if after.leader == NO_LEADER:
+            return "no_leader"
+        return "leads" if after.leader in before.isr else "leads_unclean"
+    if len(after.isr) == len(before.isr):
+        return ""
+    return "grows" if len(after.isr) > len(before.isr) else "shrinks"
 
 
 def node_ids(world: WorldContext) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.faults.frame_meaning import Ends, MeaningWords, queues_text, reply_words, request_words
 from engine.lab.narration.kafka_words import kafka_words
+from engine.lab.narration.raft_words import raft_words
 from engine.lab.narration.relevance import is_frame_relevant
 from engine.lab.narration.store_words import store_words
 from engine.lab.nodes.broker_node import BrokerNode
@@ -22,6 +23,8 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.replication.ha import ha_frames
+from engine.replication.ha.ha_config import HaRole
+from engine.replication.raft.raft_messages import RAFT_MAGIC
 from engine.runtime.lab.lab_link_fault import Parcel
 from engine.texts import Text, plain
 
@@ -46,8 +49,10 @@ class FrameWords:
         world.watch_parcels(self._note_at_once)
 
     def _note_at_once(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        """Describe a reply about locks immediately: the holder of a lock is known only now."""
-        if _LOCK_REPLY in parcel.data:
+        """Describe a reply about locks and a frame between Raft peers immediately: who holds a lock, and whether an
+        answer is news, is known only now.
+        """
+        if _LOCK_REPLY in parcel.data or parcel.data[4:8] == RAFT_MAGIC:
             self.of(self._frames.newest)
 
     def newest(self) -> Iterator[SentParcel]:
@@ -75,7 +80,9 @@ class FrameWords:
         if request is None or request_said is None:
             return None
         if ha_frames.frame_name(frame.data) == name:
-            return _copying(name, frame.data, ends)
+            return self._copying(name, frame.data, ends)
+        if frame.data[4:8] == RAFT_MAGIC:
+            return raft_words(frame.data, ends, self._world)
         command, asked = said.command, request_said.command
         if command is None or asked is None:
             return kafka_words(frame.data, request.data, ends) if is_frame_relevant(name) else None
@@ -117,6 +124,18 @@ class FrameWords:
             Text("moment.grants", **ends.said, queues=queues_text(granted), seconds=seconds), kind="lock"
         )
 
+    def _copying(self, name: str, data: bytes, ends: Ends) -> MeaningWords | None:
+        """Return the words for the replication frames of slave and master."""
+        if name == "HA_REPORT":
+            return MeaningWords(Text("moment.ha_report", **ends.said, end=ha_frames.decode_report(data)))
+        offset, piece = ha_frames.decode_piece(data)
+        if not piece:
+            return None
+        master = self._world.find(BrokerNode, ends.source)
+        is_sync = master is not None and master.settings.get("broker_role") == HaRole.SYNC_MASTER.value
+        key = "moment.ha_piece_sync" if is_sync else "moment.ha_piece"
+        return MeaningWords(Text(key, **ends.said, start=offset, end=offset + len(piece)))
+
     def _node_of(self, client_id: str) -> str:
         ip = client_id.partition("@")[0]
         for name, role in self._world.nodes.items():
@@ -133,13 +152,3 @@ class FrameWords:
             if any((queue.topic, queue.queue_id) in wanted for queue in role.consumer.process_queues):
                 return role.name
         return ""
-
-
-def _copying(name: str, data: bytes, ends: Ends) -> MeaningWords | None:
-    """Return the words for the replication frames of slave and master."""
-    if name == "HA_REPORT":
-        return MeaningWords(Text("moment.ha_report", **ends.said, end=ha_frames.decode_report(data)))
-    offset, piece = ha_frames.decode_piece(data)
-    if not piece:
-        return None
-    return MeaningWords(Text("moment.ha_piece", **ends.said, start=offset, end=offset + len(piece)))

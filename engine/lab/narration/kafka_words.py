@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.faults.frame_meaning import Ends, MeaningWords, Texts, keys_text
@@ -22,6 +22,7 @@ from engine.kafka.wire.replication import (
     OffsetForLeaderEpochResponse,
 )
 from engine.lab.kafka.stored_log import key_of
+from engine.lab.nodes.history import PartitionDecided
 from engine.texts import Text, joined, plain
 
 #: Most partitions of one frame that are mentioned.
@@ -119,6 +120,17 @@ def _decided(data: bytes, ends: Ends) -> MeaningWords | None:
     key = "moment.kafka.decides" if last.leader != NO_LEADER else "moment.kafka.decides_nobody"
     said = {"partition": str(last.place), "leader": last.leader, "epoch": last.leader_epoch, "isr": _brokers(last.isr)}
     return MeaningWords(Text(key, **ends.said, **said))
+
+
+def decision_words(decided: Sequence[PartitionDecided]) -> Texts:
+    """Return what a controller has decided at one event."""
+    return joined("words.sentences", [_decision(one) for one in decided[:_PLACES_TOLD]])
+
+
+def _decision(one: PartitionDecided) -> Text:
+    said = {"node": one.node, "partition": one.partition, "leader": one.leader, "epoch": one.epoch}
+    lists = {"moved": ", ".join(one.moved), "isr": ", ".join(one.isr)}
+    return Text(f"moment.kafka.decided.{one.what}", **said, **lists)
 
 
 def _brokers(nodes: tuple[int, ...]) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from engine.faults.frame_meaning import keys_text
 from engine.lab.narration.frame_words import FrameWords
+from engine.lab.narration.kafka_words import decision_words
+from engine.lab.narration.raft_words import election_words
 from engine.lab.narration.relevance import LIGHT_REQUESTS
 from engine.lab.nodes.history import (
     AlarmRaised,
@@ -20,9 +22,11 @@ from engine.lab.nodes.history import (
     ConsumeBegan,
     ConsumeEnded,
     DeliveryJudged,
+    ElectionStep,
     LocalTransactionEnded,
     NodeChanged,
     PagesFetched,
+    PartitionDecided,
     SendReturned,
     TransferEnded,
     WorkDone,
@@ -118,6 +122,8 @@ class Narrator:
         for source in (
             self._violation,
             self._node,
+            self._election,
+            self._decision,
             self._alarm,
             self._disk,
             self._listener,
@@ -164,6 +170,15 @@ class Narrator:
             return None
         key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
         return Caption(last.event, Text(key, node=last.node), "node", GRAVE)
+
+    def _election(self, least: int) -> Caption | None:
+        last: ElectionStep | None = _last(self._run.world.history.election_steps, least)
+        return None if last is None else Caption(last.event, election_words(last), "node", HEAVY)
+
+    def _decision(self, least: int) -> Caption | None:
+        decided = self._run.world.history.partitions_decided
+        last: PartitionDecided | None = _last(decided, least)
+        return None if last is None else Caption(last.event, decision_words(_at(decided, last.event)), "node", HEAVY)
 
     def _alarm(self, least: int) -> Caption | None:
         last: AlarmRaised | None = _last(self._run.world.history.alarms_raised, least)

@@ -261,6 +261,41 @@ class NodeChanged(NamedTuple):
     status: str
 
 
+class ElectionStep(NamedTuple):
+    """A peer of a Raft group has taken a step of an election.
+
+    ``what``: ``asks`` (whether others would vote for it), ``stands``, ``no_majority`` (and asks or stands again),
+    ``leads``; ``newer_term``, ``silence`` or ``removed``: why it no longer leads; ``counts_again``: it was joining.
+    ``votes``: how many of ``voters`` have voted for it, itself included.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    what: str
+    term: int
+    votes: int
+    voters: int
+
+
+class PartitionDecided(NamedTuple):
+    """A Kafka controller has changed the leader or the in-sync replicas of a partition.
+
+    ``what``: ``leads``, ``leads_unclean`` (it was not in sync), ``no_leader``, ``shrinks`` or ``grows``. ``moved``: the
+    brokers that left the in-sync replicas, or joined them; ``isr``: the in-sync replicas now.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    partition: str
+    what: str
+    leader: str
+    epoch: int
+    moved: tuple[str, ...]
+    isr: tuple[str, ...]
+
+
 class PagesFetched(NamedTuple):
     """A node needed pages of a file that were only on its disk, and pauses until they are read."""
 
@@ -300,5 +335,7 @@ class LabHistory:
         self.deliveries_judged: list[DeliveryJudged] = []
         self.alarms_raised: list[AlarmRaised] = []
         self.nodes_changed: list[NodeChanged] = []
+        self.election_steps: list[ElectionStep] = []
+        self.partitions_decided: list[PartitionDecided] = []
         self.pages_fetched: list[PagesFetched] = []
         self.commands: list[CommandApplied] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
+from engine.lab.nodes.history import ElectionStep
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
 from engine.lab.scenario.kinds.raft import RaftPeerSpec
 from engine.lab.scenario.settings import of_class
@@ -16,6 +18,7 @@ from engine.replication.raft.raft_commands import (
     encode_command_frame,
 )
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
+from engine.replication.raft.raft_messages import VoteVerdict
 from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.raft.raft_role import RaftRole
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
@@ -28,6 +31,8 @@ PEER_PORT = 40_911
 CLIENT_PORT = 40_912
 #: Most commands of one client that wait at a peer; a client with more is disconnected.
 COMMANDS_WAITING_MAX = 100
+#: Roles that ask for votes -> the step of an election that begins with it.
+_CANDIDACIES: Mapping[RaftRole, str] = {RaftRole.PRE_CANDIDATE: "asks", RaftRole.CANDIDATE: "stands"}
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -42,6 +47,8 @@ class RaftPeerNode(ScenarioDiskNode):
     spec: RaftPeerSpec
 
     peer: RaftPeer | None = None
+    #: Role and term when the peer last decided something, and the answers to its last candidacy.
+    _seen: tuple[RaftRole, int, Mapping[str, VoteVerdict]] = (RaftRole.FOLLOWER, 0, {})
 
     def __init__(self, world: WorldContext, spec: RaftPeerSpec) -> None:
         super().__init__(world, spec)
@@ -93,7 +100,9 @@ class RaftPeerNode(ScenarioDiskNode):
             # A disk that is empty later has lost its data.
             is_first_start=self.incarnation == 0,
         )
+        self.peer.on_change = self._note_election
         await self.peer.start(host, PEER_PORT)
+        self._seen = (self.peer.core.role, self.peer.core.term, self.peer.core.answers)
         tasks = self._tasks = BackgroundTasks(f"{self.name}/commands")
         peer = self.peer
         await self.runtime.network.listen(host, CLIENT_PORT, lambda: _ClientHandler(peer, tasks))
@@ -102,6 +111,28 @@ class RaftPeerNode(ScenarioDiskNode):
         if self.peer is not None and self._tasks is not None:
             await self._tasks.stop()
             await self.peer.shutdown()
+
+    def _note_election(self) -> None:
+        assert self.peer is not None, "it has decided something"
+        core, (before, term, answers) = self.peer.core, self._seen
+        self._seen = (core.role, core.term, core.answers)
+        what = ""
+        if core.role in _CANDIDACIES and core.answers is not answers:
+            has_failed = before is RaftRole.CANDIDATE or before is core.role
+            what = "no_majority" if has_failed else _CANDIDACIES[core.role]
+        elif core.role is not before and core.role is RaftRole.LEADER:
+            what = "leads"
+        elif core.role is not before and before is RaftRole.LEADER:
+            is_removed = self.name not in core.voters
+            what = "removed" if is_removed else "newer_term" if core.term > term else "silence"
+        elif core.role is not before and before is RaftRole.JOINING:
+            what = "counts_again"
+        if what:
+            counted = answers if what == "no_majority" else core.answers
+            votes = sum(verdict is VoteVerdict.GRANTED for verdict in counted.values())
+            term = core.term + (core.role is RaftRole.PRE_CANDIDATE)
+            step = ElectionStep(*self.here_and_now, what, term, votes, len(core.voters))
+            self.world.history.election_steps.append(step)
 
     def _forget(self) -> None:
         self.peer = None

@@ -94,9 +94,9 @@ const GAP_SECONDS = 3;
  */
 export function withSecond(history, rates) {
   const last = history.seconds.at(-1) ?? -Infinity;
-  const { second } = rates ?? {};
-  if (!rates || second === undefined || second === last) return history;
+  const { second = NaN } = rates ?? {};
   if (second < last) return withSecond(before(history, second), rates); // the broker's clock was set back
+  if (!rates || !(second > last)) return history;
   // More than ten minutes without a second (a laptop that slept): the old part would only squeeze the new.
   const kept = second - last > HISTORY_SECONDS ? EMPTY_HISTORY : history;
   const isGap = kept.seconds.length > 0 && second - last > GAP_SECONDS;

@@ -40,8 +40,8 @@ export function onPaint(paint) {
 export const shownTime = (now = performance.now()) => glide.timeAt(now);
 
 /**
- * Lets the picture's time run on to `timeUs` within `ms`, before the view of that time is there: frames that arrive then
- * fly to their end.
+ * Lets the picture's time run on to `timeUs` within `ms`, before the view of that time is there: frames that arrive
+ * then fly to their end.
  *
  * @param {number} timeUs
  * @param {number} ms

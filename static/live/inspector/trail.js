@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { clockTime, count, span } from "../../common/format.js";
+import { count, dateTime, span } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../parts/lane/marks.js";
@@ -71,7 +71,7 @@ function Steps({ trail, offset }) {
         data-step=${step.kind}
         aria-current=${step.offset === offset ? "step" : undefined}
       >
-        <span class="number trail-time">${clockTime(step.at_ms, true)}</span>
+        <span class="number trail-time">${dateTime(step.at_ms, true)}</span>
         <span class="trail-sign" aria-hidden="true">${SIGNS[step.kind]}</span>
         <span>
           ${step.topic && html`<${TopicMark} topic=${step.topic} /> `}

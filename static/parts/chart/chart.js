@@ -66,7 +66,7 @@ export function Chart({ chart, title, unit, cursor, sync, onZoom, action, childr
   return html`<figure class="plot" data-plot=${chart.name}>
     <figcaption>
       <span class="plot-title"><strong>${title}</strong> <span class="quiet" title=${unit}>${unit}</span></span>
-      ${!cursor && at !== null && html`<span class="quiet number">${placeText(chart, at)}</span>`}${action}
+      ${!cursor && at !== null && html`<span class="plot-at quiet number">${placeText(chart, at)}</span>`}${action}
     </figcaption>
     <${ChartCanvas}
       chart=${chart}

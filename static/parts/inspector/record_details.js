@@ -5,13 +5,13 @@
 import { html } from "htm/preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { bytes as sizeText, clockTime, count, withDots } from "../../common/format.js";
+import { bytes as sizeText, count, dateTime, withDots } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
 import { bytesOf, fieldOfByte } from "./hex_rows.js";
 import { HexView } from "./hex_view.js";
 
 /** `view`: what app/observation/record_view.py says of a record. `clock(ms)`: a moment as text. */
-export function RecordDetails({ view, clock = (ms) => clockTime(ms, true) }) {
+export function RecordDetails({ view, clock = (ms) => dateTime(ms, true) }) {
   return html`
     <${Facts} view=${view} clock=${clock} />
     <${FieldsAndBytes} view=${view} size=${view.record.size} />

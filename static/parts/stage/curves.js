@@ -6,7 +6,7 @@
 const PASS = 9;
 
 /** { left, right, top, bottom } of an element within the stage. */
-function boxOf(element, stage) {
+export function boxOf(element, stage) {
   let [left, top] = [0, 0];
   for (let at = element; at && at !== stage; at = at.offsetParent) {
     left += at.offsetLeft;

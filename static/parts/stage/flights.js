@@ -14,7 +14,8 @@ import { span } from "../../common/world/format.js";
 import { frameName, frameShape, shortName } from "../../common/world/frame_words.js";
 import { Roving } from "../../common/roving.js";
 import { framesInFlight, view } from "../../common/world/view.js";
-import { endsOf, measureLines, pointOn } from "./curves.js";
+import { boxOf, endsOf, measureLines, pointOn } from "./curves.js";
+import { LabelRoom } from "./labels.js";
 import { Links } from "./links.js";
 
 export { frameName } from "../../common/world/frame_words.js";
@@ -31,6 +32,10 @@ const MOST_LOST = 6;
 const MOST_NAMES = 3;
 /** The distance between requests and responses, so that they do not overlap; pixels. */
 const ASIDE = 5;
+/** The distance of a frame's name from the middle of its sign; rem, as in nodes.css. */
+const NAME_AWAY = 0.35;
+/** How far to the left of its sign a name may go. */
+const NAME_SIDES = ["-100%", "-50%", "0%"];
 
 export function Flights({ stage }) {
   const lines = useSignal(new Map());
@@ -39,6 +44,10 @@ export function Flights({ stage }) {
   const shown = useRef(/** @type {string | null} */ (null));
   const traces = useRef(null);
   const buttons = useRef(new Map());
+  // What names may not cover, how far they may go, and the size of each.
+  const cards = useRef(/** @type {import("./labels.js").Box[]} */ ([]));
+  const width = useRef(Infinity);
+  const sizes = useRef(new Map());
   const lost = useLostFrames();
   const flying = useComputed(() => [...lost.value, ...framesInFlight.value].slice(0, MOST_BUTTONS));
   const hidden = useComputed(() => Math.max(0, framesInFlight.value.length - MOST_BUTTONS));
@@ -52,12 +61,15 @@ export function Flights({ stage }) {
       cancelAnimationFrame(wanted);
       wanted = requestAnimationFrame(() => {
         lines.value = measureLines(stage.current, pairs.current.keys());
+        cards.current = [...stage.current.querySelectorAll("[data-node]")].map((card) => boxOf(card, stage.current));
+        width.current = stage.current.scrollWidth;
+        sizes.current.clear();
         repaint();
       });
     };
-    const sizes = new ResizeObserver(measure);
-    sizes.observe(stage.current);
-    stage.current.querySelectorAll(".column").forEach((column) => sizes.observe(column));
+    const resized = new ResizeObserver(measure);
+    resized.observe(stage.current);
+    stage.current.querySelectorAll(".column").forEach((column) => resized.observe(column));
     const stop = view.subscribe(({ frames, event, time_us: now, world: { id } }) => {
       const known = pairs.current;
       const before = [...known.keys()].join();
@@ -71,12 +83,14 @@ export function Flights({ stage }) {
       if ([...known.keys()].join() !== before) measure();
     });
     measure();
-    return () => (sizes.disconnect(), stop());
+    return () => (resized.disconnect(), stop());
   }, []);
 
   useEffect(
     () =>
       onPaint((time) => {
+        const bounds = { left: 0, top: -Infinity, right: width.current, bottom: Infinity };
+        const room = new LabelRoom(cards.current, bounds);
         for (const [id, { element, frame }] of buttons.current) {
           const line = lines.peek().get(pairOf(frame));
           if (!line || !element.isConnected) {
@@ -86,6 +100,8 @@ export function Flights({ stage }) {
           const [x, y] = placeOn(line, frame, shareOf(frame, time));
           element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
           element.style.setProperty("--aside", asideOf(line, x));
+          const name = element.querySelector(".frame-name");
+          if (name) placeName(name, [x, y], asideOf(line, x), frame, room, sizes.current);
         }
       }),
     [],
@@ -118,6 +134,27 @@ function asideOf(line, x) {
   const [[left], [right]] = endsOf(line);
   const share = right - left < 20 ? 1 : Math.min(1, Math.max(0, (x - left) / (right - left)));
   return `${(-100 * share).toFixed(0)}%`;
+}
+
+/** Shows a frame's name above or below its sign, where it covers no node and no other name; else not. `aside`: how far
+    to the left, as asideOf() says, is tried first. */
+function placeName(name, [x, y], aside, frame, room, sizes) {
+  const text = name.textContent;
+  if (!sizes.has(text)) sizes.set(text, [name.offsetWidth, name.offsetHeight]);
+  const [width, height] = sizes.get(text);
+  const away = NAME_AWAY * remPx.peek();
+  const isBelow = !["request", "oneway", "lost"].includes(frameShape(frame));
+  const places = [aside, ...NAME_SIDES].flatMap((side) =>
+    [isBelow, !isBelow].map((below) => {
+      const left = x + (parseFloat(side) / 100) * width;
+      const top = below ? y + away : y - away - height;
+      return { side, below, left, top, right: left + width, bottom: top + height };
+    }),
+  );
+  const place = places[room.place(places)];
+  name.classList.toggle("is-crowded", !place);
+  name.classList.toggle("is-below", place?.below ?? isBelow);
+  name.style.setProperty("--aside", place?.side ?? aside);
 }
 
 const wayOf = (frame) => `${frame.source} ${frame.target} ${shortName(frame)}`;
@@ -154,7 +191,7 @@ function FrameButton({ frame, line, isNamed, buttons }) {
     ...${acting("frame", { frame })}
   >
     <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
-    ${isNamed && html`<span class="frame-name">${shortName(frame)}</span>`}
+    ${isNamed && html`<span class="frame-name is-crowded">${shortName(frame)}</span>`}
   </button>`;
 }
 

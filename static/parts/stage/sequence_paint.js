@@ -2,7 +2,9 @@
 
 import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../../common/world/format.js";
+import { shortName } from "../../common/world/frame_words.js";
 import { firstAtOrAfter } from "../../common/binary_search.js";
+import { LabelRoom } from "./labels.js";
 import { placeOf } from "./sequence_axis.js";
 
 const LABEL_WIDTH = 62;
@@ -13,6 +15,8 @@ const AXIS_HEIGHT = 17;
 export const LANE_LEAST = 13;
 /** What is shown of a message's key at most. */
 const KEY_LENGTH = 24;
+/** Shares of an arrow at which its name may begin, the best first. */
+const NAME_SHARES = [0.5, 0.35, 0.65, 0.2, 0.8];
 
 /** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. Who paints often passes the size: asking the canvas
     makes the browser lay the whole page out. */
@@ -32,6 +36,7 @@ export function paintSequence(canvas, scene, { width = canvas.clientWidth, heigh
   paint.frames();
   paint.events();
   paint.commands();
+  paint.names();
   paint.chain();
   paint.now();
   return paint;
@@ -63,7 +68,7 @@ function coloursOf(element) {
 
 class Painter {
   constructor(context, width, height, scene, colours) {
-    Object.assign(this, { context, width, height, scene, colours, spots: [] });
+    Object.assign(this, { context, width, height, scene, colours, spots: [], texts: [], arrows: [] });
     this.labels = (LABEL_WIDTH + (scene.parts.size > 0 ? PARTS_WIDTH : 0)) * scene.unit;
     this.top = AXIS_HEIGHT * scene.unit;
     this.row = (height - this.top) / Math.max(1, scene.lanes.length);
@@ -202,6 +207,12 @@ class Painter {
       context.fillStyle = colours.panel;
       context.globalAlpha = 0.8;
       context.fillRect(left - 2, y - this.font * 0.5, width + 4, this.font);
+      this.texts.push({
+        left: left - 2,
+        top: y - this.font * 0.5,
+        right: left + width + 2,
+        bottom: y + this.font * 0.5,
+      });
       context.globalAlpha = 1;
       context.fillStyle = call.isBroken ? colours.lost : colours.text;
       context.fillText(text ?? key, left, y);
@@ -230,10 +241,40 @@ class Painter {
       const [x1, x2] = [this.x(frame.sent_us), this.x(frame.sent_us + whole)];
       const end = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
       this.line(colour, 1.4, [[x1, y1], end], 1, isReply ? [4, 3] : []);
+      this.arrows.push({ frame, from: [x1, y1], to: end, colour });
       if (frame.dropped) this.cross(end, colour);
       else this.arrowHead([x1, y1], end, colour);
       this.spots.push({ x: (x1 + end[0]) / 2, y: (y1 + end[1]) / 2, frame }, { x: end[0], y: end[1], frame });
     }
+  }
+
+  /** The names of the arrows, where they cover neither a lane nor another text; the newest first. */
+  names() {
+    const { context, colours } = this;
+    const lanes = [...this.laneOf.values()].map((y) => ({ left: 0, right: this.width, top: y - 2, bottom: y + 2 }));
+    const bounds = { left: this.labels + 2, top: this.top, right: this.width, bottom: this.height };
+    const room = new LabelRoom([...lanes, ...this.texts], bounds);
+    const size = this.font - 1;
+    context.save();
+    context.font = `${size}px ${colours.font}`;
+    context.textAlign = "left";
+    for (const { frame, from, to, colour } of this.arrows.toReversed()) {
+      const text = shortName(frame);
+      const width = context.measureText(text).width;
+      const places = NAME_SHARES.map((share) => {
+        const [x, y] = [from[0] + (to[0] - from[0]) * share + 4, from[1] + (to[1] - from[1]) * share];
+        return { left: x, top: y - size / 2, right: x + width + 4, bottom: y + size / 2 };
+      });
+      const place = places[room.place(places)];
+      if (!place) continue;
+      context.fillStyle = colours.panel;
+      context.globalAlpha = 0.8;
+      context.fillRect(place.left, place.top, width + 4, size);
+      context.globalAlpha = 1;
+      context.fillStyle = colour;
+      context.fillText(text, place.left + 2, (place.top + place.bottom) / 2);
+    }
+    context.restore();
   }
 
   events() {
@@ -363,6 +404,7 @@ class Painter {
     const { context, colours } = this;
     const width = context.measureText(text).width + 8;
     const left = x + width > this.width ? x - width - 12 : x;
+    this.texts.push({ left, top: y - 8 * this.scene.unit, right: left + width, bottom: y + 8 * this.scene.unit });
     context.fillStyle = colours.panel;
     context.fillRect(left, y - 8 * this.scene.unit, width, 16 * this.scene.unit);
     context.fillStyle = colours.lost;

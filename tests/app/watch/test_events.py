@@ -1,4 +1,4 @@
-"""What happened to a broker besides its figures: what is an event, what is none, and how many are kept."""
+"""What happened to a broker besides its figures: what counts as an event, and how many are kept."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ import * as english from "../../../static/common/format.js";
 import * as chinese from "../../../static/common/format.js?zh";
 import { forRandom } from "../support/random_values.js";
 
-const { bytes, clientVersion, clockTime, compact, count, microseconds, milliseconds, roundStep, span, typedKey } =
-  english;
+const { bytes, clientVersion, clockTime, compact, count, dateTime, microseconds, milliseconds } = english;
+const { roundStep, span, typedKey } = english;
 
 test("what is not known, or not a number, is a dash", () => {
   for (const print of [count, compact, bytes, microseconds, milliseconds, span, clockTime])
@@ -62,6 +62,15 @@ test("the time of a clock has two digits each, and three of milliseconds", () =>
   const time = new Date(2026, 0, 2, 3, 4, 5, 6).getTime();
   assert.equal(clockTime(time), "03:04:05");
   assert.equal(clockTime(time, true), "03:04:05.006");
+});
+
+test("a time of another day says its day, in the one format of the pages", (context) => {
+  const time = new Date(2026, 0, 2, 3, 4, 5, 6).getTime();
+  assert.equal(dateTime(time), "2026-01-02 03:04:05");
+  assert.equal(dateTime(time, true), "2026-01-02 03:04:05.006");
+  context.mock.method(Date, "now", () => new Date(2026, 0, 2, 23, 59).getTime());
+  assert.equal(dateTime(time), "03:04:05");
+  for (const none of [0, -1, Infinity, 2 ** 63]) assert.equal(dateTime(none), "–");
 });
 
 test("a time that no clock shows is a dash", () => {

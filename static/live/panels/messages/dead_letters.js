@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { computed, effect, signal } from "@preact/signals";
-import { clockTime, count } from "../../../common/format.js";
+import { count, dateTime } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { groupOf, inspectedOffset, state } from "../../../common/cluster/view.js";
@@ -266,11 +266,4 @@ function Row({ group: name, message, isChosen }) {
       </button>
     </td>
   </tr>`;
-}
-
-/** "2026-11-22 14:03:27" on this machine's clock. */
-function dateTime(ms) {
-  const date = new Date(ms);
-  const two = (value) => String(value).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(ms)}`;
 }

@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
-import { bytes, clockTime, count } from "../../../common/format.js";
+import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { inspectedOffset, loaded, state } from "../../../common/cluster/view.js";
@@ -73,7 +73,7 @@ function RecordRow({ record }) {
         ${count(record.offset)}
       </button>
     </td>
-    <td class="number column-stored">${clockTime(record.store_ms, true)}</td>
+    <td class="number column-stored">${dateTime(record.store_ms, true)}</td>
     <td class="column-topic">
       <span class="topic-cell">
         <${TopicMark} topic=${record.topic} /><span class="ellipsis" title=${record.topic}>${record.topic}</span>

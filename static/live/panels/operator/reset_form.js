@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
-import { clockTime, count } from "../../../common/format.js";
+import { count, dateTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
 import { ActionForm, post } from "../messages/action.js";
@@ -127,7 +127,7 @@ function usePlan(key, plan) {
 }
 
 function whatItMeans({ again, skipped, first_ms: firstMs }, group, tense) {
-  const values = { group, n: again || skipped, time: clockTime(firstMs) };
+  const values = { group, n: again || skipped, time: dateTime(firstMs) };
   if (again > 0 && skipped > 0)
     return t(`operator.reset_${tense}_both`, { ...values, again: count(again), skipped: count(skipped) });
   if (again > 0) return t(`operator.reset_${tense}_again`, values);

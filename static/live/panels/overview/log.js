@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
-import { clockTime } from "../../../common/format.js";
+import { dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { loaded, state } from "../../../common/cluster/view.js";
@@ -40,7 +40,7 @@ export function Log() {
       <ol role="list">
         ${shown.toReversed().map(
           (line, index) => html`<li key=${`${line.ms} ${shown.length - index}`} class=${`log-line log-${line.level}`}>
-            <time class="number quiet">${clockTime(line.ms, true)}</time>
+            <time class="number quiet">${dateTime(line.ms, true)}</time>
             <span class="log-level">${line.level}</span>
             <span class="log-text">${line.text}</span>
           </li>`,

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { topicMark } from "../../../common/palette.js";
-import { bytes, clockTime, count } from "../../../common/format.js";
+import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { remPx } from "../../../parts/lane/lane_axis.js";
@@ -143,7 +143,7 @@ function Block({ record, right, isFlushed, isLast }) {
     offset: record.queue_offset,
     size: bytes(record.size),
   });
-  const lines = [name, clockTime(record.store_ms, true), record.body_preview ?? ""];
+  const lines = [name, dateTime(record.store_ms, true), record.body_preview ?? ""];
   if (!isFlushed) lines.push(t("commit_log.not_flushed"));
   const hint = lines.join("\n");
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });
