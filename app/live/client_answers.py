@@ -161,8 +161,8 @@ def _queue(
         "consuming_tree": _tree(inside.get("consumingMsgOrderlyTreeMap"), nodes_left),
         "waiting": waiting,
         "in_hand": in_hand,
-        "message_count": None if waiting is None else waiting["count"] + (in_hand["count"] if in_hand else 0),
-        "cached_bytes": None if cached_mib is None else cached_mib * _MIB,
+        "message_count": None if waiting is None else _bounded(waiting["count"] + (in_hand["count"] if in_hand else 0)),
+        "cached_bytes": None if cached_mib is None else _bounded(cached_mib * _MIB),
         "dropped": _boolean(reported.get("droped")),
         "locked": _boolean(reported.get("locked")),
         "locked_us": _time_us(reported.get("lastLockTimestamp")),
@@ -236,6 +236,11 @@ def _number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if abs(value) <= _INT64_MAX else None
+
+
+def _bounded(number: int) -> int:
+    """Return the number, or the greatest or least one that JSON takes."""
+    return max(-_INT64_MAX, min(number, _INT64_MAX))
 
 
 def _time_us(value: object) -> int | None:

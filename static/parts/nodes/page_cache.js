@@ -1,3 +1,4 @@
+// @ts-check
 // The page cache of a machine: for each file its pages, and below where the disk's arm went. A page says what it is by
 // its shape, its colour only repeats it. Outlives the process, as memory under an operating system does.
 
@@ -57,9 +58,9 @@ export const PageCache = memo(({ node, cache }) => {
 /** @type {(props: { file: Picture.CachedFile }) => any} */
 const FilePages = memo(({ file: { path, first, cells } }) => {
   const name = path ? shortName(path) : t("lab.page_cache.other_files");
-  const told = STATES.map((state) => [state, cells.split(state).length - 1])
-    .filter(([, n]) => n > 0)
-    .map(([state, n]) => `${n} ${t(`lab.page_cache.word_${state}`)}`);
+  const told = STATES.map((state) => ({ state, n: cells.split(state).length - 1 }))
+    .filter(({ n }) => n > 0)
+    .map(({ state, n }) => `${n} ${t(`lab.page_cache.word_${state}`)}`);
   const written = cells.replaceAll(".", "");
   const rows = Math.ceil(cells.length / COLUMNS);
   return html`<div class="file-pages" data-file=${path}>
@@ -159,7 +160,7 @@ const Arm = memo(({ node, moves, places }) => {
       html`<p class="arm-axis quiet">
         <span class="number">${shortTime(moves[0].time_us)}</span>
         <span>${t("lab.page_cache.arm_axis", { n: places })}</span>
-        <span class="number">${shortTime(moves.at(-1).time_us)}</span>
+        <span class="number">${shortTime(moves[moves.length - 1].time_us)}</span>
       </p>`
     }
   </figure>`;

@@ -1,3 +1,4 @@
+// @ts-check
 // The consume queues of a broker: what applications sent in large cells, with each group's flag before the first entry
 // that it has not committed; topics of the broker's own as a line, unless the scenario is about them.
 
@@ -47,7 +48,7 @@ const Topic = memo(({ broker, name, topic, records }) => {
   const title = html`<${TopicMark} topic=${name} /> <span class="ellipsis">${name}</span>`;
   const ids = Object.keys(topic.queues ?? {})
     .filter((id) => isPlain(topic) || topic.queues[id].max > 0)
-    .sort((a, b) => a - b);
+    .sort(compare);
   return html`<section class=${`topic topic-${topic.kind ?? "normal"} ${isOpen ? "" : "is-line"}`} aria-label=${name}>
     <div class="part-head">
       <h3>
@@ -143,8 +144,8 @@ const Queue = memo(({ broker, topic, id, queue, records }) => {
         )}
       </span>
     </${Roving}>
-    <span class=${`queue-lag number ${lag > 0 ? "has-lag" : "quiet"}`} title=${t("lab.queues.lag_hint")}>
-      ${lag === null ? `${count(max)}` : lag > 0 ? t("lab.queues.lag", { n: lag }) : "✓"}
+    <span class=${`queue-lag number ${lag ? "has-lag" : "quiet"}`} title=${t("lab.queues.lag_hint")}>
+      ${lag === null ? `${count(max)}` : lag ? t("lab.queues.lag", { n: lag }) : "✓"}
     </span>
   </div>`;
 });

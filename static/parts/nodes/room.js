@@ -1,3 +1,4 @@
+// @ts-check
 // Nothing jumps during stepping: a part of a card that once needed some height keeps it, so that what is below
 // stays in place. What is folded frees its space (the styles say what keeps it, by --room).
 
@@ -7,7 +8,7 @@ import { remPx } from "../lane/lane_axis.js";
 const most = new WeakMap();
 
 const sizes = new ResizeObserver((entries) => {
-  for (const { target, borderBoxSize } of entries) {
+  for (const { target, borderBoxSize } of /** @type {any[]} */ (entries)) {
     if (target.matches(".is-line")) continue;
     const height = Math.ceil(borderBoxSize[0].blockSize) / remPx.peek();
     if (height <= (most.get(target) ?? 0)) continue;
@@ -21,7 +22,7 @@ export const keepsRoom = (element) => element && sizes.observe(element);
 
 /** A user folded something: everything is measured again. */
 export function forgetRoom() {
-  for (const element of document.querySelectorAll("[style*='--room']")) {
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[style*='--room']"))) {
     most.delete(element);
     element.style.removeProperty("--room");
     sizes.unobserve(element);

@@ -6,16 +6,21 @@ import json
 
 import pytest
 
+from app.foundation.json_text import dump_json
 from app.live.client_answers import QUEUES_MAX, running_info_view
+from app.picture.consumer_group import RunningInfo
 from engine.client.consumer.consumer_running_info import (
     ANSWER_NODES_MAX,
     INTERNALS_PROPERTY,
     OFFSETS_FILE_PROPERTY,
     QUEUES_IN_RESET_PROPERTY,
     SUSPENDED_PROPERTY,
+    process_queue_info,
 )
+from engine.client.queues.process_queue import ProcessQueue
 from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json
 from tests.engine.broker.processors.test_admin_processors import captured_reply
+from tests.support.picture.schema_problems import schema_problems
 
 KEY = {"brokerName": "b", "queueId": 1, "topic": "T"}
 
@@ -35,6 +40,22 @@ def test_the_answer_of_the_java_client_is_shown_with_what_it_does_not_tell():
     assert view["rates"]["GT"] == {"ok_per_s": 0.6, "failed_per_s": 0.1, "rt_ms": 2.2857142857142856, "failed": 0}
     assert view["untold"] == ["trees"]
     assert queue["tree"] is None
+    assert list(schema_problems(view, RunningInfo)) == []
+
+
+@pytest.mark.parametrize("value", [None, -1, 2**63 - 1, -(2**63) + 1, "7", "x", [], {}, True, 1.5])
+def test_whatever_a_client_reports_the_view_follows_the_schema(value):
+    queue = dict.fromkeys(process_queue_info(ProcessQueue(lambda: 0), None), value)
+    inside = dict.fromkeys(("msgTreeMap", "consuming", "lockMaxLiveTime", "consumeLock", "localLock"), value)
+    inside["consumingMsgOrderlyTreeMap"] = {"offset": 1, "key": value, "red": value, "left": value, "right": value}
+    inside["consumeLock"] = {"owner": value, "waiters": value}
+    properties = {INTERNALS_PROPERTY: json.dumps({"T@b@1": inside}), "PROP_CONSUMER_START_TIMESTAMP": value}
+    rates = dict.fromkeys(("consumeOKTPS", "consumeFailedTPS", "consumeRT", "consumeFailedMsgs"), value)
+    info = {"properties": properties, "mqTable": ObjectKeyMap([(KEY, queue)]), "statusTable": {"T": rates}}
+    view = running_info_view(dumps_json(info))
+    assert len(view["queues"]) == 1
+    assert dump_json(view)
+    assert list(schema_problems(view, RunningInfo)) == []
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import threading
 import pytest
 
 from app.live import client_questions
+from app.picture.consumer_group import GroupReport
 from engine.client import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from engine.client.consumer.client_remoting_processor import ClientRemotingProcessor
 from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.live_server import LiveServer, message
+from tests.support.picture.schema_problems import schema_problems
 from tests.support.waiting import wait_until
 
 
@@ -54,6 +56,7 @@ def test_an_orderly_member_tells_its_trees_its_locks_and_what_its_listener_has(l
 
     with consumer_of_orders(live, listen, orderly=True) as owner:
         look = look_when(live, lambda look: (queue := queue_of(look)) and queue["in_hand"]["count"] == 1)
+        assert list(schema_problems(look, GroupReport)) == []
         (member,), queue = look["members"], queue_of(look)
         assert (member["state"], member["language"], member["orderly"]) == ("told", "PYTHON", True)
         assert (member["untold"], look["omitted_members"]) == ([], 0)
@@ -102,6 +105,7 @@ def test_who_does_not_answer_is_shown_so_is_asked_seldom_and_keeps_nobody_waitin
     with consumer_of_orders(live, succeed):
         look = look_when(live, lambda look: look["members"] and look["members"][0]["state"] == "silent")
         assert (look["members"][0]["answered_us"], look["members"][0]["queues"]) == (None, [])
+        assert list(schema_problems(look, GroupReport)) == []
         for _ in range(5):
             live.get("/api/live/clients?group=billing")
         assert len(asked) == 1

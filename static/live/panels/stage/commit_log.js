@@ -1,3 +1,4 @@
+// @ts-check
 // The tail of the commit log as a strip of records: every message of every topic, in the order of its bytes.
 
 import { html } from "htm/preact";
@@ -38,7 +39,7 @@ function fittingRecords(records, width) {
 }
 
 export function CommitLogStrip() {
-  const strip = useRef(null);
+  const strip = useRef(/** @type {any} */ (null));
   const width = useSignal(600);
   useLayoutEffect(() => {
     const observer = new ResizeObserver(([entry]) => (width.value = entry.contentRect.width));

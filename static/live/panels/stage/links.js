@@ -1,3 +1,4 @@
+// @ts-check
 // The lines between clients and broker, and the frames that fly along them.
 //
 // The lines follow the cards: every element with data-link gets one, measured again whenever a column changes its
@@ -15,8 +16,10 @@ const FLIGHT_MS = 900;
 const MIN_GAP_MS = 400;
 const MOST_DOTS = 40;
 
+/** @typedef {{ key: string, address: string, points: number[][] }} Line */
+
 export function Links({ stage }) {
-  const lines = useSignal([]);
+  const lines = useSignal(/** @type {Line[]} */ ([]));
   const dots = useRef(null);
 
   useEffect(() => {
@@ -43,7 +46,7 @@ export function Links({ stage }) {
     };
   }, []);
 
-  useEffect(() => onFrames(flightStarter(dots, lines)), []);
+  useEffect(() => void onFrames(flightStarter(dots, lines)), []);
 
   return html`
     <svg class="links" aria-hidden="true">
@@ -94,6 +97,7 @@ function curve(x1, y1, x2, y2) {
   return points.map((point) => point.map(Math.round));
 }
 
+/** @param {number[][]} points */
 const pathOf = ([start, first, second, end]) => `M${start}C${first} ${second} ${end}`;
 
 /** Keyframes along the curve: transforms are what a browser moves without painting again. */

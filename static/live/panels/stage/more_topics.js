@@ -1,3 +1,4 @@
+// @ts-check
 // Topics that the page does not draw, because there are too many: how many they are, and those that the filter means.
 // The broker is asked for them, once per text.
 
@@ -41,7 +42,7 @@ export function MoreTopics({ text }) {
 
 /** What the broker answers about `text`; null before it does, and without a text. */
 function useFound(text) {
-  const found = useSignal(null);
+  const found = useSignal(/** @type {Picture.FoundTopics | null} */ (null));
   useEffect(() => {
     found.value = null;
     if (!text) return undefined;

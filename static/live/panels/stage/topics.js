@@ -1,3 +1,4 @@
+// @ts-check
 // The topics in the middle of the stage: one section per topic, its queues as lanes on a shared axis.
 
 import { html } from "htm/preact";
@@ -32,7 +33,7 @@ const MOST_OPEN_LANES = 48;
 
 export function Topics() {
   const scroller = useRef(null);
-  const axis = useRef(null);
+  const axis = useRef(/** @type {any} */ (null));
   useLayoutEffect(() => {
     const observer = new ResizeObserver(
       ([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))),
@@ -251,10 +252,10 @@ function useQueueIds(topic) {
 
 /** True while the element is in or near the scrolled part: far sections are placeholders of the same height. */
 function useIsNear(scroller) {
-  const place = useRef(null);
+  const place = useRef(/** @type {any} */ (null));
   const [isNear, setNear] = useState(false);
   useEffect(() => {
-    const observer = new IntersectionObserver((entries) => setNear(entries.at(-1).isIntersecting), {
+    const observer = new IntersectionObserver((entries) => setNear(entries[entries.length - 1].isIntersecting), {
       root: scroller.current,
       rootMargin: "200px 0px",
     });

@@ -1,3 +1,4 @@
+// @ts-check
 // Records of idempotence, wherever they are stored: their owners, their state, and how long they still count.
 
 import { html } from "htm/preact";
@@ -69,6 +70,7 @@ function TimeLeft({ row: { expires_us: expires, taken_us: taken, replica_us: rep
   </span>`;
 }
 
+/** @type {[number, string][]} */
 const UNITS = [
   [86_400_000_000, "d"],
   [3_600_000_000, "h"],
@@ -78,6 +80,6 @@ const UNITS = [
 
 /** "3 d", "9.9 min", "85 ms": as long as records live. */
 function duration(us) {
-  const [size, unit] = UNITS.find(([each]) => us >= 0.9995 * each) ?? [];
+  const [size, unit] = UNITS.find(([each]) => us >= 0.9995 * each) ?? [0, ""];
   return size ? `${+(us / size).toFixed(1)} ${unit}` : span(us);
 }

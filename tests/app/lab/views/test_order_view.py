@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.lab.views.world_view import view_of
+from app.lab.views.world_view import WorldView, view_of
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
@@ -49,6 +49,38 @@ def test_the_age_of_a_lock_is_what_the_nodes_own_clock_makes_of_it(run):
     before = queues(run)["Orders@0"]["locked_us"]
     run.apply(parse_command({"kind": "clock-skew", "target": "C1", "ms": 5_000}))
     assert queues(run)["Orders@0"]["locked_us"] == before - 5_000_000, "its clock jumped: it trusts the lock less long"
+
+
+def broker_of(view: WorldView) -> dict:
+    return view.build()["nodes"]["B1"]
+
+
+def test_times_of_a_broker_s_locks_and_held_pulls_are_the_world_s(run):
+    broker = broker_of(WorldView(run))
+    lock = broker["locks"]["shop"]["Orders@0"]
+    assert (lock["topic"], lock["queue_id"], lock["lease_ms"]) == ("Orders", 0, 60_000)
+    assert 1_000_000 < lock["since_us"] <= queues(run)["Orders@0"]["locked_us"]
+    pulls = [pull for group in broker["groups"].values() for pull in group["held_pulls"].values()]
+    assert pulls
+    assert all(0 < pull["since_us"] <= run.world.now_us for pull in pulls)
+
+
+def test_locks_in_a_view_that_goes_on_follow_the_broker_s_clock_and_its_table(run):
+    view = WorldView(run)
+    before = broker_of(view)["locks"]["shop"]["Orders@0"]
+    run.apply(parse_command({"kind": "clock-skew", "target": "B1", "ms": 5_000}))
+    assert broker_of(view)["locks"]["shop"]["Orders@0"] == {**before, "since_us": before["since_us"] - 5_000_000}
+    run.apply(parse_command({"kind": "forced-unlock", "target": "C1", "queue_id": 0}))
+    run.run_to_time(4_300_000)
+    again = broker_of(view)["locks"]["shop"]["Orders@0"]
+    assert 4_200_000 < again["since_us"] < 4_300_000, "the member has locked it again"
+
+
+def test_the_trees_of_a_queue_and_what_is_in_them_are_the_same(run):
+    for queue in queues(run).values():
+        for tree, held in (("tree", "waiting"), ("consuming_tree", "in_hand")):
+            assert (queue[tree] is None) == (queue[held]["count"] == 0)
+        assert queue["message_count"] == queue["waiting"]["count"] + queue["in_hand"]["count"]
 
 
 def test_a_switch_that_is_off_shows_at_the_locks_at_the_node_and_among_the_faults(run):
