@@ -21,7 +21,7 @@ from app.foundation.operator_requests import (
 )
 from app.observation.bounds import TOPICS_MAX
 from app.observation.record_view import message_summary
-from app.observation.transactions_view import common_view
+from app.observation.transactions_view import half_message_names
 from app.picture.record import RecordSummary
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
@@ -85,7 +85,7 @@ class OperatorService:
         half_messages = RemoteHalfMessages(self._own)
         message = (await half_messages.lookup(name)).message_for(action, name)
         await half_messages.act(action, message)
-        view = common_view(message)
+        view = half_message_names(message)
         logger.warning("half message %s of group %s, by hand: %s", message.message_id, view["group"], action)
         return {part: view[part] for part in ("id", "key", "topic", "queue_id", "group")}
 

@@ -286,8 +286,8 @@ declare namespace Picture {
     messages: WorldDeadLetter[];
   }
 
-  /** The queue of one level. */
-  interface DelayQueue {
+  /** A level and its queue. */
+  interface DelayLevel {
     level: number;
     delay_ms: number;
     queue_id: number;
@@ -296,34 +296,16 @@ declare namespace Picture {
     /** Of the next message to be delivered. */
     offset: number;
     waiting: number;
-  }
-
-  /** A level of the live broker. */
-  interface DelayLevel extends DelayQueue {
-    /** When the next message is due; None: nothing waits. */
-    next_due_ms: number | null;
-  }
-
-  /** A level of a lab broker. */
-  interface WorldDelayLevel extends DelayQueue {
     /** When the next message is due; None: nothing waits. */
     next_due_us: number | null;
   }
 
-  /** The levels of the live broker. */
+  /** The levels. */
   interface DelayLevels {
     /** The delay of level 1, 2, 3 ... (``messageDelayLevel``). */
     delays_ms: number[];
     /** Those that were ever used. */
     levels: DelayLevel[];
-  }
-
-  /** The levels of a lab broker. */
-  interface WorldDelayLevels {
-    /** The delay of level 1, 2, 3 ... (``messageDelayLevel``). */
-    delays_ms: number[];
-    /** Those that were ever used. */
-    levels: WorldDelayLevel[];
   }
 
   /** One frame. */
@@ -417,8 +399,11 @@ declare namespace Picture {
   /** Everything about a frame. */
   type FrameDetail = FrameBytes | CommandFrame | ReplicaFrame | KafkaFrameHead | KafkaFrame;
 
+  /** What was decided about a transaction. */
+  type Outcome = "committed" | "rolled-back";
+
   /** What a half message and a given-up message have in common, but for times. */
-  interface StoredHalfMessage {
+  interface HalfMessageNames {
     /** Of the queue that it is stored in. */
     queue_offset: number;
     /** In the commit log. */
@@ -436,49 +421,34 @@ declare namespace Picture {
     check_times: number;
   }
 
-  /** The same, of the live broker. */
-  interface BornHalfMessage extends StoredHalfMessage {
-    born_ms: number;
+  /** What a half message and a given-up message have in common. */
+  interface StoredHalfMessage extends HalfMessageNames {
+    born_us: number;
   }
 
-  /** What never changes of a half message of the live broker. */
-  interface FixedHalfMessage extends BornHalfMessage {
+  /** What never changes of a half message. */
+  interface FixedHalfMessage extends StoredHalfMessage {
     /** No check-back before that. */
-    ask_from_ms: number;
+    ask_from_us: number;
   }
 
-  /** A half message of the live broker. */
+  /** A half message. */
   interface HalfMessage extends FixedHalfMessage {
     /** Queue offset of the op message that decides it; None: undecided. */
     decided_by: number | null;
+    /** What was decided; None: undecided, or there is no index to find the committed message with. */
+    outcome: Outcome | null;
   }
 
-  /** A message that the live broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC. */
-  interface GivenUpMessage extends BornHalfMessage {
-    given_up_ms: number;
-    /** Queue offset of the half message that it became again, or None. */
-    checked_again: number | null;
-  }
-
-  /** A half message of a lab broker. */
-  interface WorldHalfMessage extends StoredHalfMessage {
-    born_us: number;
-    /** No check-back before that. */
-    ask_from_us: number;
-    /** Queue offset of the op message that decides it; None: undecided. */
-    decided_by: number | null;
-  }
-
-  /** A message that a lab broker gave up. */
-  interface WorldGivenUpMessage extends StoredHalfMessage {
-    born_us: number;
+  /** A message that the broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC. */
+  interface GivenUpMessage extends StoredHalfMessage {
     given_up_us: number;
     /** Queue offset of the half message that it became again, or None. */
     checked_again: number | null;
   }
 
-  /** Offsets, counts and settings of the check service. */
-  interface TransactionCounts {
+  /** The half messages of a broker, with offsets, counts and settings of its check service. */
+  interface Transactions {
     /** Where the next round of the check service begins, in the half queue. */
     half_offset: number;
     half_end: number;
@@ -494,26 +464,12 @@ declare namespace Picture {
     check_max: number;
     /** How many messages TRANS_CHECK_MAX_TIME_TOPIC has had. */
     given_up_end: number;
-  }
-
-  /** The transactions of the live broker. */
-  interface Transactions extends TransactionCounts {
     /** When the check service walks along the half queue again. */
-    next_round_ms: number;
+    next_round_us: number;
     /** The newest half messages from ``half_offset`` on, oldest first. */
     messages: HalfMessage[];
     /** The newest ones, oldest first. */
     given_up: GivenUpMessage[];
-  }
-
-  /** The transactions of a lab broker. */
-  interface WorldTransactions extends TransactionCounts {
-    /** When the check service walks along the half queue again. */
-    next_round_us: number;
-    /** The newest half messages from ``half_offset`` on, oldest first. */
-    messages: WorldHalfMessage[];
-    /** The newest ones, oldest first. */
-    given_up: WorldGivenUpMessage[];
   }
 
   /** One fault, and since when it is reported. */
@@ -1293,9 +1249,9 @@ declare namespace Picture {
     /** Its lock table. */
     locks: NamedQueueLock[];
     /** None while no message was delayed. */
-    delay_levels: WorldDelayLevels | null;
+    delay_levels: DelayLevels | null;
     /** None while there was no half message. */
-    transactions: WorldTransactions | null;
+    transactions: Transactions | null;
     held_pulls: NamedHeldPull[];
     /** None for a broker that has no followers and follows none. */
     replication: Replication | null;

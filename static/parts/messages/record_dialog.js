@@ -15,7 +15,7 @@ import { WhyButton } from "./why.js";
 
 export function RecordDialog() {
   const open = openRecord.value;
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {any} */ ({}));
   useEffect(() => {
     answer.value = {};
     let isWanted = true;

@@ -12,7 +12,7 @@ import { memo } from "../../common/memo.js";
 import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
 import { isPointed, openRecord, pointedKey } from "../../common/world/view.js";
-import { DelayLevels } from "./delay_levels.js";
+import { DelayLevelsPart } from "./delay_levels.js";
 import { BrokerLocks, BrokerPill } from "./locks.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
@@ -30,7 +30,7 @@ export const Broker = memo(({ name, node }) => {
     <${Queues} broker=${name} topics=${topics} records=${records} />
     <${BrokerLocks} broker=${name} locks=${node.locks ?? NONE} isOff=${isOff} />
     ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
-    ${node.delay_levels && html`<${DelayLevels} broker=${name} part=${node.delay_levels} />`}
+    ${node.delay_levels && html`<${DelayLevelsPart} broker=${name} part=${node.delay_levels} />`}
     ${node.replication && html`<${Replication} part=${node.replication} end=${node.commit_log?.max ?? 0} />`}
     <${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} />
     ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}

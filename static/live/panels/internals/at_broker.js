@@ -95,8 +95,8 @@ function HalfMessages() {
   const part = state.value.transactions;
   const waiting = (part?.messages ?? []).filter((message) => message.decided_by === null);
   const rows = waiting.map((message) => {
-    const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
-    const isYoung = askFrom > brokerNowMs.value;
+    const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_us: askFromUs } = message;
+    const isYoung = askFromUs / 1000 > brokerNowMs.value;
     return html`<li key=${queueOffset} class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
         <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
@@ -109,7 +109,7 @@ function HalfMessages() {
         </span>
       </span>
       <${Left}
-        at=${isYoung ? askFrom : part.next_round_ms}
+        at=${(isYoung ? askFromUs : part.next_round_us) / 1000}
         whole=${isYoung ? part.time_out_ms : part.check_interval_ms}
         label=${isYoung ? "lab.half.young" : "lab.half.asked_in"}
       />
