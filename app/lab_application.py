@@ -15,9 +15,10 @@ from app.foundation.page_folders import PageFolders
 from app.glossary.routes import create_glossary_page, term_words
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.exploration_routes import create_exploration_routes
-from app.lab.routes.explorations import Explorations
+from app.lab.routes.explorations import Explorations, StartSearch
 from app.lab.routes.routes import create_lab_routes, page_tables
 from app.lab.routes.scenario_list import scenario_shelves, scenario_words
+from app.lab.routes.search_process import SearchProcess
 from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import LearnerProgress
@@ -38,12 +39,14 @@ class LabSettings:
     """Settings of these pages: see :class:`app.web_application.WebSettings`.
 
     :ivar embedders: other sites whose pages may embed a stage.
+    :ivar start_search: runs the searches for bad schedules.
     """
 
     data_folder: Path | None = None
     pipeline: PipelineHost | None = None
     embedders: tuple[str, ...] = ()
     faults: LiveFaults | None = None
+    start_search: StartSearch = SearchProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def add_lab_application(
 ) -> LabApplication:
     """Add the pages to ``app``, and ``api``, which gets their routes."""
     made = LabApplication(
-        explorations=Explorations(),
+        explorations=Explorations(settings.start_search),
         audits=LabAudits(settings.pipeline),
         progress=LearnerProgress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE),
         storage=Laboratory(),

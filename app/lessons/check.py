@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
-from app.lab.foundation.refusal import LabRefused
+from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.session.session import WorldSession
 from app.lessons.judge import Answer, judge
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Lesson, LessonStep
@@ -16,8 +15,10 @@ from app.lessons.lesson_page import after_html, body_html, why_wrong_html
 from app.lessons.lesson_view import lesson_view
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal
+from engine.fields.field import EXACT_MAX, Field, read_fields, read_tag
+from engine.texts import plain
 
-_FIELDS = ("world", "step", "prediction")
+_WORLD = Field("world", "text", 1, NAME_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +36,28 @@ class CheckRequest:
         return DoneStep(self.step.identity, str(self.prediction), bool(verdict["right"]))
 
 
+@fields_refused()
 def read_check(data: object, lesson: Lesson) -> CheckRequest:
     """Read a request. Raises :class:`LabRefused`."""
-    if not isinstance(data, dict) or any(field not in _FIELDS for field in data):
-        raise LabRefused("bad_request", problem=f"check: {' | '.join(_FIELDS)}")
-    world, identity = data.get("world"), data.get("step")
-    if not isinstance(world, str) or not 0 < len(world) <= NAME_MAX:
-        raise LabRefused("bad_request", problem="check.world: text")
-    step = lesson.step(identity) if isinstance(identity, str) else None
-    if step is None:
-        known = ", ".join(step.identity for step in lesson.steps)
-        raise LabRefused("no_step", step=str(identity)[:NAME_MAX], known=known)
-    return CheckRequest(world, step, _read_prediction(data.get("prediction"), step))
+    identity = read_tag("step", (step.identity for step in lesson.steps), data, "check")
+    step = next(step for step in lesson.steps if step.identity == identity)
+    world, answer = read_fields((_WORLD, _prediction_field(step)), data, "check", also=("step",)).values()
+    if isinstance(answer, float) and answer.is_integer():  # a figure is written without decimals, and judged as written
+        answer = int(answer)
+    return CheckRequest(world, step, answer)
 
 
-def _read_prediction(value: object, step: LessonStep) -> Answer | None:
-    if value is None:
-        return None
+def _prediction_field(step: LessonStep) -> Field:
+    """Return the field of a prediction, which may always be absent."""
     match step.prediction:
         case None:
-            allowed = "null"
+            return Field("prediction", "choice", default=None, says=plain("null"))
         case ChoicePrediction(choices):
-            if isinstance(value, str) and value in choices:
-                return value
-            allowed = " | ".join(choices)
+            return Field("prediction", "choice", default=None, allowed=tuple(choices))
         case ClickPrediction():
-            if isinstance(value, str) and len(value) <= NAME_MAX:
-                return value
-            allowed = f"text, <= {NAME_MAX}"
+            return Field("prediction", "text", 0, NAME_MAX, default=None)
         case _:
-            if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-                return value
-            allowed = "number"
-    raise LabRefused("bad_request", problem=f"check.prediction: {allowed}")
+            return Field("prediction", "number", -EXACT_MAX, EXACT_MAX, default=None)
 
 
 def check_step(

@@ -107,10 +107,6 @@ class Lesson:
         """Return the actions that bring the world from its first event to where the lesson begins."""
         return [{"control": "run-until", "on": "time", "time_us": self.begin_ms * 1_000}] if self.begin_ms else []
 
-    def step(self, identity: str) -> LessonStep | None:
-        """Return the step of that id."""
-        return next((step for step in self.steps if step.identity == identity), None)
-
     def title(self) -> dict[str, str]:
         """Return the title in each language."""
         return {language: text.title for language, text in self.texts.items()}

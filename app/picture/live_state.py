@@ -11,6 +11,7 @@ from app.picture.consumer_group import ConsumerGroup
 from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.health import BacklogOutlooks, Health
+from app.picture.history import BrokerEvent
 from app.picture.lock import QueueLock
 from app.picture.log_line import LogLine
 from app.picture.numbers import Numbers
@@ -75,6 +76,8 @@ class LivePicture(EngineState):
 
     verdict: Health
     backlogs: BacklogOutlooks
+    #: The newest, the oldest of them first: what plots mark.
+    events: list[BrokerEvent]
     #: Only where the server runs jobs.
     spark: NotRequired[SparkProgress]
 

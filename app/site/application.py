@@ -13,6 +13,8 @@ from flask import Blueprint, Flask, Response, g, render_template, request
 
 from app.foundation.page_folders import PageFolders
 from app.foundation.translator import in_all_languages, translate
+from app.lab.routes.explorations import StartSearch
+from app.lab.routes.search_process import SearchProcess
 from app.lab.session.audience import AudienceTransport
 from app.lab.session.host import LabHost
 from app.lab_application import LabApplication, LabSettings, add_lab_application
@@ -26,7 +28,7 @@ NEEDS_A_SERVER = "/needs-a-server"
 #: The page of third-party licences.
 LICENCES = "/licences"
 #: What the pages offer on a server only, by the names of the routes: it starts processes, or outlives the page.
-_REFUSED = ("explorations.begin", "lab.export_html", "lab.import_run")
+_REFUSED = ("lab.export_html", "lab.import_run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +50,19 @@ def create_site_application(
     folders: PageFolders | None = None,
     clock: Callable[[], float] = time.monotonic,
     third_parties: Sequence[object] = (),
+    start_search: StartSearch = SearchProcess,
 ) -> SiteApplication:
     """Build the application; ``transport`` carries the lab's messages to the page.
 
     ``third_parties``: rows of the page of licences, see :mod:`app.site.licences`; the build has them.
+    ``start_search``: runs the searches for bad schedules.
     """
     folders = folders or PageFolders.find()
     app = create_flask(folders, absent=ABSENT_PAGES, has_versions=False)
     lab = LabHost(transport, clock, has_thread=False)
-    parts = add_lab_application(app, Blueprint("api", __name__, url_prefix="/api"), lab, folders, LabSettings())
+    parts = add_lab_application(
+        app, Blueprint("api", __name__, url_prefix="/api"), lab, folders, LabSettings(start_search=start_search)
+    )
 
     @app.before_request
     def refuse() -> Response | None:

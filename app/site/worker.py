@@ -14,12 +14,14 @@ from app.foundation.json_text import SocketJson
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import COOKIE
 from app.lab.foundation.refusal import LabRefused
+from app.lab.routes.search_order import NoteState, SearchOrder
 from app.site.application import create_site_application
+from app.site.search_worker import SearchInWorker
 
 #: A worker belongs to one page: its worlds need no secret that separates them from those of others.
 BROWSER = "0" * 22
 
-#: Takes the number of a connection, an event and its message as JSON.
+#: Takes the number of a connection, an event and its message as JSON; or that of a search and its order.
 Post = Callable[[str, str, str], None]
 
 
@@ -30,7 +32,8 @@ class SiteWorker:
         # A world runs an event loop of its own, and Pyodide has one that counts as running.
         asyncio._set_running_loop(None)
         self._post = post
-        self.application = create_site_application(self)
+        self._searches: list[NoteState] = []
+        self.application = create_site_application(self, start_search=self._start_search)
         self._client = Client(self.application.app)
         self._client.set_cookie(COOKIE, BROWSER)
 
@@ -56,9 +59,17 @@ class SiteWorker:
         """Close a stream."""
         self.application.lab.disconnect(connection)
 
+    def search_reported(self, identity: str, state: str) -> None:
+        """Note what the worker of a search reports, as JSON."""
+        self._searches[int(identity)](SocketJson.loads(state))
+
     def work(self) -> float:
         """Work one slice, and return the seconds until there is more to do."""
         return self.application.lab.serve_once()
+
+    def _start_search(self, order: SearchOrder, note: NoteState) -> SearchInWorker:
+        self._searches.append(note)
+        return SearchInWorker(str(len(self._searches) - 1), order, self._post)
 
     # ------------------------------------------------------------------------------ to the page
 

@@ -12,8 +12,9 @@ from typing import Any
 import yaml
 
 from engine.acl.errors import BadAccessConfig
-from engine.acl.plain_access_account import PlainAccessAccount, build_account
+from engine.acl.plain_access_account import TEXT_MAX_LENGTH, PlainAccessAccount, build_account, read_entry
 from engine.acl.remote_address_pattern import RemoteAddressPattern, parse_remote_address
+from engine.fields.field import Field
 from engine.protocol.body.data_version import DataVersion
 
 WHITE_ADDRESSES = "globalWhiteRemoteAddresses"
@@ -23,6 +24,11 @@ DATA_VERSION = "dataVersion"
 FILE_MAX_BYTES = 256 * 1024
 ACCOUNTS_MAX = 2_000
 WHITE_ADDRESSES_MAX = 1_000
+_FIELDS = (
+    Field(WHITE_ADDRESSES, "names", 0, WHITE_ADDRESSES_MAX, default=(), each=TEXT_MAX_LENGTH),
+    Field(ACCOUNTS, "list", 0, ACCOUNTS_MAX, default=(), is_secret=True),
+    Field(DATA_VERSION, "list", default=()),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +56,20 @@ def read_rules(data: bytes) -> AccessRules:
         raise BadAccessConfig(f"it is not YAML: {' '.join(str(error).split())[:200]}") from None
     if content is None or content == "":
         content = {}
-    if not isinstance(content, dict):
-        raise BadAccessConfig(f"it must have the entries {WHITE_ADDRESSES} and {ACCOUNTS}")
     return parse_rules(content)
 
 
 def parse_rules(content: Mapping[str, Any]) -> AccessRules:
     """Parse the rules in the content of a file. Raises :class:`BadAccessConfig`."""
-    for name in content:
-        if name not in (WHITE_ADDRESSES, ACCOUNTS, DATA_VERSION):
-            allowed = ", ".join((WHITE_ADDRESSES, ACCOUNTS, DATA_VERSION))
-            raise BadAccessConfig(f"there is an unknown entry {str(name)[:40]!r}; allowed: {allowed}")
+    entries = read_entry(_FIELDS, content, "")
     accounts: dict[str, PlainAccessAccount] = {}
-    entries = _list(content, ACCOUNTS)
-    if len(entries) > ACCOUNTS_MAX:
-        raise BadAccessConfig(f"there are {len(entries)} accounts; allowed: {ACCOUNTS_MAX}")
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(entries[ACCOUNTS]):
         account = build_account(entry, f"{ACCOUNTS}[{number}]")
         if account.access_key in accounts:
             raise BadAccessConfig(f"{ACCOUNTS}[{number}]: accessKey {account.access_key} already exists")
         accounts[account.access_key] = account
-    addresses = _list(content, WHITE_ADDRESSES)
-    if not all(isinstance(address, str) for address in addresses):
-        raise BadAccessConfig(f"{WHITE_ADDRESSES} must be a list of addresses")
-    if len(addresses) > WHITE_ADDRESSES_MAX:
-        raise BadAccessConfig(f"there are {len(addresses)} {WHITE_ADDRESSES}; allowed: {WHITE_ADDRESSES_MAX}")
-    return AccessRules(tuple(map(parse_remote_address, addresses)), accounts, _version(content), content)
+    white_addresses = tuple(map(parse_remote_address, entries[WHITE_ADDRESSES]))
+    return AccessRules(white_addresses, accounts, _version(entries[DATA_VERSION]), content)
 
 
 def write_rules(content: Mapping[str, Any], version: DataVersion) -> bytes:
@@ -84,17 +78,7 @@ def write_rules(content: Mapping[str, Any], version: DataVersion) -> bytes:
     return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120).encode()
 
 
-def _list(content: Mapping[str, Any], name: str) -> list[Any]:
-    value = content.get(name)
-    if value is None or value == "":
-        return []
-    if not isinstance(value, list):
-        raise BadAccessConfig(f"{name} must be a list")
-    return value
-
-
-def _version(content: Mapping[str, Any]) -> DataVersion:
-    entries = _list(content, DATA_VERSION)
+def _version(entries: list[Any]) -> DataVersion:
     if not entries:
         return DataVersion()
     try:

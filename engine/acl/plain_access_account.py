@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from engine.acl.errors import AccessDenied, BadAccessConfig
 from engine.acl.permission import ADMIN_CODES, Permission, is_granted, parse_permission, parse_resource_permissions
 from engine.acl.remote_address_pattern import RemoteAddressPattern, parse_remote_address
+from engine.fields.field import Field, read_fields
+from engine.fields.refusal import FieldRefused
 from engine.protocol.names import TOPIC_MAX_LENGTH, group_of_retry_or_dlq_topic, is_retry_topic, retry_topic
+from engine.texts import plain
 
 #: The minimum length of access key and secret key (RocketMQ: ``AclConstants.ACCESS_KEY_MIN_LENGTH``).
 KEY_MIN_LENGTH = 6
@@ -16,17 +21,25 @@ KEY_MIN_LENGTH = 6
 TEXT_MAX_LENGTH = 1_024
 PERMISSIONS_MAX = 1_000
 
-FIELDS = (
-    "accessKey",
-    "secretKey",
-    "whiteRemoteAddress",
-    "admin",
-    "defaultTopicPerm",
-    "defaultGroupPerm",
-    "topicPerms",
-    "groupPerms",
+
+def _check_admin(text: str) -> None:
+    if text.lower() not in ("true", "false"):
+        raise ValueError
+
+
+_KEY = partial(Field, kind="text", low=KEY_MIN_LENGTH + 1, high=TEXT_MAX_LENGTH, strip=True)
+_TEXT = partial(Field, kind="text", high=TEXT_MAX_LENGTH, default="", strip=True)
+_PERMISSIONS = partial(Field, kind="names", high=PERMISSIONS_MAX, default=(), each=TEXT_MAX_LENGTH)
+ACCOUNT_FIELDS = (
+    _KEY("accessKey"),
+    _KEY("secretKey", is_secret=True),
+    _TEXT("whiteRemoteAddress"),
+    _TEXT("admin", check=_check_admin, says=plain("true, false")),
+    _TEXT("defaultTopicPerm"),
+    _TEXT("defaultGroupPerm"),
+    _PERMISSIONS("topicPerms"),
+    _PERMISSIONS("groupPerms"),
 )
-_BOOLEANS = {"true": True, "false": False, "": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,59 +76,32 @@ class PlainAccessAccount:
 
 def build_account(fields: object, where: str) -> PlainAccessAccount:
     """Build an account from its entry in the rules' file (or in a request). Raises :class:`BadAccessConfig`."""
-    if not isinstance(fields, Mapping):
-        raise BadAccessConfig(f"{where} must be an entry with accessKey and secretKey")
-    for name in fields:
-        if name not in FIELDS:
-            raise BadAccessConfig(f"{where} has a field {str(name)[:40]!r}; allowed: {', '.join(FIELDS)}")
-    access_key, secret_key = _text(fields, "accessKey", where), _text(fields, "secretKey", where)
-    for name, key in (("accessKey", access_key), ("secretKey", secret_key)):
-        if len(key) <= KEY_MIN_LENGTH:
-            raise BadAccessConfig(f"{where}.{name} must have more than {KEY_MIN_LENGTH} characters, it has {len(key)}")
-    admin = _text(fields, "admin", where).lower()
-    if admin not in _BOOLEANS:
-        raise BadAccessConfig(f"{where}.admin is {admin[:40]!r}; allowed: true, false")
-    topics = parse_resource_permissions(_texts(fields, "topicPerms", where), f"{where}.topicPerms")
-    groups = parse_resource_permissions(_texts(fields, "groupPerms", where), f"{where}.groupPerms")
+    read = read_entry(ACCOUNT_FIELDS, fields, where)
+    topics = parse_resource_permissions(read["topicPerms"], f"{where}.topicPerms")
+    groups = parse_resource_permissions(read["groupPerms"], f"{where}.groupPerms")
+
+    def default(name: str) -> Permission:
+        return parse_permission(read[name], f"{where}.{name}") if read[name] else Permission.DENY
+
     return PlainAccessAccount(
-        access_key=access_key,
-        secret_key=secret_key.encode(),
-        white_remote_address=parse_remote_address(_text(fields, "whiteRemoteAddress", where)),
-        is_admin=_BOOLEANS[admin],
-        default_topic_permission=_default(fields, "defaultTopicPerm", where),
-        default_group_permission=_default(fields, "defaultGroupPerm", where),
+        access_key=read["accessKey"],
+        secret_key=read["secretKey"].encode(),
+        white_remote_address=parse_remote_address(read["whiteRemoteAddress"]),
+        is_admin=read["admin"].lower() == "true",
+        default_topic_permission=default("defaultTopicPerm"),
+        default_group_permission=default("defaultGroupPerm"),
         resource_permissions={**dict(topics), **{retry_topic(group): permission for group, permission in groups}},
     )
 
 
-def _default(fields: Mapping[str, object], name: str, where: str) -> Permission:
-    text = _text(fields, name, where)
-    return parse_permission(text, f"{where}.{name}") if text else Permission.DENY
+def read_entry(table: tuple[Field, ...], data: object, where: str) -> dict[str, Any]:
+    """Return the fields of an entry; an empty one, in YAML a name without a value, is absent.
 
-
-def _text(fields: Mapping[str, object], name: str, where: str) -> str:
-    value = fields.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise BadAccessConfig(f"{where}.{name} must be one value")
-    _check_length(value, f"{where}.{name}")
-    return value.strip()
-
-
-def _texts(fields: Mapping[str, object], name: str, where: str) -> list[str]:
-    value = fields.get(name)
-    if value is None or value == "":
-        return []
-    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise BadAccessConfig(f"{where}.{name} must be a list of entries such as orders=PUB|SUB")
-    if len(value) > PERMISSIONS_MAX:
-        raise BadAccessConfig(f"{where}.{name} has {len(value)} entries; allowed: {PERMISSIONS_MAX}")
-    for number, entry in enumerate(value):
-        _check_length(entry, f"{where}.{name}[{number}]")
-    return value
-
-
-def _check_length(text: str, where: str) -> None:
-    if len(text) > TEXT_MAX_LENGTH:
-        raise BadAccessConfig(f"{where} has {len(text)} characters; allowed: {TEXT_MAX_LENGTH}")
+    Raises :class:`BadAccessConfig`, which shows nothing of what is not an entry: it may hold a secret.
+    """
+    if not isinstance(data, Mapping):
+        raise BadAccessConfig(f"{where} must be an entry with {', '.join(field.name for field in table)}")
+    try:
+        return read_fields(table, {name: value for name, value in data.items() if value != ""}, where)
+    except FieldRefused as refused:
+        raise BadAccessConfig(str(refused)) from None

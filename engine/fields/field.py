@@ -21,8 +21,10 @@ from engine.texts import Text, plain
 EXACT_MAX = (1 << 53) - 1
 
 #: ``pattern``: a text, or a prefix followed by ``*``. ``names``: a list of texts; ``texts``: an object of texts.
-#: ``any``: a number, true, false or a text.
-Kind = Literal["integer", "number", "switch", "choice", "text", "pattern", "names", "texts", "list", "object", "any"]
+#: ``row``: a list with a place for each field. ``any``: a number, true, false or a text.
+Kind = Literal[
+    "integer", "number", "switch", "choice", "text", "pattern", "names", "texts", "list", "row", "object", "any"
+]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,19}(\.[0-9]{1,19})?")
@@ -35,10 +37,12 @@ class Field:
 
     :ivar low, high: bounds of a number; of the length of a text, a list or an object.
     :ivar default: the value if it is absent; ``...``: it must be given.
-    :ivar allowed: what a choice may be; members of an enumeration are returned as such.
+    :ivar allowed: what a choice may be, and words that a number may be; members of an enumeration are returned as such.
     :ivar each: the longest text in ``names`` and ``texts``.
-    :ivar fields: the table of an object, and of each object in a list; empty: it is not looked into.
-    :ivar check: a further check of a text, or of each of ``names``. Raises an error that says what is wrong.
+    :ivar fields: the table of an object, of each object in a list, and of the places of a row; empty: it is not looked
+        into.
+    :ivar item: what each entry of a list is, if it is not an object.
+    :ivar check: a further check of a text, or of each of ``names``. Raises an error that may say what is wrong.
     :ivar strip: spaces around a text are left out before it is checked; other blanks may be part of a key of a message.
     :ivar says: what is allowed, as a form says it.
     :ivar is_secret: the value is not quoted.
@@ -52,6 +56,7 @@ class Field:
     allowed: tuple[str, ...] = ()
     each: int = 200
     fields: tuple[Field, ...] = ()
+    item: Field | None = None
     check: Callable[[str], object] | None = None
     says: Mapping[str, str] | None = None
     is_secret: bool = False
@@ -68,13 +73,13 @@ class Field:
         checked = _CHECKS[self.kind](self, given)
         if checked is None:
             raise self.refused(path, self._problem(value))
-        if self.kind in ("names", "texts") or self.fields:
+        if self.kind in ("names", "texts") or self.fields or self.item:
             return self._parts(checked, path, of_text=of_text)
         if self.check is not None:
             try:
                 self.check(str(checked))
             except (ValueError, ProtocolError) as error:
-                raise self.refused(path, str(error)) from None
+                raise self.refused(path, str(error) or self._problem(value)) from None
         return checked
 
     def refused(self, path: str, problem: Mapping[str, str] | str) -> FieldRefused:
@@ -89,17 +94,19 @@ class Field:
             return Text("field.any_or", names=names) if "" in self.allowed else plain(names)
         if self.kind == "object" and self.fields:
             return _object_text(field.name for field in self.fields)
-        return Text(f"field.{self.kind}", **{name: getattr(self, name) for name in _BOUNDS[self.kind]})
+        if self.kind == "row":
+            return plain(f"[{', '.join(field.name for field in self.fields)}]")
+        text = Text(f"field.{self.kind}", **{name: getattr(self, name) for name in _BOUNDS[self.kind]})
+        is_or_words = self.kind == "number" and self.allowed
+        return Text("field.or_words", allowed=text, words=", ".join(self.allowed)) if is_or_words else text
 
     def _problem(self, value: object) -> Mapping[str, str]:
-        if self.is_secret:
-            return Text("field.secret")
         if isinstance(value, str | list | dict) and not self.low <= len(value) <= self.high:
             if isinstance(value, str) and self.kind in ("text", "pattern"):
                 return Text("field.length", count=len(value))
             if not isinstance(value, str) and self.kind in ("names", "texts", "list"):
                 return Text("field.count", count=len(value))
-        return Text("field.bad", value=shown(value))
+        return Text("field.secret") if self.is_secret else Text("field.bad", value=shown(value))
 
     def _parts(self, value: Any, path: str, *, of_text: bool) -> Any:
         low = 1 if self.kind == "names" else 0
@@ -111,6 +118,11 @@ class Field:
             return {name.read(key, path): text.read(one, path_of(key, path)) for key, one in value.items()}
         if self.kind == "object":
             return read_fields(self.fields, value, path, of_text=of_text)
+        if self.kind == "row":
+            places = zip(self.fields, value, strict=True)
+            return tuple(field.read(one, path_of(field.name, path), of_text=of_text) for field, one in places)
+        if self.item is not None:
+            return tuple(self.item.read(one, f"{path}[{at}]", of_text=of_text) for at, one in enumerate(value))
         return [read_fields(self.fields, one, f"{path}[{at}]", of_text=of_text) for at, one in enumerate(value)]
 
 
@@ -121,18 +133,21 @@ def read_fields(
     *,
     what: str = "body",
     also: Iterable[str] = (),
+    is_open: bool = False,
     of_text: bool = False,
 ) -> dict[str, Any]:
     """Return a checked value, or the default, for every field of the table. Raises :class:`FieldRefused`.
 
     :param path: where ``data`` is in the whole; empty: ``data`` is the whole, and ``what`` names it.
     :param also: further names that may be given, and are read elsewhere.
+    :param is_open: all other names may be given and mean nothing, as in a file that a later version may write.
     """
     fields = tuple(table)
     known = [*also, *(field.name for field in fields)]
     if not isinstance(data, Mapping):
         raise FieldRefused(path or what, Text("field.bad", value=shown(data)), _object_text(known))
-    only_known(data, known, path)
+    if not is_open:
+        only_known(data, known, path)
     return {
         field.name: field.read(data.get(field.name), path_of(field.name, path), of_text=of_text) for field in fields
     }
@@ -192,6 +207,8 @@ def _integer(field: Field, value: object) -> object:
 
 
 def _number(field: Field, value: object) -> object:
+    if isinstance(value, str):
+        return _choice(field, value)
     # Comparing refuses "not a number", and integers that no float can hold.
     fits = isinstance(value, int | float) and not isinstance(value, bool) and field.low <= value <= field.high
     return float(value) if fits and isinstance(value, int | float) else None
@@ -217,6 +234,10 @@ def _list(field: Field, value: object) -> object:
     return value if isinstance(value, list | tuple) and field.low <= len(value) <= field.high else None
 
 
+def _row(field: Field, value: object) -> object:
+    return value if isinstance(value, list | tuple) and len(value) == len(field.fields) else None
+
+
 def _object(field: Field, value: object) -> object:
     fits = isinstance(value, Mapping) and (field.fields or field.low <= len(value) <= field.high)
     return value if fits else None
@@ -240,6 +261,7 @@ _CHECKS: Mapping[Kind, Callable[[Field, object], object]] = {
     "names": _list,
     "texts": _object,
     "list": _list,
+    "row": _row,
     "object": _object,
     "any": _any,
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // The active faults of the running engine, as /api/faults reports them: polled slowly on every page, more often
 // while something is about to run out.
 
@@ -11,6 +12,74 @@ const BRISK_MS = 1000;
 const SETTLED_MS = 200;
 
 const ALL = "all";
+/**
+ * @typedef {object} HeldFrame A frame that waits at the broker: held_view in app/live/held_view.py.
+ * @property {number} id
+ * @property {string} client
+ * @property {"in" | "out"} direction
+ * @property {string} name
+ * @property {Picture.Words} meaning
+ * @property {number} waiting_ms
+ * @property {number | null} timeout_ms null: no client waits.
+ * @property {number} opaque
+ * @property {boolean} is_oneway
+ * @property {string | null} remark
+ * @property {Record<string, string>} header
+ * @property {Record<string, string> | null} properties
+ * @property {string} body
+ * @property {string} body_hex
+ * @property {number} body_bytes
+ * @property {number} frame_bytes
+ *
+ * @typedef {object} Rule A rule at the broker: rule_view in app/live/held_view.py.
+ * @property {number} rule_id
+ * @property {string} what
+ * @property {string} frame "": any.
+ * @property {"in" | "out" | ""} direction
+ * @property {string} client
+ * @property {string} topic
+ * @property {string} group
+ * @property {string} key
+ * @property {number} ms
+ * @property {string} code
+ * @property {number} times 0: always.
+ * @property {number} every
+ * @property {number} ratio
+ * @property {number} seed
+ * @property {number} hits
+ * @property {number} seen
+ * @property {boolean} is_spent
+ * @property {number | null} ends_in_ms null: never.
+ *
+ * @typedef {{ at_ms: number, rule: number, what: string, client: string, direction: "in" | "out", frame: string }} Hit
+ *
+ * @typedef {object} Faults What FaultService.view in app/live/fault_service.py returns, and when it came.
+ * @property {boolean} is_active
+ * @property {string} [broker]
+ * @property {Rule[]} rules
+ * @property {Hit[]} hits
+ * @property {HeldFrame[]} held
+ * @property {number} held_count
+ * @property {number} delayed_count
+ * @property {Broken} broken
+ * @property {number | null} [broker_crashed_ms]
+ * @property {number} lease_ms
+ * @property {number} clock_ahead_ms
+ * @property {{ is_on: boolean, client: string, bodies: boolean, count: number, started_ms: number } | null} [recording]
+ * @property {number} paused_ms How much longer the engine is paused.
+ * @property {number} at When it came, as performance.now() reports it.
+ *
+ * @typedef {object} Broken The faults of the machines.
+ * @property {boolean} broker_crashed
+ * @property {boolean} name_server_crashed
+ * @property {boolean} disk_full
+ * @property {number} flush_ms
+ * @property {boolean} flushes_fail
+ * @property {boolean} broker_lock_off
+ * @property {string[]} groups_off
+ */
+
+/** @type {Faults} */
 const NOTHING = {
   is_active: false,
   rules: [],
@@ -18,19 +87,29 @@ const NOTHING = {
   held: [],
   held_count: 0,
   delayed_count: 0,
-  broken: {},
+  broken: {
+    broker_crashed: false,
+    name_server_crashed: false,
+    disk_full: false,
+    flush_ms: 0,
+    flushes_fail: false,
+    broker_lock_off: false,
+    groups_off: [],
+  },
   lease_ms: 0,
   clock_ahead_ms: 0,
+  paused_ms: 0,
   at: 0,
 };
 
-/** The last answer; `at`: when it came, as performance.now() reports it. */
+/** The last answer. */
 export const faults = signal(NOTHING);
 /** Why the last action was refused, or "". */
 export const refusal = signal("");
 /** The held frame that was gone last although nobody here has decided it, or null. */
-export const lost = signal(null);
+export const lost = signal(/** @type {HeldFrame | null} */ (null));
 
+/** @param {Rule} rule */
 const lives = (rule) => !rule.is_spent;
 export const activeRules = computed(() => faults.value.rules.filter(lives));
 /** Whether frames are held, or will be. */
@@ -38,6 +117,7 @@ export const isHolding = computed(
   () => faults.value.held_count > 0 || activeRules.value.some(({ what }) => what === "hold"),
 );
 
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let next;
 /** Asks now, and from then on again and again. */
 export async function look() {
@@ -55,20 +135,32 @@ export async function look() {
 }
 document.addEventListener("visibilitychange", () => !document.hidden && look());
 
-/** While the engine is paused it reports only that: what it reported before still holds. `decided`: the held frame
- * that this
-    answer is about, or all of them. */
+/**
+ * While the engine is paused it reports only that: what it reported before still holds.
+ *
+ * @param {Partial<Faults>} answer
+ * @param {number | "all"} [decided] The held frame that this answer is about, or all of them.
+ */
 function take(answer, decided) {
-  if (answer.held) {
-    const waits = (frame) => frame.id === decided || answer.held.some(({ id }) => id === frame.id);
+  const { held } = answer;
+  if (held) {
+    /** @param {HeldFrame} frame */
+    const waits = (frame) => frame.id === decided || held.some(({ id }) => id === frame.id);
     const gone = decided === ALL ? null : faults.value.held.findLast((frame) => !waits(frame));
     if (gone || decided !== undefined) lost.value = gone ?? null;
   }
   faults.value = { ...faults.value, paused_ms: 0, ...answer, at: performance.now() };
 }
 
-/** Changes the faults. Returns whether that was done. */
-async function change(method, path, body, decided = undefined) {
+/**
+ * Changes the faults. Returns whether that was done.
+ *
+ * @param {string} method
+ * @param {string} path Below /api/faults.
+ * @param {object} [body]
+ * @param {number | "all"} [decided] See `take`.
+ */
+async function change(method, path, body, decided) {
   const { answer, why = "" } = await request(method, `/api/faults${path}`, body);
   refusal.value = why;
   if (answer) take(answer, decided);
@@ -77,9 +169,16 @@ async function change(method, path, body, decided = undefined) {
   return Boolean(answer);
 }
 
-/** A command of LIVE_COMMANDS in app/live/fault_service.py, or `resume`. */
+/**
+ * A command of LIVE_COMMANDS in app/live/fault_service.py, or `resume`.
+ *
+ * @param {string} kind
+ * @param {string} [target]
+ * @param {object} values
+ */
 export const command = (kind, target, values = {}) => change("POST", "", { kind, target, ...values });
 export const removeAll = () => change("DELETE", "", undefined, ALL);
+/** @param {number} id */
 export const removeRule = (id) => change("DELETE", `/${id}`);
 /** Somebody looks at the held frames: they wait longer. */
 export async function renewLease() {
@@ -87,9 +186,18 @@ export async function renewLease() {
   if (answer) take(answer);
 }
 export const passAll = () => change("POST", "/held", { action: "pass" }, ALL);
-/** `changes`: { fields, properties, body }, each may be missing. */
+/**
+ * @param {number} id
+ * @param {{ fields?: Record<string, string>, properties?: Record<string, string>, body?: string }} changes
+ */
 export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { action: "pass", ...changes }, id);
+/** @param {number} id */
 export const dropHeld = (id) => change("POST", `/held/${id}`, { action: "drop" }, id);
-/** Records the frames of these clients (a pattern; "": all), until it is stopped. */
+/**
+ * Records the frames of these clients, until it is stopped.
+ *
+ * @param {string} client A pattern; "": all.
+ * @param {boolean} bodies
+ */
 export const record = (client, bodies) => change("POST", "/record", { client, bodies });
 export const stopRecording = () => change("DELETE", "/record");

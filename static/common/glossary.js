@@ -2,6 +2,7 @@
 // The glossary: its search.
 
 import "./chrome.js";
+import { allOf } from "./elements.js";
 import { searchList } from "./list_search.js";
 
-searchList([...document.querySelectorAll(".term")], (row) => row.id, "glossary.found");
+searchList(allOf(".term"), (row) => row.id, "glossary.found");

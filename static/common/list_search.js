@@ -1,9 +1,15 @@
+// @ts-check
 // The search of a page that is a list: shows the rows with every word that is typed. A module of the server, loaded
 // when the search is first used, has all words by which each row may be found, in both languages; without it, rows are
 // found by what they show. The address keeps the search (?q=).
 
+import { elementOf, targetOf } from "./elements.js";
 import { t } from "./i18n.js";
 
+/**
+ * @param {string} address
+ * @returns {Promise<Record<string, string>>}
+ */
 const loadWords = (address) =>
   import(address).then(
     (words) => words.default,
@@ -11,11 +17,18 @@ const loadWords = (address) =>
   );
 
 /**
- * Makes the page's search field search `rows`; `nameOf(row)`: its name in that module. `foundKey`: the text that says
- * how many were found.
- * A page that can be narrowed in another way says whether its choice takes a row (`isChosen`), whether there is one
- * (`hasChoice`) and how it ends (`dropChoice`); it calls the returned function after a change of it.
- * `after(isNarrow)` is called when rows were shown and hidden.
+ * @typedef {object} Choice Another way to narrow the list; the page calls the returned function after a change of it.
+ * @property {(row: HTMLElement) => boolean} isChosen Whether it takes a row.
+ * @property {() => boolean} hasChoice Whether there is one.
+ * @property {() => void} dropChoice
+ * @property {(isNarrow: boolean) => void} after Called when rows were shown and hidden.
+ *
+ * Makes the page's search field search `rows`.
+ *
+ * @param {HTMLElement[]} rows
+ * @param {(row: HTMLElement) => string} nameOf The name of a row in that module.
+ * @param {string} foundKey The text that says how many were found.
+ * @param {Partial<Choice>} choice
  */
 export function searchList(
   rows,
@@ -23,18 +36,20 @@ export function searchList(
   foundKey,
   { isChosen = () => true, hasChoice = () => false, dropChoice = () => {}, after = () => {} } = {},
 ) {
-  const search = document.getElementById("search");
+  const search = elementOf("search", HTMLInputElement);
+  /** @type {Record<string, string> | null} */
   let wordsOf = null;
 
   async function narrow() {
-    if (search.value) wordsOf ??= await loadWords(new URL(search.dataset.words, document.baseURI));
+    if (search.value) wordsOf ??= await loadWords(new URL(search.dataset.words ?? "", document.baseURI).href);
     const words = search.value.toLowerCase().split(/\s+/u).filter(Boolean);
-    const textOf = (row) => wordsOf[nameOf(row)] ?? row.textContent.toLowerCase();
+    /** @param {HTMLElement} row */
+    const textOf = (row) => wordsOf?.[nameOf(row)] ?? row.textContent.toLowerCase();
     for (const row of rows) row.hidden = !(words.every((word) => textOf(row).includes(word)) && isChosen(row));
     const isNarrow = words.length > 0 || hasChoice();
     const found = rows.filter((row) => !row.hidden).length;
-    document.getElementById("found").textContent = isNarrow ? t(foundKey, { found, n: rows.length }) : "";
-    document.getElementById("nothing").hidden = found > 0;
+    elementOf("found").textContent = isNarrow ? t(foundKey, { found, n: rows.length }) : "";
+    elementOf("nothing").hidden = found > 0;
     const link = new URL(location.href);
     if (search.value) link.searchParams.set("q", search.value);
     else link.searchParams.delete("q");
@@ -51,9 +66,9 @@ export function searchList(
 
   search.addEventListener("input", narrow);
   search.addEventListener("keydown", (event) => event.key === "Escape" && showAll());
-  document.getElementById("show-all").addEventListener("click", showAll);
+  elementOf("show-all").addEventListener("click", showAll);
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target.closest("input, select")) return;
+    if (event.key !== "/" || targetOf(event)?.closest("input, select")) return;
     event.preventDefault();
     search.focus();
   });

@@ -4,7 +4,14 @@
 import { sendRequest } from "./transport.js";
 import { language, t } from "./i18n.js";
 
-/** {answer} of the server, or {why} there is no answer. */
+/**
+ * The answer of the server, or why there is none.
+ *
+ * @param {string} method
+ * @param {string} address
+ * @param {object} [body]
+ * @returns {Promise<{ answer?: any, why?: string }>}
+ */
 export async function request(method, address, body) {
   try {
     const response = await sendRequest(address, {

@@ -1,3 +1,4 @@
+// @ts-check
 // Sets the theme before the first paint; therefore a classic script in the head, and the only one.
 // "auto" follows the operating system. ?theme=projector in the address wins over the stored choice.
 
@@ -15,11 +16,14 @@
       return null;
     }
   };
+  /** @type {(name: string | null) => name is string} */
+  const isTheme = (name) => name !== null && THEMES.includes(name);
   const chosen = () => {
-    const stored = THEMES.includes(asked) ? asked : kept();
-    return THEMES.includes(stored) ? stored : "auto";
+    const stored = isTheme(asked) ? asked : kept();
+    return isTheme(stored) ? stored : "auto";
   };
 
+  /** @param {string} choice */
   const show = (choice) => {
     document.documentElement.dataset.theme = choice === "auto" ? (dark.matches ? "dark" : "light") : choice;
     document.documentElement.dataset.themeChoice = choice;
@@ -38,7 +42,7 @@
     },
   };
   // Chosen on another page of this browser, or on the page around this one.
-  addEventListener("storage", ({ key, newValue }) => key === KEY && THEMES.includes(newValue) && show(newValue));
+  addEventListener("storage", ({ key, newValue }) => key === KEY && isTheme(newValue) && show(newValue));
   dark.addEventListener("change", () => document.documentElement.dataset.themeChoice === "auto" && show("auto"));
   show(chosen());
 })();

@@ -1,15 +1,23 @@
+// @ts-check
 // The filter bench: an expression, a message's properties, and what the broker's own code makes of them.
 
 import { html } from "htm/preact";
 import { render } from "preact";
 import { signal } from "@preact/signals";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { Tags } from "./tags.js";
 import { Tree } from "./tree.js";
 import { post } from "./post.js";
 
-/** What a click on an example fills in: a name for its text, the expression, the properties. */
+/**
+ * @typedef {[name: string, value: string]} Property
+ *
+ * What a click on an example fills in: a name for its text, the expression, the properties.
+ *
+ * @type {[name: string, expression: string, properties: Property[]][]}
+ */
 const EXAMPLES = [
   ["between", "age BETWEEN 0 AND 6", [["age", "7"]]],
   ["unknown", "NOT (age BETWEEN 0 AND 6)", [["city", "Lyon"]]],
@@ -25,6 +33,14 @@ const EXAMPLES = [
   ["integer", "created > 0", [["created", "1767225600000"]]],
   ["mistake", "age BETWEN 0 AND 6", [["age", "3"]]],
 ];
+/**
+ * @typedef {object} Evaluated What app/live/filter_bench.py answers; `matches` and `tree`, or what went wrong.
+ * @property {boolean} [matches]
+ * @property {any} [tree] See tree.js.
+ * @property {{ line: number, column: number, problem: string, details: object, marked: string }} [mistake]
+ * @property {string} [error]
+ */
+
 const PROPERTIES_MAX = 30;
 /** The expression is sent this long after the last key. */
 const PAUSE_MS = 250;
@@ -32,10 +48,15 @@ const PAUSE_MS = 250;
 const asked = new URLSearchParams(location.search);
 const expression = signal(asked.get("expression") ?? EXAMPLES[0][1]);
 const properties = signal(asked.has("expression") ? asked.getAll("p").map(splitProperty) : EXAMPLES[0][2]);
-const answer = signal(null);
-let timer = 0;
+const answer = signal(/** @type {Evaluated | null} */ (null));
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 let newest = 0;
 
+/**
+ * @param {string} text
+ * @returns {Property}
+ */
 function splitProperty(text) {
   const at = text.indexOf("=");
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
@@ -56,10 +77,16 @@ function changed() {
   timer = setTimeout(evaluate, PAUSE_MS);
 }
 
+/**
+ * @param {number} index
+ * @param {0 | 1} part Its name, or its value.
+ * @param {string} value
+ */
 function setProperty(index, part, value) {
-  properties.value = properties.value.map((pair, at) =>
-    at === index ? pair.map((old, which) => (which === part ? value : old)) : pair,
-  );
+  /** @type {Property} */
+  const changedPair = [...properties.value[index]];
+  changedPair[part] = value;
+  properties.value = properties.value.with(index, changedPair);
   changed();
 }
 
@@ -189,5 +216,5 @@ function Mistake({ error }) {
   `;
 }
 
-render(html`<${Bench} />`, document.getElementById("bench"));
+render(html`<${Bench} />`, elementOf("bench"));
 evaluate();

@@ -1,3 +1,4 @@
+// @ts-check
 // Tags: the broker compares hash codes, the client the texts.
 
 import { html } from "htm/preact";
@@ -7,7 +8,15 @@ import { post } from "./post.js";
 
 const expression = signal("Aa || Cc");
 const tag = signal("BB");
-const answer = signal(null);
+/**
+ * @typedef {object} Compared What app/live/filter_bench.py answers, or what went wrong.
+ * @property {{ tag: string, code: number }[]} wanted
+ * @property {number} code
+ * @property {boolean} broker_lets_through
+ * @property {boolean} client_takes
+ * @property {string} [error]
+ */
+const answer = signal(/** @type {Compared | null} */ (null));
 let newest = 0;
 
 async function compare() {

@@ -1,9 +1,11 @@
+// @ts-check
 // Puts the lab's page together: the stage, the panels around it, and the world behind them.
 
 import { html, render } from "htm/preact";
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { markInOrder } from "../common/palette.js";
 import { Popover } from "../parts/actions/popover.js";
@@ -115,10 +117,10 @@ else {
   }
 }
 markInOrder();
-render(html`<${Title} />`, document.getElementById("title-place"));
-render(html`<${Connection} />`, document.getElementById("connection-place"));
-render(html`<${Choices} />`, document.getElementById("controls-place"));
-const page = document.getElementById("page-place");
+render(html`<${Title} />`, elementOf("title-place"));
+render(html`<${Connection} />`, elementOf("connection-place"));
+render(html`<${Choices} />`, elementOf("controls-place"));
+const page = elementOf("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
 if (!isCompared) listenToKeys();

@@ -1,3 +1,4 @@
+// @ts-check
 // The start page's demonstration: two runs of one world, with a lock off and on, drawn by the lab's own stage, with
 // captions.
 
@@ -19,7 +20,7 @@ import { FilmPlayer } from "./film_player.js";
 const LOCK = "broker-lock";
 
 export function Demonstration() {
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {{ film?: any, player?: FilmPlayer, problem?: string }} */ ({}));
   useEffect(() => {
     loadFilm()
       .then((loaded) => (answer.value = { film: loaded, player: new FilmPlayer(loaded, receiveView) }))
@@ -76,7 +77,7 @@ const CALM_MS = 1200;
 
 /** The stage, not to be pressed. On a phone it is a column higher than its frame: what acts or breaks is in view. */
 function FilmView() {
-  const box = useRef(null);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const isColumn = shape.value === "phone";
   return html`<div
     class="film-view"
@@ -125,7 +126,7 @@ function Verdict() {
           <${Icon} name="cross" />${" "}
           <strong>${bilingual(invariant.title)}</strong>${" "}
           <span class="badge badge-bad">
-            ${anomalyName(anomaly)}
+            ${anomalyName(anomaly ?? "")}
           </span>${" "}
           <span>${bilingual(text)}</span>
         </span>`
@@ -205,7 +206,7 @@ function Progress({ player }) {
 
 /** The world's clock, written straight into the document: it changes with every picture. */
 function Clock() {
-  const place = useSignal(null);
+  const place = useSignal(/** @type {HTMLElement | null} */ (null));
   useEffect(
     () =>
       onPaint((time) => {

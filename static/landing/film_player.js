@@ -1,3 +1,4 @@
+// @ts-check
 // Plays a film of a lab world: which picture is shown when, and the time of the world then.
 //
 // A film has chapters; each says from when to when its virtual time goes, how long it takes to watch that, and how long
@@ -6,6 +7,18 @@
 
 import { signal } from "@preact/signals";
 import { applyPatch } from "../common/patch.js";
+
+/**
+ * @typedef {object} Chapter
+ * @property {string} name
+ * @property {number} take The number of the run that it shows.
+ * @property {Picture.Words} text
+ * @property {number} begin_us
+ * @property {number} end_us
+ * @property {number} play_ms How long it takes to watch it.
+ * @property {number} rest_ms How long its last picture stays.
+ * @property {[time: number, operations: any[]][]} pictures
+ */
 
 const TICK_MS = 50;
 
@@ -16,13 +29,26 @@ export class FilmPlayer {
   chapter = signal(0);
 
   #show;
-  #timer = null;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #timer;
   #tickedAt = 0;
-  /** Of each chapter its pictures, [{ time, tree }], and where it begins. */
+  /**
+   * The pictures of each chapter.
+   *
+   * @type {{ time: number, tree: any }[][]}
+   */
   #pictures = [];
+  /**
+   * Where each chapter begins.
+   *
+   * @type {number[]}
+   */
   #starts = [];
 
-  /** `show(view, isFirst)` gets every picture. */
+  /**
+   * @param {{ view: any, chapters: Chapter[] }} film
+   * @param {(view: any, isFirst: boolean) => void} show Gets every picture.
+   */
   constructor(film, show) {
     this.chapters = film.chapters;
     this.#show = show;
@@ -57,7 +83,7 @@ export class FilmPlayer {
 
   pause() {
     clearInterval(this.#timer);
-    this.#timer = null;
+    this.#timer = undefined;
     this.playing.value = false;
     this.#draw(false);
   }
@@ -107,7 +133,8 @@ export class FilmPlayer {
     const share = Math.min(1, (this.position.peek() - this.#starts[number]) / play);
     const time = Math.round(begin + (end - begin) * share);
     // The last of the pictures that have been taken by then; several may have the same time.
-    const { tree } = this.#pictures[number].findLast((picture) => picture.time <= time);
+    const pictures = this.#pictures[number];
+    const { tree } = pictures.findLast((picture) => picture.time <= time) ?? pictures[0];
     this.#show({ ...tree, time_us: time, playing: this.playing.peek() }, isFirst);
   }
 }

@@ -1,9 +1,11 @@
+// @ts-check
 // The start page: the demonstration, and a small live picture of the running broker, fed by the same stream as the live
 // page.
 
 import { html, render } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { compact, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { topicMark } from "../common/palette.js";
@@ -93,7 +95,7 @@ function MiniBroker() {
 function MiniTopic({ topic }) {
   const queues = useComputed(() => state.value.topics[topic]?.queues ?? {});
   const held = Object.keys(queues.value)
-    .sort((a, b) => a - b)
+    .sort((a, b) => Number(a) - Number(b))
     .map((id) => queues.value[id].max - queues.value[id].min);
   const height = (stored) => 3 + 2.1 * Math.min(9, Math.log10(1 + Math.max(0, stored)) + (stored > 0 ? 1 : 0));
   return html`<span class=${`mini-topic tone-${topicMark(topic).tone}`}>
@@ -145,11 +147,8 @@ function Figures() {
   </dl>`;
 }
 
-render(html`<${GlassmqCommand} words="send orders 'hello'" />`, document.getElementById("node-command"));
-for (const [id, Part] of [
-  ["demonstration-place", Demonstration],
-  ["mini-place", MiniPicture],
-]) {
+render(html`<${GlassmqCommand} words="send orders 'hello'" />`, elementOf("node-command"));
+for (const [id, Part] of Object.entries({ "demonstration-place": Demonstration, "mini-place": MiniPicture })) {
   const place = document.getElementById(id);
   if (place === null) continue; // there is no broker to show
   place.replaceChildren();

@@ -1,3 +1,4 @@
+// @ts-check
 // From a step's question to its result: what the buttons of the panel do, and what happens when the world comes to
 // rest.
 
@@ -23,11 +24,17 @@ import { unfold } from "./targets.js";
 import { acting, atRest, attempt, carryOut, check, openAnother, prepare, readyFor, resetProgress } from "./world.js";
 
 /** After the last change of the world, so that a hand that steps is not interrupted. */
+/** @typedef {import("./lesson.js").Verdict} Verdict */
+
 const CHECK_AFTER_MS = 250;
 
 /** What went wrong with the open step, in the page's language, or null. */
-export const problem = signal(null);
-/** Step id -> [from, to]: the events that its action took, for watching it again. */
+export const problem = signal(/** @type {string | null} */ (null));
+/**
+ * By id of the step: the events that its action took, for watching it again.
+ *
+ * @type {Map<string, [from: number, to: number]>}
+ */
 const spans = new Map();
 
 /** The open step's result; not while it is still being shown how it came about. */
@@ -40,36 +47,47 @@ export async function doIt() {
   const { id } = steps[index];
   problem.value = null;
   let from = view.peek();
-  let verdict = null;
+  let verdict = /** @type {Verdict | null} */ (null);
   problem.value = await attempt(async () => {
     if (readyFor.peek() !== index) await prepare(index);
     from = view.peek();
     // Played past what the action waits for: it would run on, in search of another one.
-    if (from.event > readyAt) verdict = await check(id);
+    if (from.event > (readyAt ?? 0)) verdict = await check(id);
     if (!verdict?.done) await carryOut(index);
   });
   if (problem.value !== null) return;
-  spans.set(id, [Math.min(from.event, readyAt ?? from.event), view.peek().event]);
+  /** @type {[number, number]} */
+  const span = [Math.min(from.event, readyAt ?? from.event), view.peek().event];
+  spans.set(id, span);
   fitSpan(view.peek().time_us - from.time_us);
   verdict = verdict?.done ? verdict : await check(id);
   if (verdict?.done) {
     settle(index, verdict);
-    await replay(...spans.get(id), false);
+    await replay(...span, false);
   } else {
     problem.value = t(verdict ? "lesson.problem.not_there" : "lesson.problem.no_check");
     readyFor.value = null;
   }
 }
 
+/**
+ * @param {number} index
+ * @param {Verdict} verdict
+ */
 function settle(index, verdict) {
   acceptVerdict(steps[index].id, verdict);
   readyFor.value = index + 1;
   problem.value = null;
 }
 
+/** @param {string} id */
 export const canWatch = (id) => spans.has(id) && readyFor.value === place.value;
 
-export const watchAgain = (id) => replay(...spans.get(id), true);
+/** @param {string} id */
+export function watchAgain(id) {
+  const span = spans.get(id);
+  return span && replay(...span, true);
+}
 
 /** Begins the world again and brings it to where the open step starts. */
 export async function setTheStage() {
@@ -93,12 +111,17 @@ export async function beginAnew() {
 
 // ------------------------------------------------------------------------------------------- what happens by itself
 
-/** The event at which the world became ready: before it, somebody has wound it back. */
+/**
+ * The event at which the world became ready: before it, somebody has wound it back.
+ *
+ * @type {number | null}
+ */
 let readyAt = null;
 
 /** Does the world come to rest where the open step wants it, the learner has done it by hand. */
 export function followTheWorld() {
-  let timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
   effect(() => {
     const { event, commands, in_past: inPast } = view.value;
     const isOpen = step.value && isDecided(step.value) && !recordOf(step.value.id).verdict;
@@ -114,7 +137,7 @@ export function followTheWorld() {
     else if (step.value && view.value.link === step.value.start_link) readyFor.value = place.value - 1;
     else if (event < (readyAt ?? 0)) readyFor.value = null;
   });
-  effect(() => (readyAt = readyFor.value === null ? null : view.peek().event));
+  effect(() => void (readyAt = readyFor.value === null ? null : view.peek().event));
   effect(() => void (place.value, (problem.value = null)));
   effect(() => {
     const { point_at: shown = [], predict } = step.value ?? {};

@@ -1,3 +1,4 @@
+// @ts-check
 // The lesson that the server wrote into the page, and how far the learner is: the page that is open, predictions,
 // results.
 //
@@ -5,9 +6,46 @@
 // that a reload shows it again.
 
 import { computed, signal } from "@preact/signals";
+import { elementOf } from "../common/elements.js";
 
-/** See app/lessons/routes.py for its shape. */
-export const lesson = JSON.parse(document.getElementById("lesson-data").textContent);
+/**
+ * @typedef {object} Step
+ * @property {string} id
+ * @property {Picture.Words} heading
+ * @property {string} html
+ * @property {string[]} point_at
+ * @property {Question | null} predict
+ * @property {any[]} action Controls and commands, as world.js carries them out.
+ * @property {Picture.Words} action_name
+ * @property {string[]} hints
+ * @property {string} after_html
+ * @property {string} start_link The link of the world that the step begins with.
+ *
+ * @typedef {{ kind: string, targets?: string[], [part: string]: any }} Question See prediction.js.
+ * @typedef {{ right: boolean, answer: any, why?: string }} Judged
+ * @typedef {{ done: boolean, after_html: string, prediction: Judged | null }} Verdict
+ * @typedef {{ prediction?: any, isSkipped?: boolean, verdict?: Verdict }} Record
+ *
+ * @typedef {object} Lesson
+ * @property {string} name
+ * @property {string} scenario
+ * @property {number} minutes
+ * @property {{ number: number, name: string }[]} needs
+ * @property {string | null} next
+ * @property {string} intro_html
+ * @property {string} summary_html
+ * @property {any[]} begin What brings the world to where the first step begins.
+ * @property {Step[]} steps
+ * @property {string[]} progress Ids of the steps that are done.
+ * @property {{ [id: string]: { prediction: any, right: boolean } }} [predictions]
+ */
+
+/**
+ * As app/lessons/routes.py writes it.
+ *
+ * @type {Lesson}
+ */
+export const lesson = JSON.parse(elementOf("lesson-data").textContent);
 export const { steps } = lesson;
 
 const STORED = `glassmq.lesson.${lesson.name}`;
@@ -24,15 +62,16 @@ export const isSummary = computed(() => place.value === SUMMARY);
 export const done = signal(new Set(lesson.progress));
 export const allDone = computed(() => steps.every(({ id }) => done.value.has(id)));
 
-/** Step id -> { prediction?, isSkipped?, verdict? }: `prediction` as it goes to the server, `verdict` as it came back.
- */
+/** By id of the step: `prediction` as it goes to the server, `verdict` as it came back. */
 export const records = signal(stored());
+/** @type {(id: string) => Record} */
 export const recordOf = (id) => records.value[id] ?? {};
-/** Step id -> how many hints are open. */
-export const hintsOpen = signal({});
+/** By id of the step: how many hints are open. */
+export const hintsOpen = signal(/** @type {{ [id: string]: number }} */ ({}));
 
 /** What this browser remembers; a step that was done with another one's help has what the server knows. */
 function stored() {
+  /** @type {{ [id: string]: Record }} */
   const known = {};
   for (const { id, after_html: after } of steps) {
     if (!lesson.progress.includes(id)) continue;
@@ -44,29 +83,45 @@ function stored() {
     else known[id].isSkipped = true;
   }
   try {
-    return { ...known, ...JSON.parse(localStorage.getItem(STORED)) };
+    return { ...known, ...JSON.parse(localStorage.getItem(STORED) ?? "{}") };
   } catch {
     return known;
   }
 }
 
+/**
+ * @param {string} id
+ * @param {Record} change
+ */
 export function note(id, change) {
   records.value = { ...records.value, [id]: { ...records.value[id], ...change } };
   localStorage.setItem(STORED, JSON.stringify(records.value));
 }
 
-/** Whether the step's question is out of the way: there is none, it is answered, or the learner skips it. */
+/**
+ * Whether the step's question is out of the way: there is none, it is answered, or the learner skips it.
+ *
+ * @param {Step} step
+ */
 export function isDecided({ id, predict }) {
   const { prediction, isSkipped } = recordOf(id);
   return !predict || isSkipped || prediction !== undefined;
 }
 
+/**
+ * @param {string} id
+ * @param {Verdict} verdict
+ */
 export function acceptVerdict(id, verdict) {
   note(id, { verdict });
   done.value = new Set([...done.value, id]);
 }
 
-/** The step's question is open again. That it was done once stays so. */
+/**
+ * The step's question is open again. That it was done once stays so.
+ *
+ * @param {string} id
+ */
 export function reopen(id) {
   records.value = { ...records.value, [id]: {} };
 }
@@ -91,6 +146,7 @@ function firstPlace() {
   return steps.findIndex(({ id }) => !known.has(id)) + 1;
 }
 
+/** @param {number} next */
 export function goTo(next) {
   place.value = Math.min(SUMMARY, Math.max(INTRO, next));
   const address = new URL(location.href);

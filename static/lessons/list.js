@@ -1,35 +1,65 @@
+// @ts-check
 // The list of lessons: its search, and the learner's progress as a file.
 
 import "../common/chrome.js";
+import { allOf, elementOf, firstOf } from "../common/elements.js";
 import { language, t } from "../common/i18n.js";
 import { searchList } from "../common/list_search.js";
 import { sendRequest } from "../common/transport.js";
 import { doneSteps } from "./done_steps.js";
 
-const rows = [...document.querySelectorAll(".lesson-item")];
-searchList(rows, (row) => row.dataset.lesson, "lesson.list.found");
+const rows = allOf(".lesson-item");
+searchList(rows, (row) => row.dataset.lesson ?? "", "lesson.list.found");
 
-/** The server wrote progress into the rows; where pages are files, they learn it here. */
+/**
+ * The server wrote progress into the rows; where pages are files, they learn it here.
+ *
+ * @param {HTMLElement} row
+ * @param {number} [done]
+ */
 function showDone(row, done) {
-  const bar = row.querySelector("progress");
   if (!done) return;
+  const bar = firstOf("progress", HTMLProgressElement, row);
   const progress = t("lesson.list.progress", { done, of: bar.max });
   const isFinished = done >= bar.max;
   bar.value = done;
   bar.ariaLabel = progress;
   row.classList.toggle("is-finished", isFinished);
-  row.querySelector(".lesson-state").textContent = isFinished ? `✓ ${t("lesson.list.finished")}` : progress;
-  const button = row.querySelector(".button");
-  button.textContent = t(isFinished ? "lesson.list.again" : "lesson.list.go_on");
-  button.classList.toggle("button-primary", !isFinished);
+  firstOf(".lesson-state", HTMLElement, row).textContent = isFinished ? `✓ ${t("lesson.list.finished")}` : progress;
+}
+
+/**
+ * The lesson that a track offers next: the first that is not finished.
+ *
+ * @param {HTMLElement} track
+ */
+function offerNext(track) {
+  const lessons = allOf(".lesson-item", HTMLElement, track);
+  const rest = lessons.filter((row) => !row.classList.contains("is-finished"));
+  const finished = lessons.length - rest.length;
+  const next = rest[0] ?? lessons[0];
+  const isBegun = finished > 0 || firstOf("progress", HTMLProgressElement, next).value > 0;
+  const way = rest.length === 0 ? "again_with" : isBegun ? "go_on_with" : "begin_with";
+  const link = firstOf(".track-next", HTMLAnchorElement, track);
+  firstOf(".track-state", HTMLElement, track).textContent = t("lesson.list.track_done", {
+    done: finished,
+    n: lessons.length,
+  });
+  link.href = firstOf(".lesson-link", HTMLAnchorElement, next).href;
+  link.textContent = t(`lesson.list.${way}`, { n: firstOf(".lesson-number", HTMLElement, next).textContent });
+  link.classList.toggle("button-primary", rest.length > 0);
 }
 
 const known = await doneSteps();
-if (known) for (const row of rows) showDone(row, known.get(row.dataset.lesson));
+if (known) {
+  for (const row of rows) showDone(row, known.get(row.dataset.lesson ?? ""));
+  allOf(".lesson-track").forEach(offerNext);
+}
 
-const input = document.getElementById("progress-file");
-const taken = document.getElementById("progress-taken");
+const input = elementOf("progress-file", HTMLInputElement);
+const taken = elementOf("progress-taken");
 
+/** @param {File} file */
 async function load(file) {
   const limit = Number(input.dataset.maxBytes);
   if (file.size > limit) return t("lab.error.import_too_long", { limit });
@@ -42,6 +72,8 @@ async function load(file) {
 }
 
 input.addEventListener("change", async () => {
-  taken.textContent = await load(input.files[0]).catch(() => t("error.no_answer"));
+  const file = input.files?.[0];
+  if (!file) return;
+  taken.textContent = await load(file).catch(() => t("error.no_answer"));
   input.value = "";
 });

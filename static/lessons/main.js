@@ -1,8 +1,10 @@
+// @ts-check
 // Puts a lesson's page together: the lesson next to the lab's stage, which is the very one of /lab.
 
 import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { markInOrder } from "../common/palette.js";
 import { Popover } from "../parts/actions/popover.js";
@@ -106,9 +108,9 @@ function giveRoomOnce() {
 }
 
 openWorld();
-render(html`<${Connection} />`, document.getElementById("connection-place"));
-render(html`<${Choices} />`, document.getElementById("controls-place"));
-const page = document.getElementById("page-place");
+render(html`<${Connection} />`, elementOf("connection-place"));
+render(html`<${Choices} />`, elementOf("controls-place"));
+const page = elementOf("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
 followTheWorld();

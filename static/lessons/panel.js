@@ -1,3 +1,4 @@
+// @ts-check
 // The lesson next to the stage: title, how far one is, the open page, back and next.
 
 import { html } from "htm/preact";
@@ -17,8 +18,8 @@ import { StepPage } from "./step_page.js";
 import { openAgain, refusedWorld } from "./world.js";
 
 export function LessonPanel() {
-  const heading = useRef(null);
-  const body = useRef(null);
+  const heading = useRef(/** @type {HTMLElement | null} */ (null));
+  const body = useRef(/** @type {HTMLElement | null} */ (null));
   const isFirst = useRef(true);
   useEffect(() => {
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
@@ -194,7 +195,7 @@ function Summary() {
 }
 
 function Score() {
-  const judged = steps.map(({ id }) => recordOf(id).verdict?.prediction).filter(Boolean);
+  const judged = steps.flatMap(({ id }) => recordOf(id).verdict?.prediction ?? []);
   return judged.length > 0
     ? t("lesson.score", { right: judged.filter(({ right }) => right).length, of: judged.length })
     : null;

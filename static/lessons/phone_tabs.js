@@ -1,3 +1,4 @@
+// @ts-check
 // On a phone the lesson's text and its stage take turns. What happens on the stage shows it by itself; the switch says
 // what waits where one does not look: something to choose on the stage, or a result in the text.
 
@@ -13,10 +14,12 @@ const SIDES = ["text", "stage"];
 
 export const side = signal("text");
 /** What waits where one does not look, or null: "choose" on the stage, "result" in the text. */
-const news = signal(null);
+const news = signal(/** @type {"choose" | "result" | null} */ (null));
 
+/** @param {"choose" | "result"} word */
 const sideOf = (word) => (word === "result" ? "text" : "stage");
 
+/** @param {"choose" | "result"} word */
 function tell(word) {
   news.value = side.peek() === sideOf(word) ? null : word;
 }
@@ -29,7 +32,8 @@ function begin(now) {
 
 export function showSide(name) {
   side.value = name;
-  if (news.peek() && sideOf(news.peek()) === name) news.value = null;
+  const waiting = news.peek();
+  if (waiting && sideOf(waiting) === name) news.value = null;
 }
 
 /** What happens is shown where it happens; the result waits in the text until one has seen enough. */

@@ -1,3 +1,4 @@
+// @ts-check
 // What an action did happens in an instant; this shows it again, slowly enough to be watched.
 //
 // The world stays where it is: only the view goes back and comes forward again, as with the scrub bar. Between two
@@ -22,12 +23,18 @@ const SPAN_US = 1_000_000;
 /** A picture that takes longer than this is left out. */
 const PICTURE_WAIT_MS = 600;
 
-/** { at, of } while it runs, or null. */
-export const replaying = signal(null);
+/** The number of the picture and of how many, while it runs; or null. */
+export const replaying = signal(/** @type {{ at: number, of: number } | null} */ (null));
 let isStopped = false;
 
-/** Shows events `from` to `to` again; where motion is off only when a user asks for it, and then nothing flies.
-    Resolves when the present is shown again. */
+/**
+ * Shows events again; where motion is off only when a user asks for it, and then nothing flies. Resolves when the
+ * present is shown again.
+ *
+ * @param {number} from The event before the first one.
+ * @param {number} to
+ * @param {boolean} isAsked Whether a user asks for it.
+ */
 export async function replay(from, to, isAsked) {
   if ((!motion.peek() && !isAsked) || replaying.peek()) return;
   const pictures = picturesBetween(from, to);
@@ -60,12 +67,16 @@ async function flyTo(time, ms) {
 }
 
 function picturesBetween(from, to) {
-  const commanded = new Set(view.peek().commands.map(({ event }) => event + 1));
+  const commanded = new Set(view.peek().commands.map(({ event }) => Number(event) + 1));
   return momentsOf(journal.slice(indexAfter(from), indexAfter(to)), commanded, MOST_PICTURES);
 }
 
 const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/**
+ * @param {number} event
+ * @returns {Promise<void>}
+ */
 function shown(event) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, PICTURE_WAIT_MS);

@@ -1,3 +1,4 @@
+// @ts-check
 // One step: what to read, the question, the action, hints, and the result with its explanation.
 
 import { html } from "htm/preact";
@@ -14,6 +15,7 @@ import { replaying, stopReplay } from "./replay.js";
 import { showSide } from "./phone_tabs.js";
 import { acting, isReachable, readyFor } from "./world.js";
 
+/** @type {(props: { step: import("./lesson.js").Step }) => any} */
 export function StepPage({ step }) {
   return html`
     <${Prose} class="lesson-text" text=${step.html} />
@@ -84,7 +86,7 @@ function Action({ step }) {
 }
 
 function Replay() {
-  const { at, of } = replaying.value;
+  const { at, of } = replaying.value ?? { at: 0, of: 1 };
   return html`<section class="lesson-card action-card" id="replay">
     <p role="status">${t("lesson.replay.text")}</p>
     <progress max=${of} value=${at} aria-label=${t("lesson.replay.progress")}></progress>
@@ -124,7 +126,7 @@ function Hints({ step }) {
 /** What the learner expected next to what the engine says, and why. */
 function Result({ step }) {
   const verdict = step.action.length > 0 || shownVerdict.value?.after_html ? shownVerdict.value : null;
-  const box = useRef(null);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const isNew = useRef(true);
   useLayoutEffect(() => {
     // The button that had the focus is gone: the result takes it, so that a keyboard goes on from here.
@@ -164,9 +166,14 @@ function Result({ step }) {
   </div>`;
 }
 
-/** Scrolls the lesson's text, and never the page, so that as much of `element` shows as can. */
+/**
+ * Scrolls the lesson's text, and never the page, so that as much of an element in it shows as can.
+ *
+ * @param {HTMLElement} element
+ */
 function bringIntoView(element) {
   const body = element.closest(".lesson-body");
+  if (!body) return;
   const [frame, box] = [body.getBoundingClientRect(), element.getBoundingClientRect()];
   const margin = 12;
   const below = box.bottom + margin - frame.bottom;

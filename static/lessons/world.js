@@ -1,3 +1,4 @@
+// @ts-check
 // The lesson's world: carries out what a step asks for, one thing after the other, and asks the server the result.
 //
 // The actions are those that a learner can do by hand on the stage: controls and commands, as the page sends them.
@@ -15,12 +16,14 @@ import { lesson, recordOf, steps } from "./lesson.js";
 /** Longer than any action takes on a busy machine. */
 const PATIENCE_MS = 40_000;
 
-/** Why the world cannot be had: { reason, text } in the page's language, or null. */
-export const refusedWorld = signal(null);
-/** What is being done: { kind: "preparing" | "doing", at, of }, or null. */
-export const acting = signal(null);
+/** @typedef {{ kind: "preparing" | "doing", at: number, of: number }} Doing */
+
+/** Why the world cannot be had, in the page's language; or null. */
+export const refusedWorld = signal(/** @type {{ reason: string, text: string } | null} */ (null));
+/** What is being done, or null. */
+export const acting = signal(/** @type {Doing | null} */ (null));
 /** Index of the step for which the world is ready, as far as is known; or null. */
-export const readyFor = signal(null);
+export const readyFor = signal(/** @type {number | null} */ (null));
 /** This page may act on its world. */
 export const isReachable = computed(() => loaded.value && status.value === "live" && !view.value.busy);
 
@@ -29,7 +32,9 @@ export const atRest = computed(() => isReachable.value && !view.value.playing);
 
 class Interrupted extends Error {}
 
+/** @type {ReturnType<typeof openSocket>} */
 let source;
+/** @type {((error: Interrupted) => void) | null} */
 let onRefusal = null;
 
 export function openWorld() {
@@ -74,10 +79,18 @@ async function comeToRest() {
   await until(() => atRest.value && !view.value.in_past);
 }
 
-/** Does what step number `index` asks for. */
+/**
+ * Does what a step asks for.
+ *
+ * @param {number} index
+ */
 export const carryOut = (index) => doAll(steps[index].action, "doing");
 
-/** Begins again and does the earlier steps' actions: the world is then as the step expects it. */
+/**
+ * Begins again and does the earlier steps' actions: the world is then as the step expects it.
+ *
+ * @param {number} index
+ */
 export async function prepare(index) {
   const actions = [...lesson.begin, ...steps.slice(0, index).flatMap(({ action }) => action)];
   const { event, commands } = view.peek();
@@ -86,6 +99,10 @@ export async function prepare(index) {
   readyFor.value = index;
 }
 
+/**
+ * @param {any[]} actions
+ * @param {Doing["kind"]} kind
+ */
 async function doAll(actions, kind) {
   for (const [at, action] of actions.entries()) {
     acting.value = { kind, at, of: actions.length };
@@ -93,7 +110,12 @@ async function doAll(actions, kind) {
   }
 }
 
-/** Calls `work`; while it runs `acting` says so. Resolves to null, or to what went wrong in the page's language. */
+/**
+ * Calls `work`; while it runs `acting` says so. Resolves to null, or to what went wrong in the page's language.
+ *
+ * @param {() => Promise<void>} work
+ * @returns {Promise<string | null>}
+ */
 export async function attempt(work) {
   if (acting.peek()) return null;
   acting.value = { kind: "doing", at: 0, of: 1 };
@@ -109,7 +131,11 @@ export async function attempt(work) {
   }
 }
 
-/** Shows the world as it was after an event, or, with the last one, as it is. */
+/**
+ * Shows the world as it was after an event, or, with the last one, as it is.
+ *
+ * @param {number} event
+ */
 export const lookAt = (event) => source.control("scrub", { event });
 
 /** One control or command; resolves when the world has done it and rests. */
@@ -136,7 +162,12 @@ function hasMoved(control, before, now) {
 const hasObeyed = (before, now) =>
   now.commands.length !== before.commands.length || now.forked_from !== before.forked_from;
 
-/** Resolves when `isTrue()`, which reads signals. Rejects with Interrupted: refused, connection lost, or no answer. */
+/**
+ * Rejects with Interrupted: refused, connection lost, or no answer.
+ *
+ * @param {() => boolean} isTrue Resolves when it does; it reads signals.
+ * @returns {Promise<void>}
+ */
 function until(isTrue) {
   return new Promise((resolve, reject) => {
     let stop = null;
@@ -161,13 +192,16 @@ function until(isTrue) {
 
 // ------------------------------------------------------------------------------------------------ checking
 
-/** Asks the engine whether the step is done, and whether the prediction was right. Resolves to null without an answer.
+/**
+ * Asks the engine whether the step is done, and whether the prediction was right.
+ *
+ * @param {string} id
+ * @returns {Promise<import("./lesson.js").Verdict | null>} null: no answer.
  */
 export async function check(id) {
   const { prediction, isSkipped } = recordOf(id);
-  const body = { world: view.peek().world.id, step: id };
-  if (prediction !== undefined && !isSkipped) body.prediction = prediction;
-  return post("check", body);
+  const judged = prediction !== undefined && !isSkipped ? { prediction } : {};
+  return post("check", { world: view.peek().world.id, step: id, ...judged });
 }
 
 export const resetProgress = () => post("reset", {});

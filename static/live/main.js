@@ -1,7 +1,9 @@
+// @ts-check
 // Puts the live page together: each panel into its place in the template, and the stream behind them.
 
 import { html, render } from "htm/preact";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { BoltPopover } from "./faults/bolt.js";
 import { FaultPanel, Refusal } from "./faults/panel.js";
 import { isAllowed } from "./faults/table.js";
@@ -49,10 +51,10 @@ function Page() {
   `;
 }
 
-render(html`<${ConnectionState} stream=${stream} />`, document.getElementById("connection-place"));
-render(html`<${Sections} />`, document.getElementById("sections-place"));
-render(html`<${Controls} />`, document.getElementById("controls-place"));
-const page = document.getElementById("page-place");
+render(html`<${ConnectionState} stream=${stream} />`, elementOf("connection-place"));
+render(html`<${Sections} />`, elementOf("sections-place"));
+render(html`<${Controls} />`, elementOf("controls-place"));
+const page = elementOf("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
 listenToKeys();

@@ -1,3 +1,4 @@
+// @ts-check
 // The runs, newest first: those that go on and the last ones that are over.
 
 import { html } from "htm/preact";

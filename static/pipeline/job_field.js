@@ -1,14 +1,22 @@
+// @ts-check
 // One thing that a job is asked: a field made from the parameter's own description, named in words.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { language, t } from "../common/i18n.js";
 import { groupNames, userTopics } from "../common/cluster/view.js";
-import { info, inLanguage } from "./runs.js";
+import { inLanguage, knownInfo } from "./runs.js";
 
 /** Topics that get a button of their own next to the field. */
 const MOST_BUTTONS = 16;
 
+/**
+ * @param {object} properties
+ * @param {import("./runs.js").Parameter} properties.parameter
+ * @param {any} properties.value What was typed or chosen; undefined: nothing yet.
+ * @param {string | null} properties.problem Why the server refused it.
+ * @param {(value: string | boolean) => void} properties.onValue
+ */
 export function Field({ parameter, value, problem, onValue }) {
   const { name, kind, required } = parameter;
   const id = `field-${name}`;
@@ -83,7 +91,7 @@ function Control({ parameter, common, value, onValue }) {
       return html`<input class="short-input" ...${text} inputmode=${kind === "integer" ? "numeric" : "text"} />`;
     case "folder":
       return html`<span class="folder-field">
-        <code class="quiet" aria-hidden="true" title=${info.value.folder}>data/pipeline/</code><input ...${text} />
+        <code class="quiet" aria-hidden="true" title=${knownInfo().folder}>data/pipeline/</code><input ...${text} />
       </span>`;
     default:
       return html`<input ...${text} />`;
@@ -123,7 +131,11 @@ function TopicButtons({ value, onValue }) {
   </span>`;
 }
 
-/** What may be written, where the help does not say it. */
+/**
+ * What may be written, where the help does not say it.
+ *
+ * @param {import("./runs.js").Parameter} parameter
+ */
 function hint({ kind, minimum, maximum, default: fallback }) {
   const parts = [];
   if (kind === "duration") parts.push(t("pipeline.duration_hint"));

@@ -1,3 +1,4 @@
+// @ts-check
 // What starts a job: which one, what it reads, and a button; all else it can be told is folded away under "Advanced".
 
 import { html } from "htm/preact";
@@ -7,10 +8,13 @@ import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { keep, kept } from "../common/kept.js";
 import { Field, wordsFor } from "./job_field.js";
-import { chosenJob, info, inLanguage, jobNamed, runningCount, start } from "./runs.js";
+import { chosenJob, inLanguage, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 
-/** What was typed stays while the page lives: job -> name -> value. */
-const typed = signal({});
+/** @typedef {import("./runs.js").Job} Job */
+/** @typedef {Record<string, any>} Values By name of the parameter. */
+
+/** What was typed stays while the page lives, by job. */
+const typed = signal(/** @type {Record<string, Values>} */ ({}));
 const keys = signal({ access_key: "", secret_key: "" });
 /** Whether the fields that one seldom needs are shown; the browser remembers it. */
 const ADVANCED = "glassmq.pipeline.advanced";
@@ -20,13 +24,14 @@ const SOURCES = ["topics", "topic", "scenario"];
 
 export function JobForm() {
   const job = jobNamed(chosenJob.value);
-  const refusal = useSignal(null);
+  const refusal = useSignal(/** @type {Awaited<ReturnType<typeof start>>} */ (null));
   const isStarting = useSignal(false);
-  const form = useRef(null);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   if (!job) return html`<div class="panel empty"><p class="empty-title">${t("pipeline.gone")}</p></div>`;
+  const known = knownInfo();
   const values = typed.value[job.name] ?? {};
   const set = (name, value) => (typed.value = { ...typed.value, [job.name]: { ...values, [name]: value } });
-  const isFull = runningCount.value >= info.value.running_max;
+  const isFull = runningCount.value >= known.running_max;
   const lacks = missing(job, values);
   const [first, rest] = sorted(job.parameters);
 
@@ -35,8 +40,8 @@ export function JobForm() {
     isStarting.value = true;
     refusal.value = await start(job.name, argumentsOf(job, values), keysOrNone());
     isStarting.value = false;
-    const field = form.current?.elements[refusal.value?.parameter];
-    if (!field) return;
+    const field = form.current?.elements.namedItem(refusal.value?.parameter ?? "");
+    if (!(field instanceof HTMLElement)) return;
     field.closest("details")?.setAttribute("open", "");
     field.focus();
   };
@@ -46,7 +51,7 @@ export function JobForm() {
         key=${`${job.name} ${parameter.name}`}
         parameter=${parameter}
         value=${values[parameter.name]}
-        problem=${refusal.value?.parameter === parameter.name ? refusal.value.text : null}
+        problem=${refusal.value?.parameter === parameter.name ? refusal.value?.text : null}
         onValue=${(value) => set(parameter.name, value)}
       />`,
     );
@@ -58,7 +63,7 @@ export function JobForm() {
         <div class="job-field">
           <label class="field-name" for="job-choice">${t("pipeline.job")}</label>
           <select id="job-choice" aria-describedby="job-about" onChange=${(event) => choose(event.target.value)}>
-            ${info.value.jobs.map(
+            ${known.jobs.map(
               ({ name, title }) =>
                 html`<option key=${name} value=${name} selected=${name === job.name}>${inLanguage(title)}</option>`,
             )}
@@ -74,7 +79,7 @@ export function JobForm() {
         <button
           type="submit"
           class="button button-primary start-button"
-          disabled=${isStarting.value || isFull || Boolean(lacks) || Boolean(info.value.problem)}
+          disabled=${isStarting.value || isFull || Boolean(lacks) || Boolean(known.problem)}
           aria-describedby="start-hint"
         >
           ${t("pipeline.start")}
@@ -84,7 +89,7 @@ export function JobForm() {
       <details class="advanced" open=${showsAdvanced.value} onToggle=${(event) => remember(event.target.open)}>
         <summary>${t("pipeline.advanced")} <span class="quiet">${t("pipeline.advanced_hint")}</span></summary>
         <div class="job-rest">${fields(rest)}</div>
-        ${info.value.asks_for_keys && html`<${Keys} />`}
+        ${known.asks_for_keys && html`<${Keys} />`}
         <p class="quiet">${t("pipeline.same_command")} <code>glassmq pipeline ${job.name}</code></p>
       </details>
     </form>
@@ -107,7 +112,12 @@ function remember(isOpen) {
 
 const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name === parameter);
 
-/** The first parameter that must be given and is not. */
+/**
+ * The first parameter that must be given and is not.
+ *
+ * @param {Job} job
+ * @param {Values} values
+ */
 function missing(job, values) {
   const isEmpty = (name) => !String(values[name] ?? "").trim();
   return job.parameters.find(
@@ -118,13 +128,18 @@ function missing(job, values) {
 
 /** Beside the button: why it cannot be pressed, or what happens then. */
 function whyNot(isFull, lacks) {
-  if (isFull) return t("pipeline.full", { limit: info.value.running_max });
+  if (isFull) return t("pipeline.full", { limit: knownInfo().running_max });
   if (lacks)
     return t(`pipeline.first_${lacks.kind === "topics" ? "topics" : "field"}`, { field: wordsFor(lacks.name) });
-  return t("pipeline.start_hint", { master: info.value.master ?? "–" });
+  return t("pipeline.start_hint", { master: knownInfo().master ?? "–" });
 }
 
-/** What was typed; the rest is left to the job. */
+/**
+ * What was typed; the rest is left to the job.
+ *
+ * @param {Job} job
+ * @param {Values} values
+ */
 function argumentsOf(job, values) {
   const given = job.parameters.filter(({ name }) => values[name] !== undefined && values[name] !== "");
   return Object.fromEntries(given.map(({ name }) => [name, values[name]]));

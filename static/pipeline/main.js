@@ -1,8 +1,10 @@
+// @ts-check
 // The pipeline's page: which jobs there are, what they are asked, what they tell.
 
 import { html, render } from "htm/preact";
 import { signal } from "@preact/signals";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { openConnection } from "../common/transport.js";
 import { openStream } from "../common/cluster/stream.js";
@@ -13,14 +15,15 @@ import { RunView } from "./run_view.js";
 import { chosenRun, info, inLanguage, loadInfo, receiveRuns, runById, tellsOf } from "./runs.js";
 
 /** The stream of runs, once it is known that there is one. */
-const runs = signal(null);
+const runs = signal(/** @type {ReturnType<typeof openStream> | null} */ (null));
 
 function Page() {
-  if (info.value === null) return html`<p class="loading">${t("pipeline.loading")}</p>`;
-  if (info.value.failure) return html`<p class="problem" role="alert">${info.value.failure}</p>`;
+  const known = info.value;
+  if (known === null) return html`<p class="loading">${t("pipeline.loading")}</p>`;
+  if ("failure" in known) return html`<p class="problem" role="alert">${known.failure}</p>`;
   const run = runById(chosenRun.value);
   return html`
-    ${info.value.problem && html`<p class="problem pipeline-problem">${inLanguage(info.value.problem)}</p>`}
+    ${known.problem && html`<p class="problem pipeline-problem">${inLanguage(known.problem)}</p>`}
     <${Connection} />
     <div class="pipeline">
       <div class="pipeline-main">
@@ -34,14 +37,15 @@ function Page() {
 
 /** Said only when it is of interest: what stands here may be old. */
 function Connection() {
-  const isLost = ["reconnecting", "refused"].includes(runs.value?.status.value);
+  const isLost = ["reconnecting", "refused"].includes(runs.value?.status.value ?? "");
   return isLost ? html`<p class="problem pipeline-problem" role="alert">${t("pipeline.connection_lost")}</p>` : null;
 }
 
-const place = document.getElementById("pipeline-place");
+const place = elementOf("pipeline-place");
 place.replaceChildren();
 render(html`<${Page} />`, place);
 // The broker's state brings topics, groups and the lanes on which Spark's offsets are drawn.
 openStream(receive);
 await loadInfo();
-if (info.value.master) runs.value = openStream(receiveRuns, openConnection("/pipeline"));
+if (info.value && "master" in info.value && info.value.master)
+  runs.value = openStream(receiveRuns, openConnection("/pipeline"));

@@ -1,3 +1,4 @@
+// @ts-check
 // How far a run has come, from its first second on and in words: which step it is at, how long each took, and while it
 // reads how much, how fast and how long still, as far as the job says it.
 
@@ -14,6 +15,9 @@ const UNITS = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batc
 /** Before so much time the speed says little. */
 const LEAST_MS = 1_000;
 
+/** @typedef {import("./runs.js").Run | import("./runs.js").WholeRun} Run */
+
+/** @type {(props: { run: Run }) => any} */
 export function RunProgress({ run }) {
   const now = useNow(isOver(run));
   const over = isOver(run);
@@ -21,7 +25,7 @@ export function RunProgress({ run }) {
   const at = stepOf(run);
   const took = (step) => {
     if (step === 0) return (run.running_ms ?? ends) - run.started_ms;
-    return step === at || (over && step === STEPS.length - 1) ? ends - run.running_ms : null;
+    return run.running_ms && (step === at || (over && step === STEPS.length - 1)) ? ends - run.running_ms : null;
   };
   return html`<div class="run-progress" title=${clockTime(run.started_ms)}>
     <ol class="run-steps" role="list">
@@ -41,7 +45,11 @@ export function RunProgress({ run }) {
   </div>`;
 }
 
-/** 0: its process and Java come up; 1: Spark is there, and nothing is read yet; 2: it reads. */
+/**
+ * 0: its process and Java come up; 1: Spark is there, and nothing is read yet; 2: it reads.
+ *
+ * @param {Run} run
+ */
 function stepOf(run) {
   if (!run.running_ms) return 0;
   const hasRead = run.batch_count > 0 || (run.is_whole && Object.keys(run.progress).length > 0);
@@ -55,6 +63,7 @@ function said(run) {
 }
 
 /** The job's own count where it has one, else that of Spark's tasks. */
+/** @type {(props: { run: import("./runs.js").WholeRun, now: number }) => any} */
 function Done({ run, now }) {
   const units = Object.keys(run.progress);
   const unit = units.find((one) => one !== "tasks") ?? units[0];
@@ -62,7 +71,7 @@ function Done({ run, now }) {
   if (unit === undefined || (unit === "tasks" && isOver(run))) return null;
   const { done, total } = run.progress[unit];
   const name = UNITS.includes(unit) ? t(`pipeline.unit.${unit}`) : unit;
-  const share = total ? Math.min(1, done / total) : null;
+  const share = total ? Math.min(1, done / total) : 0;
   const text = total ? t("pipeline.progress", { done: count(done), total: count(total), unit: name }) : null;
   return html`<div class="run-done">
     ${total && html`<progress max="1" value=${share} aria-label=${text}></progress>`}
@@ -73,10 +82,17 @@ function Done({ run, now }) {
   </div>`;
 }
 
-/** " · 1.2 k/s · about 8 s left": from what is done since Spark was there. */
+/**
+ * " · 1.2 k/s · about 8 s left": from what is done since Spark was there.
+ *
+ * @param {Run} run
+ * @param {number} done
+ * @param {number | null} total
+ * @param {number} now
+ */
 function speed(run, done, total, now) {
-  const took = now - run.running_ms;
-  if (!run.running_ms || took < LEAST_MS || done === 0) return null;
+  const took = now - (run.running_ms ?? now);
+  if (took < LEAST_MS || done === 0) return null;
   const rate = t("unit.rate", { n: compact(Math.round((1000 * done) / took)) });
   const left = total && !isOver(run) ? t("word.time_left", { time: span(((total - done) * took) / done) }) : null;
   return [rate, left]

@@ -1,3 +1,4 @@
+// @ts-check
 // One run: its state, its progress, its findings.
 
 import { html } from "htm/preact";
@@ -15,7 +16,7 @@ import { SparkLanes } from "./spark_lanes.js";
 
 export function RunView({ run }) {
   const job = jobNamed(run.job);
-  const title = useRef(null);
+  const title = useRef(/** @type {HTMLElement | null} */ (null));
   // The button that was pressed is gone: keyboard users continue from the run's title.
   useEffect(() => {
     if (document.activeElement === document.body && wantsFocus.delete(run.id))
@@ -86,7 +87,7 @@ function Failure({ failure }) {
 }
 
 function StopButton({ run }) {
-  const problem = useSignal(null);
+  const problem = useSignal(/** @type {string | null} */ (null));
   if (isOver(run)) return null;
   return html`
     <button

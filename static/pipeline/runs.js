@@ -1,15 +1,80 @@
+// @ts-check
 // The jobs and the runs, as signals, and the ways to start and stop one.
 
 import { computed, effect, signal } from "@preact/signals";
 import { sendRequest } from "../common/transport.js";
 import { language, t } from "../common/i18n.js";
 
-/** What the server says about the jobs; null until it has. {failure} when it could not be asked. */
-export const info = signal(null);
-/** id -> run, and the ids, newest first. */
-const runs = signal({ runs: {}, order: [] });
+/**
+ * @typedef {object} Parameter Something that a job is asked.
+ * @property {string} name
+ * @property {string} kind
+ * @property {Picture.Words} help
+ * @property {string | number | boolean | null} default
+ * @property {boolean} required
+ * @property {string | null} unless The parameter that may be given in place of this one.
+ * @property {number | null} minimum
+ * @property {number | null} maximum
+ * @property {string[]} choices
+ *
+ * @typedef {object} Job As description_json in app/pipeline/views.py writes it.
+ * @property {string} name
+ * @property {Picture.Words} title
+ * @property {Picture.Words} about
+ * @property {Parameter[]} parameters
+ * @property {any[]} tables See result_table.js.
+ * @property {any[]} plots See plots.js.
+ *
+ * @typedef {object} Info
+ * @property {Job[]} jobs
+ * @property {Picture.Words | null} problem Why no run can be started.
+ * @property {number} running_max
+ * @property {string | null} master
+ * @property {string | null} folder
+ * @property {boolean} asks_for_keys
+ *
+ * @typedef {object} Run As RunRecord in app/pipeline/run_record.py shows it: the list has summaries.
+ * @property {string} id
+ * @property {string} job
+ * @property {Record<string, string | number | boolean | null>} arguments
+ * @property {string} master
+ * @property {number} started_ms
+ * @property {string | null} origin The page that started it.
+ * @property {string} phase
+ * @property {number | null} running_ms When Spark was there.
+ * @property {number | null} ended_ms
+ * @property {{ text: Picture.Words, detail?: string } | null} failure
+ * @property {string | null} log_file
+ * @property {number} batch_count
+ * @property {number} row_count
+ * @property {false} is_whole
+ *
+ * @typedef {object} Rest What a whole run has besides.
+ * @property {true} is_whole
+ * @property {Record<string, { done: number, total: number | null }>} progress
+ * @property {Record<string, any>} tables
+ * @property {Record<string, any>} plots
+ * @property {any[]} batches
+ * @property {Picture.Words[]} notes
+ * @property {Record<string, Record<string, number>>} reached By topic, then "broker:queue": the offset.
+ *
+ * @typedef {Omit<Run, "is_whole"> & Rest} WholeRun
+ */
+
+/** What the server says about the jobs; null until it has, `failure` when it could not be asked. */
+export const info = signal(/** @type {Info | { failure: string } | null} */ (null));
+
+/** The same for what is drawn only once it is known. */
+export function knownInfo() {
+  if (info.value === null || "failure" in info.value) throw new TypeError("the jobs are not known yet");
+  return info.value;
+}
+const jobs = computed(() => (info.value && "jobs" in info.value ? info.value.jobs : []));
+
+/** By id, and the ids, newest first. */
+const runs = signal({ runs: /** @type {Record<string, Run | WholeRun>} */ ({}), order: /** @type {string[]} */ ([]) });
 /** Runs that the stream brings in short, asked for one by one. */
-const wholes = signal({});
+const wholes = signal(/** @type {Record<string, WholeRun>} */ ({}));
 
 /** What the address names: "#traffic" a job, "#run-1a2b" a run. */
 const hash = signal(location.hash.slice(1));
@@ -19,26 +84,35 @@ addEventListener("hashchange", () => {
 });
 export const chosenRun = computed(() => (hash.value.startsWith("run-") ? hash.value.slice(4) : null));
 export const chosenJob = computed(() => {
-  const names = (info.value?.jobs ?? []).map((job) => job.name);
+  const names = jobs.value.map((job) => job.name);
   return names.includes(hash.value) ? hash.value : chosenRun.value === null ? names[0] : null;
 });
 
-export const jobNamed = (name) => info.value?.jobs.find((job) => job.name === name);
+/** @param {string | null} name */
+export const jobNamed = (name) => jobs.value.find((job) => job.name === name);
 export const runList = computed(() => runs.value.order.map((id) => runs.value.runs[id]).filter(Boolean));
+/** @param {Run | WholeRun} run */
 export const isOver = (run) => ["ended", "failed", "stopped"].includes(run.phase);
 export const runningCount = computed(() => runList.value.filter((run) => !isOver(run)).length);
 
-/** A text in both languages, in the page's. */
+/**
+ * A text in both languages, in the page's.
+ *
+ * @param {Picture.Words | null} [text]
+ */
 export const inLanguage = (text) => text?.[language] ?? text?.en ?? "";
 
 /** Ids of runs whose button was pressed here: it goes, and the focus with it. */
 export const wantsFocus = new Set();
 
+/** @param {typeof runs.value} state */
 export function receiveRuns(state) {
   runs.value = state;
 }
 
+/** @param {string | null} id */
 export function runById(id) {
+  if (id === null) return undefined;
   const run = runs.value.runs[id];
   return run?.is_whole ? run : (wholes.value[id] ?? run);
 }
@@ -46,6 +120,7 @@ export function runById(id) {
 // A run that ended long ago is asked for when somebody looks at it.
 effect(() => {
   const id = chosenRun.value;
+  if (id === null) return;
   const run = runs.value.runs[id];
   if (run && !run.is_whole && !wholes.peek()[id]) loadRun(id);
 });
@@ -61,7 +136,14 @@ export async function loadInfo() {
   info.value = answer.jobs ? answer : { failure: inLanguage(answer.text) || answer.error };
 }
 
-/** What went wrong ({parameter, text}), or null and the page shows the run. */
+/**
+ * What went wrong, or null and the page shows the run.
+ *
+ * @param {string} job
+ * @param {object} values
+ * @param {object | null} keys
+ * @returns {Promise<{ parameter: string | null, text: string } | null>}
+ */
 export async function start(job, values, keys) {
   const answer = await ask("/api/pipeline/runs", { job, arguments: values, ...(keys ? { keys } : {}) });
   if (!answer.id) return { parameter: answer.parameter ?? null, text: inLanguage(answer.text) || answer.error };
@@ -88,7 +170,11 @@ async function ask(address, body) {
   }
 }
 
-/** What a screen reader is told when it changes. */
+/**
+ * What a screen reader is told when it changes.
+ *
+ * @param {Run | WholeRun} [run]
+ */
 export function tellsOf(run) {
   return run ? `${inLanguage(jobNamed(run.job)?.title) || run.job}: ${t(`pipeline.phase.${run.phase}`)}` : "";
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // How far the run has read: the live page's lanes, with Spark's mark next to those of the consumer groups.
 
 import { html } from "htm/preact";
@@ -14,12 +15,12 @@ import { loaded, state } from "../common/cluster/view.js";
 const MOST_LANES = 32;
 
 export function SparkLanes({ run }) {
-  const axis = useRef(null);
+  const axis = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => {
     const observer = new ResizeObserver(
       ([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))),
     );
-    observer.observe(axis.current);
+    if (axis.current) observer.observe(axis.current);
     return () => observer.disconnect();
   }, []);
   const topics = Object.keys(run.reached).sort();

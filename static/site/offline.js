@@ -1,3 +1,4 @@
+// @ts-check
 // Keeps the site for use offline (static/site/service_worker.js), and offers a newer version when there is one. Where a
 // browser stores nothing, or the reader saves data, the site comes from its host at each visit.
 
@@ -18,11 +19,12 @@ export async function loadAgain() {
   location.reload();
 }
 
-function offer(registration) {
-  if (!registration.waiting || !workers.controller) return;
+/** @param {ServiceWorkerRegistration} registration */
+function offer({ waiting }) {
+  if (!waiting || !workers.controller) return;
   const act = () => {
     workers.addEventListener("controllerchange", () => location.reload(), { once: true });
-    registration.waiting.postMessage("take over");
+    waiting.postMessage("take over");
   };
   say(t("site.newer"), "status", { label: t("site.reload"), act });
 }
@@ -38,7 +40,7 @@ async function keep() {
 }
 
 function begin() {
-  if (!workers || navigator.connection?.saveData) return;
+  if (!workers || /** @type {any} */ (navigator).connection?.saveData) return;
   keep().catch((error) => console.warn(`the site is not kept for use offline: ${error}`));
 }
 

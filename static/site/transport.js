@@ -1,6 +1,8 @@
+// @ts-check
 // The site's way to its application: see static/common/transport.js. A worker of this page runs it, in Python, and
 // starts with the first request or stream.
 
+import { targetOf } from "../common/elements.js";
 import { language, t } from "../common/i18n.js";
 import { say } from "./foot_line.js";
 import { loadAgain } from "./offline.js";
@@ -9,11 +11,19 @@ const ROOT = new URL("../../", import.meta.url);
 /** Answers that are files of the site. */
 const FILES = { "/api/demonstration": "demonstration.json" };
 
+/** @type {Pick<Worker, "postMessage"> | null} */
 let worker = null;
 let requests = 0;
+/** @typedef {{ status: number, headers: string, body: ArrayBuffer }} Answer */
+/** @type {Map<number, (answer: Answer) => void>} */
 const waiting = new Map();
+/** @type {Map<string, Stream>} */
 const streams = new Map();
 
+/**
+ * @param {object} message
+ * @param {Transferable[]} transfer
+ */
 function toWorker(message, transfer = []) {
   worker ??= startWorker();
   worker.postMessage(message, transfer);
@@ -34,7 +44,12 @@ function startWorker() {
   return started;
 }
 
-/** Sends a request to an address of the application, which starts with "/"; resolves to a Response as `fetch` does. */
+/**
+ * Sends a request to an address of the application; resolves to a Response as `fetch` does.
+ *
+ * @param {string} address It starts with "/".
+ * @param {{ method?: string, headers?: Record<string, string>, body?: BodyInit | null, signal?: AbortSignal }} options
+ */
 export async function sendRequest(address, { method = "GET", headers = {}, body, signal } = {}) {
   const path = address.replace(/[?#].*$/s, "");
   if (path in FILES) return fetch(new URL(FILES[path], ROOT), { signal });
@@ -43,6 +58,7 @@ export async function sendRequest(address, { method = "GET", headers = {}, body,
   const bytes = await new Response(body).arrayBuffer();
   const request = ++requests;
   const contentType = headers["Content-Type"] ?? "";
+  /** @type {Promise<Answer>} */
   const answered = new Promise((resolve, reject) => {
     waiting.set(request, resolve);
     signal?.addEventListener("abort", () => reject(signal.reason));
@@ -60,7 +76,8 @@ export async function sendRequest(address, { method = "GET", headers = {}, body,
 /** A stream of events to and from the lab; that of a broker never connects. */
 class Stream {
   active = true;
-  #id = crypto.randomUUID();
+  #id = `stream ${++requests}`;
+  /** @type {Map<string, ((message: any) => void)[]>} */
   #listeners = new Map();
 
   constructor(namespace) {
@@ -94,14 +111,14 @@ export const openConnection = (namespace) => new Stream(namespace);
 
 /** A link to a file that the application makes, as an export of a run. */
 addEventListener("click", async (event) => {
-  const link = event.target.closest?.("a[href^='/api/']");
-  if (!link) return undefined;
+  const address = targetOf(event)?.closest("a[href^='/api/']")?.getAttribute("href");
+  if (!address) return undefined;
   event.preventDefault();
-  const answer = await sendRequest(link.getAttribute("href"));
+  const answer = await sendRequest(address);
   if (!answer.ok) return say((await answer.json()).text?.[language] ?? answer.status, "alert");
   const save = document.createElement("a");
   save.href = URL.createObjectURL(await answer.blob());
-  save.download = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "";
+  save.download = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? "";
   save.click();
   setTimeout(() => URL.revokeObjectURL(save.href), 60_000);
   return undefined;
@@ -109,7 +126,11 @@ addEventListener("click", async (event) => {
 
 // ------------------------------------------------------------------------------------------------ progress
 
-/** Says at the foot of the page what loads, until it is there, and what helps where it does not come. */
+/**
+ * Says at the foot of the page what loads, until it is there, and what helps where it does not come.
+ *
+ * @param {string} step
+ */
 function showProgress(step, problem = "", megabytes = "") {
   document.documentElement.dataset.worker = step;
   if (step === "ready") say("");

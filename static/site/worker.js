@@ -1,3 +1,4 @@
+// @ts-check
 // The worker of a page of the site: Python on WebAssembly with the site's application (app/site/worker.py).
 //
 // From the page: { request, method, address, contentType, bytes }, or { stream, event, message } with events of the
@@ -5,39 +6,44 @@
 // { progress, problem }.
 
 import { keepSteps, keptSteps } from "./kept_steps.js";
+import { loadPython, PYTHON } from "./python.js";
 
-const PYTHON = new URL("../../python/", import.meta.url);
 /** Requests that change the learner's progress; the name is that of a lesson that begins again. */
 const PROGRESS = /^\/api\/lessons\/(?:progress$|[^/]+\/check$|([^/]+)\/reset$)/;
 const SOURCE = /^\/api\/lab\/source\?file=(engine%2F[a-z0-9_%F]+\.py)$/;
 
-const ARCHIVE = "glassmq.tar.zst";
 const FORMAT = "glassmq-lessons";
 
-let timer = 0;
+/**
+ * What Python asks for a search: a worker of its own, and its end.
+ *
+ * @type {Record<string, (id: string, order: string) => void>}
+ */
+const SEARCHES = { search: beginSearch, "end-search": (id) => searches.get(id)?.terminate() };
+
+/**
+ * The workers of searches, by the search's id.
+ *
+ * @type {Map<string, Worker>}
+ */
+const searches = new Map();
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 // What comes before Python is there waits for it.
 const loaded = load();
-self.addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)));
+addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)));
 
+/** @typedef {{ python: any, site: any }} Application Pyodide's own object, and SiteWorker of app/site/worker.py. */
+
+/** @returns {Promise<Application | null>} */
 async function load() {
   try {
-    postMessage({ progress: "python" });
-    await countBytes();
-    const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
-    const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON));
-    const python = await loadPyodide({ indexURL: PYTHON.href });
-    postMessage({ progress: "modules" });
-    python.FS.writeFile("/glassmq.tar.zst", new Uint8Array(await archive));
-    postMessage({ progress: "application" });
-    python.runPython(`
-import os, shutil, sys
-shutil.unpack_archive("/glassmq.tar.zst", "/glassmq", "zstdtar")
-os.remove("/glassmq.tar.zst")
-sys.path.insert(0, "/glassmq")
-`);
+    const python = await loadPython(postMessage);
     const site = python
       .pyimport("app.site.worker")
-      .SiteWorker((stream, event, message) => postMessage({ stream, event, message }));
+      .SiteWorker((/** @type {string} */ to, /** @type {string} */ event, /** @type {string} */ message) =>
+        event in SEARCHES ? SEARCHES[event](to, message) : postMessage({ stream: to, event, message }),
+      );
     const steps = await keptSteps();
     if (steps.length > 0)
       ask({ python, site }, "POST", "/api/lessons/progress", JSON.stringify({ format: FORMAT, steps }));
@@ -49,34 +55,10 @@ sys.path.insert(0, "/glassmq")
   }
 }
 
-/** Says in megabytes what has been loaded, of what will be: the build has added it up. */
-async function countBytes() {
-  const plainFetch = self.fetch;
-  const versions = new URL("../versions.json", PYTHON);
-  const { python_bytes: all } = await (await plainFetch(versions)).json();
-  let bytes = 0;
-  const count = new Intl.NumberFormat("en", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
-  self.fetch = async (...request) => {
-    const response = await plainFetch(...request);
-    const counted = response.body?.pipeThrough(
-      new TransformStream({
-        transform(chunk, passed) {
-          bytes += chunk.byteLength;
-          passed.enqueue(chunk);
-          const megabytes = `${count.format(bytes / 1e6)} / ${count.format(all / 1e6)} MB`;
-          if (bytes <= all) postMessage({ progress: "python", megabytes });
-        },
-      }),
-    );
-    return new Response(counted, response);
-  };
-}
-
-async function bytesOf(response) {
-  if (!response.ok) throw new Error(`${ARCHIVE}: ${response.status}`);
-  return response.arrayBuffer();
-}
-
+/**
+ * @param {Application} application
+ * @param {any} message
+ */
 async function take({ python, site }, message) {
   if (message.request) {
     const source = SOURCE.exec(message.address);
@@ -93,7 +75,15 @@ async function take({ python, site }, message) {
   work(site);
 }
 
-/** Sends a request to the application: { status, headers, body }. */
+/**
+ * Sends a request to the application.
+ *
+ * @param {Application} application
+ * @param {string} method
+ * @param {string} address
+ * @param {string | ArrayBuffer} body
+ * @param {string} contentType
+ */
 function ask({ python, site }, method, address, body = "", contentType = "application/json") {
   const bytes = python.toPy(typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body));
   const answer = site.request(method, address, contentType, bytes);
@@ -103,19 +93,48 @@ function ask({ python, site }, method, address, body = "", contentType = "applic
   return { status, headers, body: content.slice().buffer };
 }
 
+/**
+ * Starts the worker of a search, and passes on what it reports.
+ *
+ * @param {string} id
+ * @param {string} order
+ */
+function beginSearch(id, order) {
+  const search = new Worker(new URL("search_worker.js", import.meta.url), { type: "module" });
+  searches.set(id, search);
+  /** @param {string} state As JSON. */
+  const report = async (state) => (await loaded)?.site.search_reported(id, state);
+  search.addEventListener("message", ({ data }) => report(data));
+  search.addEventListener("error", () => report(JSON.stringify({ phase: "failed" })));
+  search.postMessage(order);
+}
+
+/**
+ * @param {Application} application
+ * @param {string} [reset] The name of a lesson that begins again.
+ */
 async function keepProgress(application, reset) {
   const { body } = ask(application, "GET", "/api/lessons/progress");
   const { steps } = JSON.parse(new TextDecoder().decode(body));
   await keepSteps(steps, reset);
 }
 
-/** Lets the lab work, and again when it wants to; messages from the page come in between. */
+/**
+ * Lets the lab work, and again when it wants to; messages from the page come in between.
+ *
+ * @param {any} site
+ */
 function work(site) {
   clearTimeout(timer);
   timer = setTimeout(work, 1000 * site.work(), site);
 }
 
-/** Sources are not in the archive: the source view reads them one by one. */
+/**
+ * Sources are not in the archive: the source view reads them one by one.
+ *
+ * @param {any} files Pyodide's file system.
+ * @param {string} path
+ */
 async function addSource(files, path) {
   const response = await fetch(new URL(`sources/${path}`, PYTHON));
   if (response.ok) files.writeFile(`/glassmq/${path}`, new Uint8Array(await response.arrayBuffer()));

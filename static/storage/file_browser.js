@@ -1,3 +1,4 @@
+// @ts-check
 // One file: its units in pages, and the chosen unit with its fields and bytes.
 
 import { html } from "htm/preact";
@@ -6,25 +7,32 @@ import { useSignal } from "@preact/signals";
 import { bytes, clockTime, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { FieldsAndBytes } from "../parts/inspector/record_details.js";
-import { ask, place, stores } from "./laboratory.js";
+import { ask, knownStores } from "./laboratory.js";
 import { unitText } from "./units.js";
+
+/** @typedef {import("./laboratory.js").StoreName} StoreName */
 
 /** Formats that need a word of explanation. */
 const EXPLAINED = ["commitlog", "consumequeue", "index", "checkpoint", "log", "offset_index", "time_index"];
 
-/** What the server answers to a question that is put again when one of `parts` changes. */
+/**
+ * What the server answers to a question that is put again when one of `parts` changes.
+ *
+ * @param {string} what
+ * @param {object} parts
+ */
 function useAnswer(what, parts) {
-  const told = useSignal({});
+  const told = useSignal(/** @type {Awaited<ReturnType<typeof ask>>} */ ({}));
   useEffect(() => {
     let isLate = false;
     ask(what, parts).then((answer) => !isLate && (told.value = answer));
-    return () => (isLate = true);
+    return () => void (isLate = true);
   }, Object.values(parts));
   return told.value;
 }
 
-export function FileBrowser() {
-  const { store, path, at } = place.value;
+/** @type {(props: { store: StoreName, path: string, at: number }) => any} */
+export function FileBrowser({ store, path, at }) {
   const from = useSignal(at);
   const chosen = useSignal(at);
   useEffect(() => {
@@ -43,7 +51,7 @@ export function FileBrowser() {
     ${
       file &&
       EXPLAINED.includes(file.format) &&
-      html`<p class="file-about">${t(`storage.format.${file.format}`, stores.value.sizes)}</p>`
+      html`<p class="file-about">${t(`storage.format.${file.format}`, knownStores().sizes)}</p>`
     }
     ${
       file &&

@@ -1,19 +1,24 @@
+// @ts-check
 // The files of both stores as two trees, and the one that is open: unit by unit, and one unit to the byte.
 
 import { html } from "htm/preact";
 import { bytes } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { FileBrowser } from "./file_browser.js";
-import { place, show, STORES, stores } from "./laboratory.js";
+import { knownStores, place, show, STORES } from "./laboratory.js";
+
+/** @typedef {import("./laboratory.js").StoreFile} StoreFile */
 
 export function Files() {
+  const { stores } = knownStores();
+  const open = place.value;
   return html`
     <div class="store-trees">
-      ${STORES.filter((store) => stores.value.stores[store]).map(
-        (store) => html`<${Tree} key=${store} store=${store} files=${stores.value.stores[store]} />`,
+      ${STORES.filter((store) => stores[store]).map(
+        (store) => html`<${Tree} key=${store} store=${store} files=${stores[store]} />`,
       )}
     </div>
-    ${place.value && html`<${FileBrowser} key=${`${place.value.store}/${place.value.path}`} />`}
+    ${open && html`<${FileBrowser} key=${`${open.store}/${open.path}`} ...${open} />`}
   `;
 }
 
@@ -37,18 +42,23 @@ function Tree({ store, files }) {
   </section>`;
 }
 
-/** [folder, its files] in the order of the paths; "" for those next to the folders, which come last. */
+/**
+ * The files of each folder in the order of the paths; "" for those next to the folders, which come last.
+ *
+ * @param {StoreFile[]} files
+ */
 function byFolder(files) {
+  /** @type {Map<string, StoreFile[]>} */
   const folders = new Map();
   for (const file of files) {
     const folder = file.path.slice(0, Math.max(0, file.path.lastIndexOf("/")));
     folders.set(folder, [...(folders.get(folder) ?? []), file]);
   }
-  return [...folders].sort(([one], [other]) => (one === "") - (other === ""));
+  return [...folders].sort(([one], [other]) => Number(one === "") - Number(other === ""));
 }
 
 function File({ store, folder, file }) {
-  const isOpen = place.value?.store === store && place.value.path === file.path;
+  const isOpen = place.value?.store === store && place.value?.path === file.path;
   return html`<li>
     <button
       type="button"

@@ -1,22 +1,39 @@
+// @ts-check
 // Finding a message in both stores: first a prediction, then what was read, step by step, then what it cost.
 
 import { html } from "htm/preact";
 import { effect, signal } from "@preact/signals";
 import { count, typedKey } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { ask, STORES, stores } from "./laboratory.js";
+import { ask, knownStores, STORES, stores } from "./laboratory.js";
 import { Steps } from "./steps.js";
 import { Verdict } from "./verdict.js";
 
+/** @type {Way[]} */
 const WAYS = ["offset", "key", "time"];
 const FIGURES = ["seeks", "bytes"];
 
+/**
+ * @typedef {"offset" | "key" | "time"} Way
+ * @typedef {object} Question
+ * @property {Way} by
+ * @property {string | null} topic null: the first one.
+ * @property {string} queue
+ * @property {Partial<Record<Way, string>>} values What was typed for each way.
+ *
+ * @typedef {object} Search What was asked, what was predicted, and what came out.
+ * @property {any} result
+ * @property {{ by: Way, topic: string, queue: string, value: string }} question
+ * @property {Record<string, string>} prediction
+ */
+
+/** @type {Question} */
 const FRESH = { by: "offset", topic: null, queue: "0", values: {} };
 const question = signal(FRESH);
-const prediction = signal({});
-/** {result, question, prediction} of the last search; null: none yet. */
-const search = signal(null);
-const problem = signal(null);
+const prediction = signal(/** @type {Record<string, string>} */ ({}));
+/** The last search; null: none yet. */
+const search = signal(/** @type {Search | null} */ (null));
+const problem = signal(/** @type {string | null} */ (null));
 /** How many steps of each store are shown. */
 const shown = signal(0);
 
@@ -24,7 +41,8 @@ const shown = signal(0);
 effect(() => {
   if (stores.value === null) return;
   question.value = FRESH;
-  search.value = problem.value = null;
+  search.value = null;
+  problem.value = null;
 });
 
 export function Find() {
@@ -40,13 +58,17 @@ export function Find() {
         ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
       </form>
     </section>
-    ${search.value && html`<${Result} />`}
+    ${search.value && html`<${Result} search=${search.value} />`}
   `;
 }
 
-/** What a fresh form asks for: something in the middle of what is there. */
+/**
+ * What a fresh form asks for: something in the middle of what is there.
+ *
+ * @param {Way} by
+ */
 function defaultValue(by) {
-  const { traffic, time_step_ms: step } = stores.value;
+  const { traffic, time_step_ms: step } = knownStores();
   const middle = Math.floor((traffic.messages * 5) / 8);
   if (by === "offset") return String(Math.floor(middle / (traffic.topics * traffic.queues)));
   if (by === "time") return String(middle * step);
@@ -54,12 +76,14 @@ function defaultValue(by) {
   return `K${String(number).padStart(5, "0")}`;
 }
 
+/** @param {Question} question */
 const valueOf = ({ by, values }) => values[by] ?? defaultValue(by);
+/** @param {Partial<Question>} changes */
 const change = (changes) => (question.value = { ...question.peek(), ...changes });
 
 function QuestionFields() {
   const { by, topic, queue, values } = question.value;
-  const { topics, traffic } = stores.value;
+  const { topics, traffic } = knownStores();
   const queues = Array.from({ length: traffic.queues }, (_, number) => String(number));
   const option = (name, chosen) => html`<option key=${name} value=${name} selected=${name === chosen}>${name}</option>`;
   return html`<div class="find-fields">
@@ -132,7 +156,7 @@ function Prediction() {
 async function predict(event) {
   event.preventDefault();
   const { by, topic, queue } = question.value;
-  const asked = { by, topic: topic ?? stores.value.topics[0], queue, value: typedKey(valueOf(question.value)) };
+  const asked = { by, topic: topic ?? knownStores().topics[0], queue, value: typedKey(valueOf(question.value)) };
   const { answer, why } = await ask("find", asked);
   problem.value = why ?? null;
   if (!answer) return;
@@ -140,8 +164,8 @@ async function predict(event) {
   search.value = { result: answer, question: asked, prediction: prediction.value };
 }
 
-function Result() {
-  const { result, question: asked, prediction: predicted } = search.value;
+/** @type {(props: { search: Search }) => any} */
+function Result({ search: { result, question: asked, prediction: predicted } }) {
   const most = Math.max(...STORES.map((store) => result[store].steps.length));
   const isOver = shown.value >= most;
   return html`

@@ -1,11 +1,17 @@
+// @ts-check
 // What the page shows, as signals: the traffic, the files of both stores, the file that is open; and how the server is
 // asked. The address holds it all, so that a link leads to the same byte.
 
 import { computed, signal } from "@preact/signals";
 import { request } from "../common/request.js";
 
+/** @type {StoreName[]} */
 export const STORES = ["rocketmq", "kafka"];
-/** The views of the page, and what they are called. */
+/**
+ * The views of the page, and what they are called.
+ *
+ * @type {Record<string, string>}
+ */
 export const VIEW_NAMES = {
   files: "word.files",
   find: "word.find_message",
@@ -19,13 +25,43 @@ export const VIEWS = Object.keys(VIEW_NAMES);
 export const TRAFFIC = ["topics", "queues", "messages", "body_bytes", "distinct_keys", "batch_records", "codec"];
 
 const asked = new URLSearchParams(location.search);
-/** What the server says of the traffic and its stores; null until it has. */
-export const stores = signal(null);
+/**
+ * @typedef {"rocketmq" | "kafka"} StoreName
+ * @typedef {{ path: string, format: string, bytes: number, used_bytes: number, disk_bytes: number }} StoreFile
+ *
+ * @typedef {object} Traffic
+ * @property {number} topics
+ * @property {number} queues Of each topic.
+ * @property {number} messages
+ * @property {number} body_bytes
+ * @property {number} distinct_keys 0: the messages have no keys.
+ * @property {number} batch_records
+ * @property {string} codec
+ *
+ * @typedef {object} Stores What the server says of the traffic and its stores: app/storage/routes.py.
+ * @property {Traffic} traffic
+ * @property {Record<string, [least: number, most: number]>} bounds
+ * @property {string[]} codecs
+ * @property {string[]} topics
+ * @property {number} time_step_ms
+ * @property {any} sizes
+ * @property {Record<StoreName, StoreFile[]>} stores
+ */
+
+/** Null until the server has answered. */
+export const stores = signal(/** @type {Stores | null} */ (null));
+
+/** The same for what is drawn only once they are there. */
+export function knownStores() {
+  if (stores.value === null) throw new TypeError("the stores are not known yet");
+  return stores.value;
+}
+
 /** Why the last question was refused; null: it was not. */
-export const refusal = signal(null);
+export const refusal = signal(/** @type {string | null} */ (null));
 export const isBusy = signal(false);
-/** {store, path, at}: the place that is shown to the byte; null: none yet. */
-export const place = signal(null);
+/** The place that is shown to the byte; null: none yet. */
+export const place = signal(/** @type {{ store: StoreName, path: string, at: number } | null} */ (null));
 
 const hash = signal(location.hash.slice(1));
 addEventListener("hashchange", () => {
@@ -35,12 +71,21 @@ addEventListener("hashchange", () => {
 export const view = computed(() => (VIEWS.includes(hash.value) ? hash.value : VIEWS[0]));
 
 /** The traffic as it is in every request. */
-export const query = (more = {}) => new URLSearchParams({ ...stores.value.traffic, ...more });
+export const query = (more = {}) => new URLSearchParams({ .../** @type {any} */ (knownStores().traffic), ...more });
 
-/** What the server answers to a question about this traffic: {answer} or {why}. */
+/**
+ * What the server answers to a question about this traffic: {answer} or {why}.
+ *
+ * @param {string} what
+ * @param {object} more
+ */
 export const ask = (what, more) => request("GET", `/api/storage/${what}?${query(more)}`);
 
-/** Shows the stores of another traffic; refused, everything stays as it is. */
+/**
+ * Shows the stores of another traffic; refused, everything stays as it is.
+ *
+ * @param {Record<string, string>} traffic
+ */
 export async function load(traffic) {
   isBusy.value = true;
   const { answer, why } = await request("GET", `/api/storage/stores?${new URLSearchParams(traffic)}`);
@@ -59,12 +104,23 @@ export function loadFirst() {
   return load(Object.fromEntries([...asked].filter(([name]) => TRAFFIC.includes(name))));
 }
 
+/**
+ * @param {StoreFile[]} files
+ * @param {string} format
+ * @param {StoreName} store
+ */
 function firstPlace(files, format, store) {
   const file = files.find((one) => one.format === format);
   return file ? { store, path: file.path, at: 0 } : null;
 }
 
-/** Opens a file at a byte, in the view of files. */
+/**
+ * Opens a file at a byte, in the view of files.
+ *
+ * @param {StoreName} store
+ * @param {string} path
+ * @param {number} at
+ */
 export function show(store, path, at = 0) {
   place.value = { store, path, at };
   if (view.value !== "files") location.hash = "files";

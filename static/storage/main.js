@@ -1,8 +1,10 @@
+// @ts-check
 // The storage laboratory: one traffic in RocketMQ's store and in Kafka's, the contents of their files, what it costs to
 // find a message, how both grow, what this machine's disk does.
 
 import { html, render } from "htm/preact";
 import "../common/chrome.js";
+import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { Files } from "./files.js";
 import { Find } from "./find.js";
@@ -39,7 +41,7 @@ function Page() {
   `;
 }
 
-const place = document.getElementById("storage-place");
+const place = elementOf("storage-place");
 place.replaceChildren();
 render(html`<${Page} />`, place);
 await loadFirst();

@@ -1,3 +1,4 @@
+// @ts-check
 // The page cache: scenarios that show it at work, and what the article says of storage next to what the engine says.
 
 import { html } from "htm/preact";
@@ -6,7 +7,7 @@ import { useSignal } from "@preact/signals";
 import { bytes } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
 import { request } from "../common/request.js";
-import { stores, VIEW_NAMES } from "./laboratory.js";
+import { knownStores, VIEW_NAMES } from "./laboratory.js";
 import { figuresOf } from "./summary.js";
 
 const ARTICLE = "/tutorials/articles/mq-overview";
@@ -44,7 +45,7 @@ export function PageCache() {
 }
 
 function Scenarios() {
-  const told = useSignal({});
+  const told = useSignal(/** @type {Awaited<ReturnType<typeof request>>} */ ({}));
   useEffect(() => {
     request("GET", "/api/storage/scenarios").then((result) => (told.value = result));
   }, []);
@@ -101,10 +102,11 @@ const placeName = (place) => (place.startsWith("#") ? t(VIEW_NAMES[place.slice(1
 
 /** Figures of the traffic that is loaded. */
 function claimValues() {
-  const [rocketmq, kafka] = ["rocketmq", "kafka"].map(figuresOf);
+  const { traffic, sizes } = knownStores();
+  const [rocketmq, kafka] = [figuresOf("rocketmq"), figuresOf("kafka")];
   return {
-    ...stores.value.traffic,
-    ...stores.value.sizes,
+    ...traffic,
+    ...sizes,
     rocketmq_index: bytes(rocketmq.index),
     kafka_index: bytes(kafka.index),
     rocketmq_messages: bytes(rocketmq.messages),

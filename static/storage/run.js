@@ -1,3 +1,4 @@
+// @ts-check
 // A run that takes its time: it is started, watched and ended here; what it brought is drawn, and can be taken away.
 
 import { html } from "htm/preact";
@@ -9,12 +10,22 @@ import { request } from "../common/request.js";
 import { Plot } from "./plot.js";
 import { save } from "./save.js";
 
+/**
+ * @typedef {object} RunState What app/storage/run_routes.py says of the last run of a kind.
+ * @property {"none" | "running" | "ended" | "cancelled" | "failed"} phase
+ * @property {string} [error]
+ * @property {number} number The step that it is at.
+ * @property {number} total
+ * @property {any} [report]
+ */
+
 const ASK_EVERY_MS = 700;
 
 export function Run({ kind }) {
-  const run = useSignal(null);
-  const problem = useSignal(null);
+  const run = useSignal(/** @type {RunState | null} */ (null));
+  const problem = useSignal(/** @type {string | null} */ (null));
   const address = `/api/storage/runs/${kind}`;
+  /** @param {Awaited<ReturnType<typeof request>>} told */
   const tell = ({ answer, why }) => {
     problem.value = why ?? null;
     if (answer) run.value = answer;
@@ -51,7 +62,7 @@ export function Run({ kind }) {
         <p>${t(`storage.run.${kind}.text`)}</p>
         ${isRunning && html`<${Progress} run=${run.value} />`}
         ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
-        ${["cancelled", "failed"].includes(run.value?.phase) && html`<p class="problem">${ending(run.value)}</p>`}
+        ${run.value && ENDINGS.includes(run.value.phase) && html`<p class="problem">${ending(run.value)}</p>`}
         <p class="sr-only" role="status">${run.value ? t(`storage.phase.${run.value.phase}`) : ""}</p>
       </div>
     </section>
@@ -66,6 +77,10 @@ export function Run({ kind }) {
   `;
 }
 
+/** Phases in which a run has not brought what it was started for. */
+const ENDINGS = ["cancelled", "failed"];
+
+/** @param {RunState} run */
 const ending = ({ phase, error }) => t(`storage.phase.${phase}`) + (error ? ` ${error}` : "");
 
 function Progress({ run }) {

@@ -1,9 +1,10 @@
+// @ts-check
 // What one store read to find a message: each access, what is there, and what all so far cost.
 
 import { html } from "htm/preact";
 import { clockTime, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { show, stores } from "./laboratory.js";
+import { knownStores, show } from "./laboratory.js";
 import { unitText } from "./units.js";
 
 export function Steps({ store, told, by, shown }) {
@@ -56,7 +57,7 @@ function Step({ store, step, number }) {
 
 /** How the place of a dense entry is known without a search. */
 function arithmetic({ values, position }) {
-  const size = stores.value.sizes.queue_entry_bytes;
+  const size = knownStores().sizes.queue_entry_bytes;
   const product = values.number * size;
   return t("storage.find.arithmetic", { number: values.number, size, product, position, start: product - position });
 }

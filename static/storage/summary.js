@@ -1,11 +1,16 @@
+// @ts-check
 // Both stores in one line each: how many files, how many bytes, and what of them is messages, what is index.
 
 import { html } from "htm/preact";
 import { bytes, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { STORES, stores } from "./laboratory.js";
+import { knownStores, STORES } from "./laboratory.js";
 
-/** What a file is for, by its format. */
+/**
+ * What a file is for, by its format.
+ *
+ * @type {Record<string, "messages" | "index">}
+ */
 const USES = {
   commitlog: "messages",
   log: "messages",
@@ -16,7 +21,7 @@ const USES = {
 };
 
 export function Summary() {
-  const rows = STORES.filter((store) => stores.value.stores[store]).map((store) => figuresOf(store));
+  const rows = STORES.filter((store) => knownStores().stores[store]).map((store) => figuresOf(store));
   const most = Math.max(...rows.map((row) => row.messages + row.index + row.other));
   const label = t("storage.summary");
   return html`<div class="panel store-figures table-scroll" tabindex="0" role="group" aria-label=${label}>
@@ -36,10 +41,14 @@ export function Summary() {
   </div>`;
 }
 
-/** {files, messages, index, other, disk}: files, and bytes of each use. */
+/**
+ * How many files there are, and the bytes of each use.
+ *
+ * @param {import("./laboratory.js").StoreName} store
+ */
 export function figuresOf(store) {
   const figures = { store, files: 0, messages: 0, index: 0, other: 0, disk: 0 };
-  for (const file of stores.value.stores[store]) {
+  for (const file of knownStores().stores[store]) {
     figures.files += 1;
     figures.disk += file.disk_bytes;
     figures[USES[file.format] ?? "other"] += file.used_bytes;

@@ -1,13 +1,15 @@
+// @ts-check
 // The traffic that goes to both stores: what a user chooses, within the server's bounds.
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { isBusy, load, refusal, stores, TRAFFIC } from "./laboratory.js";
+import { isBusy, knownStores, load, refusal, TRAFFIC } from "./laboratory.js";
 
 export function TrafficForm() {
-  const typed = useSignal({});
-  const { traffic, bounds, codecs } = stores.value;
+  const typed = useSignal(/** @type {Record<string, string>} */ ({}));
+  const { traffic, bounds, codecs } = knownStores();
+  /** @type {Record<string, any>} */
   const values = { ...traffic, ...typed.value };
   const change = (name) => (event) => (typed.value = { ...typed.peek(), [name]: event.target.value });
   const send = async (event) => {

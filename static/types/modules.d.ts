@@ -9,3 +9,8 @@ declare module "glassmq/lab-tables" {
   const tables: Record<string, any>;
   export default tables;
 }
+
+/** What static/common/theme.js offers to the modules of the page. */
+interface Window {
+  glassmqTheme: { themes: string[]; choose(choice: string): void };
+}

@@ -509,6 +509,38 @@ declare namespace Picture {
   /** Group -> topic (empty: all topics) -> outlook. */
   type BacklogOutlooks = Record<string, Record<string, BacklogOutlook>>;
 
+  /** The values of one measure in each cell of a history; None where nothing was measured. */
+  interface Measure {
+    min: (number | null)[];
+    max: (number | null)[];
+    mean: (number | null)[];
+  }
+
+  /** A stretch of the history in cells of one width. */
+  interface HistoryCells {
+    /** Seconds that a cell covers. */
+    resolution_s: number;
+    /** When each cell begins, since 1970. */
+    seconds: number[];
+    /** By name: see ``app.watch.history.MEASURES``. */
+    measures: Record<string, Measure>;
+  }
+
+  /** Something that happened to the live broker; plots mark it. */
+  interface BrokerEvent {
+    /** By the broker's clock, since 1970. */
+    at_us: number;
+    /** A rebalance is a change of the members of consumer groups. */
+    kind: "start" | "stop" | "fault_on" | "fault_off" | "rebalance";
+    /** By language. */
+    text: Record<string, string>;
+  }
+
+  /** What a page asks for: a stretch, and the events in it. */
+  interface History extends HistoryCells {
+    events: BrokerEvent[];
+  }
+
   /** How many connections the picture leaves out. */
   interface OmittedConnections {
     connections: number;
@@ -560,6 +592,8 @@ declare namespace Picture {
   interface LivePicture extends EngineState {
     verdict: Health;
     backlogs: BacklogOutlooks;
+    /** The newest, the oldest of them first: what plots mark. */
+    events: BrokerEvent[];
     /** Only where the server runs jobs. */
     spark?: SparkProgress;
   }
@@ -622,6 +656,12 @@ declare namespace Picture {
     text: string;
   }
 
+  /** How a send failed: it is certainly not stored, or it may be. */
+  type FailedSend = "refused" | "unknown";
+
+  /** The kinds of stored copies: :class:`engine.protocol.message.message_copies.CopyKind`. */
+  type CopyName = "stored" | "half" | "given-up" | "due" | "dead" | "resent" | "delayed";
+
   /** The batch that a message travels in. */
   interface ProducedBatch {
     size: number;
@@ -641,16 +681,16 @@ declare namespace Picture {
 
   /** The producer knows that it is not stored, or does not know whether it is. */
   interface SendFailedMark {
-    kind: "refused" | "unknown";
+    kind: FailedSend;
     at_us: number;
     event: number;
     node: string;
     detail: string;
   }
 
-  /** A copy was stored in a broker's log; the kinds: :mod:`engine.protocol.message.message_copies`. */
+  /** A copy was stored in a broker's log. */
   interface CopyMark {
-    kind: "stored" | "half" | "given-up" | "due" | "dead" | "resent" | "delayed";
+    kind: CopyName;
     at_us: number;
     broker: string;
     /** In the commit log. */

@@ -13,14 +13,15 @@ import pytest
 from playwright.sync_api import expect
 
 from app.site.build import build_site, digests
-from tests.e2e.lab.lab_page import expect_event, opened
+from tests.e2e.lab.lab_page import expect_event, opened, run_to_ms, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
+from tests.e2e.scenes import empty_scene
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/tutorials", "/tutorials/04-three-locks"]
+PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks"]
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -90,6 +91,8 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     page.goto(f"{site}/tutorials/")
     row = page.locator("[data-lesson='04-three-locks']")
     expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    track = page.locator(".lesson-track", has=row)
+    expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
         page.locator(".progress-file a").click()
     saving.value.save_as(tmp_path / "progress.json")
@@ -100,6 +103,32 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     expect(row.locator(".lesson-state")).to_have_text("尚未开始")
     other.set_input_files("#progress-file", tmp_path / "progress.json")
     expect(row.locator("progress")).to_have_js_property("value", 1, timeout=STARTED_WITHIN_MS)
+
+
+def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
+    page = open_page(f"{site}/lab/two-consumers/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    opened(page)
+    show_panel(page, "explorer")
+    page.locator(".explorer-form input[value=process-queue-lock]").check()
+    page.locator(".explorer-form button[type=submit]").click()
+    page.locator("#control-step").click()
+    expect_event(page, 1)
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 is held for", timeout=STARTED_WITHIN_MS)
+    page.locator(".explorer-request summary").click()
+    page.locator(".explorer-form button[type=submit]").click()
+    page.locator(".explorer-bar button").click()
+    expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
+
+
+def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.set_content(f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>')
+    frame = page.frame_locator("iframe")
+    frame.locator("#control-step").click()
+    expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
+    expect(frame.locator(".page-head")).to_be_hidden()
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):
@@ -134,6 +163,62 @@ def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(s
     expect(heading).to_have_text("The lab")
     page.locator(".site-progress button").click()
     expect(heading).to_have_text("The newer lab")
+
+
+#: The number of the event, the virtual time and the cards of the stage: what a link leads to.
+SHOWN = """() => [
+  document.querySelector('#event-number').dataset.event,
+  location.hash,
+  ...[...document.querySelectorAll('#stage [data-node]')].map((node) => node.innerText),
+]"""
+
+
+def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve, open_page):
+    server = serve(empty_scene())
+    page = opened(open_page(f"{server}/lab/three-locks"))
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    run_to_ms(page, 900)
+    on_server = page.evaluate(SHOWN)
+    page.goto(f"{site}/lab/three-locks/{on_server[1]}")
+    opened(page)
+    expect_event(page, int(on_server[0]))
+    assert page.evaluate(SHOWN) == on_server
+    page.locator("#control-step").click()
+    expect_event(page, int(on_server[0]) + 1)
+    on_site = page.evaluate(SHOWN)
+    page.goto(f"{server}/lab/three-locks{on_site[1]}")
+    opened(page)
+    expect_event(page, int(on_site[0]))
+    assert page.evaluate(SHOWN) == on_site
+
+
+def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
+    page = open_page(f"{site}/lab/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.wait_for_selector("html[data-offline=ready]")
+    page.evaluate("""async () => {
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const { url } of await cache.keys())
+          if (url.endsWith("/glassmq.tar.zst")) await cache.put(url, new Response("damaged"));
+      }
+    }""")
+    page.goto(f"{site}/lab/three-locks/")
+    expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
+    page.locator(".site-progress button").click()
+    opened(page)
+
+
+def test_two_tabs_have_a_world_each_and_a_phone_steps_its_own(site, open_page):
+    first, phone = (open_page("about:blank") for _ in range(2))
+    phone.set_viewport_size({"width": 390, "height": 844})
+    for page in (first, phone):
+        page.set_default_timeout(STARTED_WITHIN_MS)
+        page.goto(f"{site}/lab/three-locks/")
+        opened(page)
+    phone.locator("#control-step").click()
+    expect_event(phone, 1)
+    expect_event(first, 0)
 
 
 def test_a_browser_without_webassembly_is_told_what_helps_and_sees_a_picture(site, open_page):

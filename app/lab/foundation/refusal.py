@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from engine.fields.refusal import FieldRefused
 from engine.lab.scenario.errors import LabError, RunLimitReached
 
 
@@ -29,3 +33,12 @@ def refusal_of(error: LabError, reason: str = "command") -> LabRefused:
     about.
     """
     return LabRefused("limit" if isinstance(error, RunLimitReached) else reason, problem=error.text)
+
+
+@contextmanager
+def fields_refused(reason: str = "bad_request") -> Iterator[None]:
+    """Turn what a table of fields refuses into :class:`LabRefused`. A block, or a decorator."""
+    try:
+        yield
+    except FieldRefused as refused:
+        raise LabRefused(reason, problem=refused.text) from refused

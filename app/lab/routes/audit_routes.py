@@ -6,15 +6,17 @@ POST /api/lab/WORLD/audit    {event}: audits the run as it is after that event; 
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import browser_of_request
-from app.lab.foundation.refusal import LabRefused
+from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.routes.audits import AuditPlan, LabAudits, plan_of, producers_without_numbers
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
 from app.web.api import json_answer
+from app.web.api_parameters import read_json
+from engine.fields.field import Field
 from engine.lab.run.run import LabRun
 
 
@@ -34,8 +36,8 @@ def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
     @lab.post("/api/lab/<world>/audit")
     def begin(world: str) -> Response:
         browser = browser_of_request()
-        body = request.get_json(silent=True)
-        event = body.get("event") if isinstance(body, dict) else None
+        with fields_refused():
+            event = read_json(Field("event", "integer"))["event"]
         audits.pipeline()
         plan: AuditPlan = host.ask(lambda worlds: plan_of(_run_at(event, _run_of(worlds, world, browser))))
         run_id = audits.start(plan)
@@ -50,7 +52,7 @@ def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
     return session.player.run_looked_at()
 
 
-def _run_at(event: object, run: LabRun) -> LabRun:
+def _run_at(event: int, run: LabRun) -> LabRun:
     """Return the run at the event that the person saw, though another page may have moved the world meanwhile."""
     if event != run.event_number:
         raise LabRefused("audit_elsewhere", event=run.event_number)

@@ -14,16 +14,20 @@ from flask import Blueprint, Response, render_template, request
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
-from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
 from app.lab.session.comparison import DifferenceFinder, VariantMaker
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
 from app.web.api import json_answer
+from app.web.api_parameters import read_json
 from app.web.framing import let_hold_frames
+from engine.fields.field import Field
 from engine.lab.run.recording import Recording
 from engine.lab.run.setting_fork import StoryVariant, with_command, without_last_command
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
+
+_CHANGE = Field("change", "object", default=None, fields=(Field("command", "object"), Field("from_start", "switch")))
 
 
 def add_comparison_routes(lab: Blueprint, host: LabHost) -> None:
@@ -37,10 +41,8 @@ def add_comparison_routes(lab: Blueprint, host: LabHost) -> None:
     @lab.post("/api/lab/<world>/variant")
     def variant(world: str) -> Response:
         browser = browser_of_request()
-        wanted = request.get_json(silent=True)
-        if not isinstance(wanted, dict) or set(wanted) != {"change"}:
-            raise LabRefused("bad_request", problem="variant: {change: {command, from_start} | null}")
-        change = wanted["change"]
+        with fields_refused():
+            change = read_json(_CHANGE)["change"]
 
         def make(worlds: LabWorlds, answer: Future[JsonObject]) -> VariantMaker:
             original = _recording(worlds, world, browser)
@@ -70,16 +72,12 @@ def _recording(worlds: LabWorlds, world: str, browser: str | None) -> Recording:
     return player.recording()
 
 
-def _variant(original: Recording, change: object) -> StoryVariant | Recording:
+def _variant(original: Recording, change: JsonObject | None) -> StoryVariant | Recording:
     """Return the variant that ``change`` describes. Raises :class:`LabRefused`, ``LabError``."""
     if change is None:
         if not original.commands:
             raise LabRefused("no_command")
         return without_last_command(original)
-    if not isinstance(change, dict) or set(change) != {"command", "from_start"}:
-        raise LabRefused("bad_request", problem="variant.change: command, from_start")
-    if not isinstance(change["from_start"], bool):
-        raise LabRefused("bad_request", problem="variant.change.from_start: true | false")
     command = parse_command(change["command"])
     # A timer or a size applies from the beginning, here as everywhere in the lab.
     return with_command(original, command, from_start=change["from_start"] or command.kind == "setting")

@@ -5,64 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.browser_identity import browser_of_request
-from app.lab.foundation.refusal import LabRefused
-from app.lab.routes.explorations import SEARCH_FIELDS, Explorations
+from app.lab.foundation.refusal import LabRefused, fields_refused
+from app.lab.routes.explorations import Explorations
+from app.lab.routes.search_order import SEARCH_FIELDS
 from app.lab.session.host import LabHost
 from app.web.api import json_answer
-from engine.lab.explorer.lost_frames import LOST_FRAMES
-from engine.lab.explorer.plan import (
-    CRASHES_MAX,
-    DURATIONS_MAX,
-    HOLD_MS_MAX,
-    LOSSES_MAX,
-    STALLS_MAX,
-    ExplorationRequest,
-)
+from app.web.api_parameters import read_json
+from engine.fields.field import Field
+from engine.lab.explorer.plan import ExplorationRequest
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
 from engine.lab.scenario.scenario import Command
-from engine.lab.scenario.scenario_names import NODES_MAX
-from engine.lab.scenario.scenario_text import DURATION_MAX_MS
 from engine.lab.scenario.settings import find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
-from engine.protocol.json_form import json_library
 
 _T = TypeVar("_T")
 
 _STATUS = {"no_world": 404, "no_search": 404, "too_many_searches": 503, "server_busy": 503}
 #: Bytes of a request.
 _REQUEST_MAX_BYTES = 4_000
-_FORCED_UNLOCKS_MAX = 4
-_QUEUE_ID_MAX = 1_000
+#: The fields of a request. ``keeps_settings``: settings and switches that were changed on the page apply from the
+#: beginning.
+FIELDS = (
+    Field("world", "text", 0, NAME_MAX, default=""),
+    *SEARCH_FIELDS,
+    Field("keeps_settings", "switch", default=True),
+)
 
 
 def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blueprint:
     """Return the blueprint with ``/api/lab/explorations``."""
     routes = Blueprint("explorations", __name__)
 
-    def of_world(fields: JsonObject, read: Callable[[JsonObject, LabRun], _T]) -> _T:
-        """Return the result of ``read`` for ``fields`` and the world that they name."""
-        owner, world = _owner(), _text(fields, "world")
-        return host.ask(lambda worlds: read(fields, worlds.session(world, owner).player.run))
+    def of_world(read: Callable[[JsonObject, LabRun], _T]) -> _T:
+        """Return the result of ``read`` for the request's fields and the world that they name."""
+        owner = _owner()
+        with fields_refused():
+            fields = read_json(*FIELDS, bytes_max=_REQUEST_MAX_BYTES)
+        return host.ask(lambda worlds: read(fields, worlds.session(fields["world"], owner).player.run))
 
     @routes.post("/api/lab/explorations")
     def begin() -> Response:
-        request = of_world(_json_body(), read_exploration)
-        return json_answer({"id": explorations.start(_owner(), request)}, 201)
+        return json_answer({"id": explorations.start(_owner(), of_world(exploration_of))}, 201)
 
     @routes.post("/api/lab/explorations/plan")
     def plan() -> Response:
         def read(fields: JsonObject, run: LabRun) -> tuple[ExplorationRequest, JsonObject]:
-            return read_exploration(fields, run), _changed(run, is_kept=fields.get("keeps_settings") is not False)
+            return exploration_of(fields, run), _changed(run, is_kept=fields["keeps_settings"])
 
-        request, changed = of_world(_json_body(), read)
+        request, changed = of_world(read)
         return json_answer({**explorations.plan(request), **changed})
 
     @routes.get("/api/lab/explorations/<identity>")
@@ -87,52 +85,16 @@ def _owner() -> str:
     return browser
 
 
-def _json_body() -> JsonObject:
-    if request.content_length is None or request.content_length > _REQUEST_MAX_BYTES:
-        raise LabRefused("bad_request", problem=f"JSON, <= {_REQUEST_MAX_BYTES}")
-    try:
-        body = json_library.loads(request.get_data(cache=False))
-    except ValueError as error:
-        raise LabRefused("bad_request", problem=f"JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise LabRefused("bad_request", problem=f"{{{', '.join(_KNOWN)}}}")
-    return body
-
-
-#: The fields of a request.
-_KNOWN = ("world", *SEARCH_FIELDS, "keeps_settings")
-
-
-def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
-    """Read a page's request for a search in the world of ``run`` strictly. Raises :class:`LabRefused`.
-
-    ``keeps_settings``: settings and switches that were changed on the page apply from the beginning; it is also the
-    default.
-    """
-    for name in fields:
-        if name not in _KNOWN:
-            raise LabRefused("bad_request", problem=f"{name[:NAME_MAX]!r}: {' | '.join(_KNOWN)}")
-    keeps_settings = fields.get("keeps_settings", True)
-    if not isinstance(keeps_settings, bool):
-        raise LabRefused("bad_request", problem="keeps_settings: true | false")
+def exploration_of(fields: JsonObject, run: LabRun) -> ExplorationRequest:
+    """Return the request for a search in the world of ``run``, of the values of :data:`FIELDS`."""
+    keeps_settings = fields["keeps_settings"]
     switched = switched_now(run) if keeps_settings else ()
     off = _off_everywhere(run, switched)
-    without = dict.fromkeys((*off, *(_name(name) for name in _list(fields, "without", len(SWITCHES)))))
+    searched = {field.name: fields[field.name] for field in SEARCH_FIELDS}
     return ExplorationRequest(
         run.scenario,
         run.seed,
-        without=tuple(without),
-        max_stalls=_optional(fields, "max_stalls", STALLS_MAX),
-        hold_ms=_durations(fields, "hold_ms"),
-        pause_ms=_durations(fields, "pause_ms"),
-        max_crashes=_optional(fields, "max_crashes", CRASHES_MAX),
-        crash=tuple(_name(name) for name in _list(fields, "crash", NODES_MAX)),
-        restart_ms=_durations(fields, "restart_ms"),
-        max_losses=_optional(fields, "max_losses", LOSSES_MAX),
-        lose=tuple(_name(name) for name in _list(fields, "lose", len(LOST_FRAMES))),
-        forced_unlocks=tuple(_forced_unlock(one) for one in _list(fields, "forced_unlocks", _FORCED_UNLOCKS_MAX)),
-        from_ms=_optional(fields, "from_ms", DURATION_MAX_MS),
-        to_ms=_optional(fields, "to_ms", DURATION_MAX_MS),
+        **{**searched, "without": tuple(dict.fromkeys((*off, *searched["without"])))},
         settings=changed_settings(run) if keeps_settings else (),
         switched=tuple(command for command in switched if command.value.get("lock") not in off),
     )
@@ -198,46 +160,3 @@ def _changed(run: LabRun, *, is_kept: bool) -> JsonObject:
         "switched": [command.to_dict() for command in switched],
         "off": [*_off_everywhere(run, switched)] if is_kept else [],
     }
-
-
-def _durations(fields: JsonObject, name: str) -> tuple[int, ...]:
-    return tuple(_integer(ms, name, HOLD_MS_MAX) for ms in _list(fields, name, DURATIONS_MAX))
-
-
-def _forced_unlock(value: object) -> tuple[int, str, int]:
-    """Read ``[virtual ms, consumer, queue id]``."""
-    if not isinstance(value, list) or len(value) != 3:
-        raise LabRefused("bad_request", problem="forced_unlocks: [[ms, consumer, queue id], ...]")
-    return (
-        _integer(value[0], "forced_unlocks", DURATION_MAX_MS),
-        _name(value[1]),
-        _integer(value[2], "forced_unlocks", _QUEUE_ID_MAX),
-    )
-
-
-def _list(fields: JsonObject, name: str, maximum: int) -> Sequence[object]:
-    value = fields.get(name, [])
-    if not isinstance(value, list) or len(value) > maximum:
-        raise LabRefused("bad_request", problem=f"{name}: [...], <= {maximum}")
-    return value
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str) or len(value) > NAME_MAX:
-        raise LabRefused("bad_request", problem=f"text, <= {NAME_MAX}")
-    return value
-
-
-def _text(fields: JsonObject, name: str) -> str:
-    return _name(fields.get(name, ""))
-
-
-def _optional(fields: JsonObject, name: str, maximum: int) -> int | None:
-    value = fields.get(name)
-    return None if value is None else _integer(value, name, maximum)
-
-
-def _integer(value: object, name: str, maximum: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= maximum:
-        raise LabRefused("number", field=name, minimum=0, maximum=maximum)
-    return value

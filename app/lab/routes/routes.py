@@ -18,7 +18,7 @@ from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
-from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
 from app.lab.foundation.sources import source_file
 from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.audits import LabAudits
@@ -35,6 +35,7 @@ from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from app.web.framing import let_frame
 from app.web.page_modules import page_modules
+from engine.fields.json_input import parse_json
 from engine.lab.narration.relevance import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
 from engine.lab.scenario.command import COMMANDS, CommandKind
@@ -42,7 +43,6 @@ from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.work.store_frames import StoreRefusalCode
-from engine.protocol.json_form import json_library
 from engine.texts import LANGUAGES, catalogue
 
 _STATUS = {
@@ -196,15 +196,13 @@ def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
     }
 
 
+@fields_refused()
 def read_json_body() -> object:
     """Return the JSON body of the current request. Raises :class:`LabRefused`."""
     length = request.content_length
     if length is None or length > IMPORT_MAX_BYTES:
         raise LabRefused("import_too_long", limit=IMPORT_MAX_BYTES)
-    try:
-        return json_library.loads(request.get_data(cache=False))
-    except ValueError as error:
-        raise LabRefused("bad_request", problem=f"JSON: {error}") from None
+    return parse_json(request.get_data(cache=False))
 
 
 def _imported(session: WorldSession) -> tuple[str, str]:

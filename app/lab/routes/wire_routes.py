@@ -13,17 +13,16 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
 from app.foundation.version import version
-from app.lab.foundation.refusal import LabRefused
-from app.lab.views.frame_recording_view import frame_recording_strip, frame_recording_view
+from app.lab.foundation.refusal import LabRefused, fields_refused
+from app.lab.views.frame_recording_view import FILE_BYTES_MAX, frame_recording_strip, frame_recording_view
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
-from engine.protocol.json_form import json_library
+from engine.fields.json_input import parse_json
 from engine.runtime.live.engine_thread import EngineUnavailable
 
-FILE_BYTES_MAX = 8 * 1024 * 1024
 #: Frames that a strip shows.
 STRIP_FRAMES = 24
 
@@ -32,7 +31,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
     """Add the routes. ``faults`` None: this server records nothing, and shows files only."""
     _add_strip(lab, faults)
 
-    def film_page(data: JsonValue) -> str:
+    def film_page(data: object) -> str:
         film = {**frame_recording_view(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         return render_template("lab.html", lab_data={"recording": film})
 
@@ -63,10 +62,8 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
         try:
             if file is None:
                 raise LabRefused("no_frame_file", format="glassmq-frames", version=1)
-            try:
-                content = json_library.loads(file.read())
-            except ValueError as error:
-                raise LabRefused("bad_request", problem=f"JSON: {error}") from None
+            with fields_refused("import"):
+                content = parse_json(file.read(), "file")
             return film_page(content)
         except LabRefused as refusal:
             return form(refusal.text[g.language], 400)

@@ -18,10 +18,11 @@ from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.audience import Audience, AudienceTransport
 from app.lab.session.film import FilmJob
 from app.lab.session.job_queue import JobQueue
-from app.lab.session.requests import Control, OpenRequest, read_command, read_control, read_open
+from app.lab.session.requests import OpenRequest, read_control, read_open
 from app.lab.session.session import WorldSession
 from engine.lab.run.recording import Recording, parse_link
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.errors import LabError, RecordingRefused, ScenarioError, UnknownScenario
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names
 
@@ -86,7 +87,7 @@ class LabWorlds:
             case "control", (dict() as request,):
                 self._control(viewer_id, self._own_session(viewer_id, request.get("action") == "fork"), request)
             case "command", (dict() as request,):
-                self._own_session(viewer_id).player.command(read_command(request))
+                self._own_session(viewer_id).player.command(request)
             case _:
                 return False
         return True
@@ -113,23 +114,24 @@ class LabWorlds:
             "restart": player.restart,
             "fork": player.fork,
         }
-        match read_control(request):
-            case Control(action=action) if action in plain:
+        action, given = read_control(request)
+        match action:
+            case "play":
+                player.play(now, **given)
+            case "step-actor":
+                player.step_actor(**given)
+            case "scrub":
+                player.scrub(**given)
+            case "stand-at":
+                player.stand_at(**given)
+            case "speed":
+                player.set_speed(now=now, **given)
+            case "publish":
+                session.publish(**given)
+            case "run-until":
+                player.run_until(Condition(**given))
+            case _:
                 plain[action]()
-            case Control(action="play", event=slow_to):
-                player.play(now, slow_to)
-            case Control(action="step-actor", actor=actor):
-                player.step_actor(actor)
-            case Control(action="scrub", event=event):
-                player.scrub(event)
-            case Control(action="stand-at", time_us=time_us, on=anew):
-                player.stand_at(time_us, anew=anew)
-            case Control(action="speed", speed=speed):
-                player.set_speed(speed, now)
-            case Control(action="publish", on=on):
-                session.publish(on)
-            case Control(action="run-until", condition=condition) if condition is not None:
-                player.run_until(condition)
 
     # ------------------------------------------------------------------------------ opening
 

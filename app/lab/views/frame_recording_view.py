@@ -15,8 +15,9 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.patch import difference
 from app.foundation.translator import in_all_languages
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
-from app.lab.foundation.refusal import LabRefused
+from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.views.frames import HEX_MAX_BYTES, command_detail, response_name
+from engine.fields.field import Field, read_fields
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
@@ -24,9 +25,11 @@ from engine.protocol.request_code import RequestCode
 
 FORMAT, VERSION = "glassmq-frames", 1
 FRAMES_MAX = 2_000
+FILE_BYTES_MAX = 8 * 1024 * 1024
 #: How long a frame is drawn in flight; the real time is not known.
 FLIGHT_US = 500
 _CLIENTS_MAX = 60
+_NAME_MAX = 255
 #: Faults that keep a frame from arriving.
 _LOST = ("drop", "cut", "reject")
 _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
@@ -47,7 +50,7 @@ class _Frame:
     command: RemotingCommand
 
 
-def frame_recording_view(data: JsonValue) -> JsonObject:
+def frame_recording_view(data: object) -> JsonObject:
     """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
     frames, broker = _read(data)
     start_us = frames[0].at_us - 2 * FLIGHT_US
@@ -108,55 +111,38 @@ def frame_recording_strip(data: JsonObject) -> JsonObject:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def _read(data: JsonValue) -> tuple[list[_Frame], str]:
-    if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
-        raise LabRefused("no_frame_file", format=FORMAT, version=VERSION)
-    rows, broker = data.get("frames"), data.get("broker")
-    if not isinstance(rows, list) or not 0 < len(rows) <= FRAMES_MAX or not isinstance(broker, str):
-        raise LabRefused("frame_file_rows", most=FRAMES_MAX)
-    frames = [_frame(number, row) for number, row in enumerate(rows, 1)]
-    numbers: dict[int, int] = {}
-    for place, frame in enumerate(frames, 1):
-        if numbers.setdefault(frame.number, place) != place:
+_ROW = (
+    Field("number", "integer"),
+    Field("at_us", "integer"),
+    Field("client", "text", 1, _NAME_MAX),
+    Field("direction", "choice", allowed=("in", "out")),
+    Field("frame", "text", 1, FILE_BYTES_MAX),
+    Field("body_bytes", "integer"),
+    Field("answers", "integer"),
+    Field("action", "text", 0, _NAME_MAX),
+)
+FILE_FIELDS = (
+    Field("format", "choice", allowed=(FORMAT,)),
+    Field("version", "integer", VERSION, VERSION),
+    Field("broker", "text", 0, _NAME_MAX),
+    Field("frames", "list", 1, FRAMES_MAX, item=Field("", "row", fields=_ROW)),
+)
+
+
+@fields_refused("import")
+def _read(data: object) -> tuple[list[_Frame], str]:
+    file = read_fields(FILE_FIELDS, data, what="file", is_open=True)
+    frames: dict[int, _Frame] = {}
+    for place, (number, at_us, client, direction, encoded, body_bytes, answers, action) in enumerate(file["frames"], 1):
+        try:
+            content = base64.b64decode(encoded, validate=True)
+            command = decode_command(content)
+        except (ValueError, ProtocolError):
+            raise LabRefused("frame_file_row", place=place) from None
+        frame = _Frame(number, at_us, client, direction == "in", content, body_bytes, answers, action, command)
+        if frames.setdefault(number, frame) is not frame:
             raise LabRefused("frame_file_row", place=place)
-    frames.sort(key=lambda frame: (frame.at_us, frame.number))
-    return frames, broker[:100]
-
-
-def _frame(place: int, row: JsonValue) -> _Frame:
-    """Read ``[number, at_us, client, "in" | "out", frame in base64, body_bytes, answers, action]``."""
-    try:
-        if not isinstance(row, list):
-            raise ValueError
-        number, at_us, client, direction, encoded, body_bytes, answers, action = row
-        data = base64.b64decode(_text(encoded, None), validate=True)
-        if not client:
-            raise ValueError
-        return _Frame(
-            _whole(number),
-            _whole(at_us),
-            _text(client),
-            {"in": True, "out": False}[_text(direction)],
-            data,
-            _whole(body_bytes),
-            _whole(answers),
-            _text(action),
-            decode_command(data),
-        )
-    except (KeyError, ValueError, ProtocolError):
-        raise LabRefused("frame_file_row", place=place) from None
-
-
-def _whole(value: JsonValue) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
-        raise ValueError
-    return value
-
-
-def _text(value: JsonValue, longest: int | None = 255) -> str:
-    if not isinstance(value, str) or (longest is not None and len(value) > longest):
-        raise ValueError
-    return value
+    return sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number)), file["broker"]
 
 
 # --- nodes ---------------------------------------------------------------------------------------------------------

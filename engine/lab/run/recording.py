@@ -12,18 +12,19 @@ import hashlib
 import json
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from engine.fields.field import Field, read_fields
+from engine.fields.refusal import FieldRefused
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused, RecordingRefused, UnknownScenario
 from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.scenario.scenario_files import NAME_MAX_LENGTH, check_scenario_name, load_scenario, scenario_text
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS, SEED_MAX, parse_scenario
 from engine.lab.scenario.scenario_yaml import TEXT_MAX_CHARACTERS
-from engine.texts import Text
 
 FORMAT = "glassmq-lab-run"
 VERSION = 1
@@ -104,63 +105,89 @@ def python_version() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-# --- file ------------------------------------------------------------------------------------------------------------
+# --- fields ----------------------------------------------------------------------------------------------------------
+
+_TIME = (Field("event", "integer", 0, EVENTS_MAX), Field("time_us", "integer", 0, DURATION_MAX_MS * 1_000))
+_RUN = (Field("scenario", "text", 1, NAME_MAX_LENGTH), Field("seed", "integer", 0, SEED_MAX), *_TIME)
+_COMMAND = (*_TIME, Field("command", "object"))
+EXPORT_FIELDS = (
+    Field("format", "choice", allowed=(FORMAT,)),
+    Field("version", "integer", VERSION, VERSION),
+    *_RUN,
+    Field("text", "text", 0, TEXT_MAX_CHARACTERS),
+    Field("commands", "list", 0, COMMANDS_MAX, fields=_COMMAND),
+    Field("journal_hash", "text", 0, 64),
+    Field("python", "text", 0, 20),
+)
+LINK_FIELDS = (
+    *_RUN,
+    Field("text", "text", 0, TEXT_MAX_CHARACTERS, default=None),
+    Field("digest", "text", 0, 64, default=""),
+    Field("commands", "list", 0, COMMANDS_MAX, item=Field("", "row", fields=_COMMAND)),
+)
+#: Name of a field in a link, which must be short -> its name here.
+_LINK_NAMES = {
+    "s": "scenario", "n": "seed", "e": "event", "t": "time_us", "x": "text", "d": "digest", "c": "commands"
+}  # fmt: skip
 
 
 def parse_export(data: object) -> Recording:
     """Parse an exported run. Raises :class:`RecordingRefused` and, for its text,
     :class:`~engine.lab.scenario.errors.ScenarioError`.
     """
-    fields = _object(data, Text("refusal.an_export"))
-    if fields.get("format") != FORMAT or fields.get("version") != VERSION:
-        raise RecordingRefused("refusal.no_export", format=FORMAT, version=VERSION)
-    name = check_scenario_name(_text(fields, "scenario", NAME_MAX_LENGTH))
-    commands = fields.get("commands")
-    if not isinstance(commands, list):
-        raise RecordingRefused("refusal.no_command_list")
-    timed = []
-    for entry in commands:
-        part = _object(entry, Text("refusal.a_command_entry"))
-        timed.append((part.get("event"), part.get("time_us"), part.get("command")))
+    fields = _read(EXPORT_FIELDS, data, "run")
     return Recording(
-        scenario=parse_scenario(_text(fields, "text", TEXT_MAX_CHARACTERS), name),
-        seed=_integer(fields.get("seed"), "seed", SEED_MAX),
-        commands=_timed_commands(timed),
-        event=_integer(fields.get("event"), "event", EVENTS_MAX),
-        time_us=_integer(fields.get("time_us"), "time_us", DURATION_MAX_MS * 1_000),
-        journal_hash=_text(fields, "journal_hash", 64),
-        python=_text(fields, "python", 20),
+        scenario=parse_scenario(fields["text"], fields["scenario"]),
+        seed=fields["seed"],
+        commands=_timed_commands(entry.values() for entry in fields["commands"]),
+        event=fields["event"],
+        time_us=fields["time_us"],
+        journal_hash=fields["journal_hash"],
+        python=fields["python"],
     )
-
-
-# --- link ------------------------------------------------------------------------------------------------------------
 
 
 def parse_link(fragment: str) -> Recording:
     """Parse a link. Raises :class:`RecordingRefused`, ``UnknownScenario``, ``ScenarioError``."""
-    fields = _object(_unpack(fragment), Text("refusal.link_content"))
-    name = check_scenario_name(_text(fields, "s", NAME_MAX_LENGTH))
-    if "x" in fields:
-        scenario, is_changed = parse_scenario(_text(fields, "x", TEXT_MAX_CHARACTERS), name), False
-    else:
-        scenario = load_scenario(name)
-        is_changed = fields.get("d") != _digest(scenario.text)
-    commands = fields.get("c")
-    if not isinstance(commands, list):
-        raise RecordingRefused("refusal.link_without_commands")
-    timed = []
-    for entry in commands:
-        if not isinstance(entry, list) or len(entry) != 3:
-            raise RecordingRefused("refusal.link_bad_command")
-        timed.append((entry[0], entry[1], entry[2]))
+    content = _unpack(fragment)
+    if isinstance(content, Mapping):
+        content = {_LINK_NAMES.get(name, name): value for name, value in content.items()}
+    fields = _read(LINK_FIELDS, content, "link")
+    name, text = fields["scenario"], fields["text"]
+    scenario = load_scenario(name) if text is None else parse_scenario(text, name)
     return Recording(
         scenario=scenario,
-        seed=_integer(fields.get("n"), "seed", SEED_MAX),
-        commands=_timed_commands(timed),
-        event=_integer(fields.get("e"), "event", EVENTS_MAX),
-        time_us=_integer(fields.get("t"), "time_us", DURATION_MAX_MS * 1_000),
-        is_changed=is_changed,
+        seed=fields["seed"],
+        commands=_timed_commands(fields["commands"]),
+        event=fields["event"],
+        time_us=fields["time_us"],
+        is_changed=text is None and fields["digest"] != _digest(scenario.text),
     )
+
+
+def _read(table: Sequence[Field], data: object, what: str) -> dict[str, Any]:
+    """Return the fields of a run. Raises :class:`RecordingRefused`."""
+    try:
+        fields = read_fields(table, data, what=what, is_open=True)
+    except FieldRefused as refused:
+        raise RecordingRefused(refused.text) from refused
+    check_scenario_name(fields["scenario"])
+    return fields
+
+
+def _timed_commands(entries: Iterable[Iterable[Any]]) -> tuple[TimedCommand, ...]:
+    timed: list[TimedCommand] = []
+    for number, (event, time_us, command) in enumerate(entries, 1):
+        try:
+            timed.append(TimedCommand(event, time_us, parse_command(command)))
+        except CommandRefused as error:
+            raise RecordingRefused("refusal.bad_recorded_command", number=number, problem=error.text) from error
+        if number > 1 and timed[-1][:2] < timed[-2][:2]:
+            raise RecordingRefused("refusal.commands_out_of_order", number=number, before=number - 1)
+    return tuple(timed)
+
+
+# --- link ------------------------------------------------------------------------------------------------------------
 
 
 def _unpack(fragment: str) -> object:
@@ -190,49 +217,3 @@ def _is_shipped(name: str, text: str) -> bool:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-# --- checks ----------------------------------------------------------------------------------------------------------
-
-
-def _timed_commands(entries: Sequence[tuple[object, object, object]]) -> tuple[TimedCommand, ...]:
-    if len(entries) > COMMANDS_MAX:
-        raise RecordingRefused("refusal.too_many_recorded", count=len(entries), limit=COMMANDS_MAX)
-    timed: list[TimedCommand] = []
-    for number, (event, time_us, command) in enumerate(entries, 1):
-        try:
-            parsed = parse_command(command)
-        except CommandRefused as error:
-            raise RecordingRefused("refusal.bad_recorded_command", number=number, problem=error.text) from error
-        entry = TimedCommand(
-            _integer(event, _field_of("event", number), EVENTS_MAX),
-            _integer(time_us, _field_of("time_us", number), DURATION_MAX_MS * 1_000),
-            parsed,
-        )
-        if timed and entry[:2] < timed[-1][:2]:
-            raise RecordingRefused("refusal.commands_out_of_order", number=number, before=number - 1)
-        timed.append(entry)
-    return tuple(timed)
-
-
-def _field_of(name: str, command: int) -> Text:
-    return Text("refusal.field_of_command", field=name, number=command)
-
-
-def _object(data: object, what: Text) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise RecordingRefused("refusal.no_object", what=what, data=data)
-    return data
-
-
-def _text(fields: Mapping[str, Any], name: str, max_length: int) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str) or len(value) > max_length:
-        raise RecordingRefused("refusal.no_text", name=name, limit=max_length, value=value)
-    return value
-
-
-def _integer(value: object, name: str | Text, high: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= high:
-        raise RecordingRefused("refusal.no_number", name=name, high=high, value=value)
-    return value

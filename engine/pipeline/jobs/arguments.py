@@ -9,14 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from engine.fields.field import EXACT_MAX, Field, only_known
+from engine.fields.refusal import FieldRefused
 from engine.pipeline.errors import WrongArgument
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
 from engine.protocol.errors import ProtocolError
-from engine.protocol.names import validate_group, validate_topic
+from engine.protocol.names import GROUP_MAX_LENGTH, TOPIC_MAX_LENGTH, validate_group, validate_topic
 from engine.texts import Text
 
 #: Characters of one argument; a list of a few hundred topics fits.
 TEXT_MAX = 8_192
+#: Names in a list, and characters of one: a group, an ``@`` and a topic.
+_NAMES_MAX = 1_000
+_GROUP_AT_MAX = GROUP_MAX_LENGTH + 1 + TOPIC_MAX_LENGTH
 #: Milliseconds per unit in which a duration may be written.
 DURATION_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(rf"(\d{{1,15}})\s*({'|'.join(DURATION_UNITS_MS)})?")
@@ -55,10 +60,10 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
     """
     parameters = {parameter.name: parameter for parameter in description.parameters}
     named = by_parameter(given)
-    for name in named:
-        if name not in parameters:
-            allowed = ", ".join(parameters) or "none"
-            raise ArgumentRefused(name[:100], Text("job.argument.no_parameter", job=description.name, allowed=allowed))
+    try:
+        only_known(named, parameters)
+    except FieldRefused as refused:
+        raise ArgumentRefused(refused.path, refused.detail) from None
     read = {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         if read[name] is None and parameter.unless is not None and read[parameter.unless] is None:
@@ -78,133 +83,88 @@ def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _read_one(parameter: JobParameter, value: object) -> Argument:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        if parameter.required and parameter.default is None:
-            raise ArgumentRefused(parameter.name, Text("job.argument.missing"))
-        return parameter.default
-    return _READERS[parameter.kind](parameter, value)
-
-
-def _text(parameter: JobParameter, value: object) -> str:
-    # A page sends several topics as a list.
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        value = ",".join(value)
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ArgumentRefused(parameter.name, Text("job.argument.no_text"))
-    text = str(value).strip()
-    if len(text) > TEXT_MAX or not text.isprintable():
-        raise ArgumentRefused(parameter.name, Text("job.argument.too_long", limit=TEXT_MAX))
-    return text
-
-
-def _topic(parameter: JobParameter, value: object) -> str:
-    return _name(parameter, _text(parameter, value), validate_topic)
-
-
-def _topics(parameter: JobParameter, value: object) -> str:
-    return ",".join(dict.fromkeys(_name(parameter, name, validate_topic) for name in _parts(parameter, value)))
-
-
-def _parts(parameter: JobParameter, value: object) -> list[str]:
-    names = [name.strip() for name in _text(parameter, value).split(",")]
-    if not all(names):
-        raise ArgumentRefused(parameter.name, Text("job.argument.empty_name"))
-    return names
-
-
-def _group(parameter: JobParameter, value: object) -> str:
-    return _name(parameter, _text(parameter, value), validate_group)
-
-
-def _groups(parameter: JobParameter, value: object) -> str:
-    """Neither a group nor a topic can contain an ``@``."""
-    parts = _parts(parameter, value)
-    for part in parts:
-        group, at, topic = part.partition("@")
-        if not group or (at and not topic):
-            raise ArgumentRefused(parameter.name, Text("job.argument.no_name", value=_shown(part)))
-        _name(parameter, group, validate_group)
-        if at:
-            _name(parameter, topic, validate_topic)
-    return ",".join(dict.fromkeys(parts))
-
-
-def _name(parameter: JobParameter, name: str, validate: Callable[[str], None]) -> str:
+    name = parameter.name
     try:
-        validate(name)
-    except ProtocolError as error:
-        shown = name if len(name) <= 60 else name[:60] + "..."
-        raise ArgumentRefused(parameter.name, Text("job.argument.bad_name", problem=str(error), name=shown)) from None
-    return name
+        read = field_of(parameter).read(_as_json(parameter.kind, value), name, of_text=True)
+    except FieldRefused as refused:
+        raise ArgumentRefused(name, refused.detail if refused.path == name else refused.text) from None
+    return ",".join(dict.fromkeys(read)) if isinstance(read, tuple) else read
 
 
-def _integer(parameter: JobParameter, value: object) -> int:
-    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,18}\s*", value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentRefused(
-            parameter.name, Text("job.argument.no_number", value=_shown(value), allowed=_range_text(parameter))
-        )
-    return _in_range(parameter, value)
-
-
-def _duration(parameter: JobParameter, value: object) -> int:
-    if isinstance(value, str) and (found := _DURATION.fullmatch(value.strip())):
-        value = int(found[1]) * DURATION_UNITS_MS[found[2] or "ms"]
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentRefused(parameter.name, Text("job.argument.no_duration", value=_shown(value)))
-    return _in_range(parameter, value)
-
-
-def _in_range(parameter: JobParameter, value: int) -> int:
-    low, high = parameter.minimum, parameter.maximum
-    if (low is not None and value < low) or (high is not None and value > high):
-        allowed = _range_text(parameter)
-        raise ArgumentRefused(parameter.name, Text("job.argument.out_of_range", value=value, allowed=allowed))
+def _as_json(kind: ParameterKind, value: object) -> object:
+    """Return ``value`` as its field takes it; None if it is not given."""
+    if isinstance(value, str):
+        value = value.strip() or None
+    if kind is ParameterKind.SWITCH and isinstance(value, str | int):
+        return _SWITCH_WORDS.get(str(value).lower(), value)
+    if kind is ParameterKind.DURATION and isinstance(value, str) and (found := _DURATION.fullmatch(value)):
+        return int(found[1]) * DURATION_UNITS_MS[found[2] or "ms"]
+    if kind in _CHECKS and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     return value
 
 
-def _range_text(parameter: JobParameter) -> Text:
-    unit = Text("job.argument.unit_ms") if parameter.kind is ParameterKind.DURATION else ""
-    low, high = parameter.minimum, parameter.maximum
-    if low is not None and high is not None:
-        return Text("job.argument.range", low=low, high=high, unit=unit)
-    if low is not None:
-        return Text("job.argument.at_least", low=low, unit=unit)
-    if high is not None:
-        return Text("job.argument.at_most", high=high, unit=unit)
-    return Text("job.argument.any_number")
+def field_of(parameter: JobParameter) -> Field:
+    """Return the field that reads the parameter's value."""
+    name, kind = parameter.name, parameter.kind
+    default = ... if parameter.required and parameter.default is None else parameter.default
+    low = -EXACT_MAX if parameter.minimum is None else parameter.minimum
+    high = EXACT_MAX if parameter.maximum is None else parameter.maximum
+    match kind:
+        case ParameterKind.INTEGER:
+            return Field(name, "integer", low, high, default=default)
+        case ParameterKind.DURATION:
+            says = Text("job.argument.duration", low=low, high=high)
+            return Field(name, "integer", low, high, default=default, says=says)
+        case ParameterKind.CHOICE:
+            return Field(name, "choice", default=default, allowed=parameter.choices)
+        case ParameterKind.SWITCH:
+            return Field(name, "switch", default=default)
+        case ParameterKind.TOPICS | ParameterKind.GROUPS:
+            check, says = _CHECKS[kind]
+            return Field(name, "names", 1, _NAMES_MAX, default=default, each=_GROUP_AT_MAX, check=check, says=says)
+        case _:
+            check, says = _CHECKS[kind]
+            return Field(name, "text", 1, TEXT_MAX, default=default, check=check, says=says)
 
 
-def _choice(parameter: JobParameter, value: object) -> str:
-    if not isinstance(value, str) or value.strip() not in parameter.choices:
-        choices = ", ".join(parameter.choices)
-        raise ArgumentRefused(parameter.name, Text("job.argument.no_choice", value=_shown(value), choices=choices))
-    return value.strip()
+def _wordless(validate: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a check that says nothing: what is allowed is said in each language."""
+
+    def check(name: str) -> None:
+        try:
+            validate(name)
+        except ProtocolError:
+            raise ValueError from None
+
+    return check
 
 
-def _switch(parameter: JobParameter, value: object) -> bool:
-    word = str(value).strip().lower() if isinstance(value, str | bool | int) else ""
-    if word not in _SWITCH_WORDS:
-        raise ArgumentRefused(parameter.name, Text("job.argument.no_switch", value=_shown(value)))
-    return _SWITCH_WORDS[word]
+_check_topic, _check_group = _wordless(validate_topic), _wordless(validate_group)
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."
+def _check_group_at(text: str) -> None:
+    """Check a group, or ``group@topic``. Neither a group nor a topic can contain an ``@``."""
+    group, at, topic = text.partition("@")
+    _check_group(group)
+    if at:
+        _check_topic(topic)
 
 
-_READERS: dict[ParameterKind, Callable[[JobParameter, object], Argument]] = {
-    ParameterKind.TOPIC: _topic,
-    ParameterKind.TOPICS: _topics,
-    ParameterKind.GROUP: _group,
-    ParameterKind.GROUPS: _groups,
-    ParameterKind.TEXT: _text,
-    ParameterKind.SCENARIO: _text,
-    ParameterKind.FOLDER: _text,
-    ParameterKind.INTEGER: _integer,
-    ParameterKind.DURATION: _duration,
-    ParameterKind.CHOICE: _choice,
-    ParameterKind.SWITCH: _switch,
+def _check_line(text: str) -> None:
+    if not text.isprintable():
+        raise ValueError
+
+
+_TOPIC_TEXT = Text("job.argument.name", limit=TOPIC_MAX_LENGTH)
+_LINE = (_check_line, Text("job.argument.line", limit=TEXT_MAX))
+#: Kinds of texts -> how one is checked, and what is allowed.
+_CHECKS = {
+    ParameterKind.TOPIC: (_check_topic, _TOPIC_TEXT),
+    ParameterKind.TOPICS: (_check_topic, _TOPIC_TEXT),
+    ParameterKind.GROUP: (_check_group, Text("job.argument.name", limit=GROUP_MAX_LENGTH)),
+    ParameterKind.GROUPS: (_check_group_at, Text("job.argument.groups")),
+    ParameterKind.TEXT: _LINE,
+    ParameterKind.SCENARIO: _LINE,
+    ParameterKind.FOLDER: _LINE,
 }

@@ -1,49 +1,70 @@
+// @ts-check
 // What can be done to the thing that was pressed, at the thing. The focus goes into it; arrow keys move, Escape and a
 // press elsewhere close it, and the focus goes back to where it was.
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { allOf, targetOf } from "../elements.js";
 import { openThing } from "./thing.js";
 
 const GAP_PX = 6;
 
+/** @param {HTMLElement} box */
+const actionsIn = (box) => allOf("[data-action]", HTMLButtonElement, box);
+
 /**
- * `actions`: { id, label, hint, act } or, if it needs fields, { ..., form } with the properties of `Form`,
- * which calls `onDone`. `children`: the text below them.
+ * @typedef {object} Action
+ * @property {string} id
+ * @property {string} label
+ * @property {string} [hint]
+ * @property {() => void} [act] What it does, where it needs no fields.
+ * @property {object} [form] The properties of the form with its fields.
+ *
+ * @param {object} properties
+ * @param {HTMLElement} properties.anchor What was pressed.
+ * @param {string} properties.title
+ * @param {string} [properties.text]
+ * @param {Action[]} properties.actions
+ * @param {any} properties.Form The component of the fields; it calls `onDone`.
+ * @param {any} [properties.children] The text below the actions.
  */
 export function ActionsPopover({ anchor, title, text, actions, Form, children }) {
-  const box = useRef(null);
-  const chosen = useSignal(null);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const chosen = useSignal(/** @type {string | null} */ (null));
   const asked = actions.find((action) => action.id === chosen.value && action.form);
 
   const close = (focusBack = true) => {
     if (openThing.peek()?.anchor === anchor) openThing.value = null;
     if (focusBack && anchor.isConnected) anchor.focus({ preventScroll: true });
   };
+  /** @param {Action} action */
   const press = (action) => {
     if (action.form) chosen.value = chosen.value === action.id ? null : action.id;
     else {
       // While it is open time may rest, so that what is meant is still there.
-      action.act();
+      action.act?.();
       close();
     }
   };
+  /** @param {KeyboardEvent & { target: HTMLElement }} event */
   const keys = (event) => {
     if (event.key === "Escape") close();
-    else if (!event.target.matches("input, select") && !move(box.current, event)) return;
-    else if (event.target.matches("input, select")) return;
+    else if (event.target.matches("input, select") || !box.current || !move(box.current, event)) return;
     event.preventDefault();
     event.stopPropagation();
   };
 
-  useLayoutEffect(() => place(box.current, anchor), [chosen.value, actions.length]);
+  const again = () => box.current && place(box.current, anchor);
+  useLayoutEffect(() => void again(), [chosen.value, actions.length]);
   useEffect(() => {
-    (box.current.querySelector("[data-action]") ?? box.current).focus({ preventScroll: true });
+    const [first] = box.current ? [...actionsIn(box.current), box.current] : [];
+    first?.focus({ preventScroll: true });
+    /** @param {PointerEvent} event */
     const elsewhere = (event) => {
-      if (!box.current.contains(event.target) && !anchor.contains(event.target)) close(false);
+      const target = targetOf(event);
+      if (!box.current?.contains(target) && !anchor.contains(target)) close(false);
     };
-    const again = () => place(box.current, anchor);
     document.addEventListener("pointerdown", elsewhere, true);
     addEventListener("resize", again);
     return () => {
@@ -51,8 +72,9 @@ export function ActionsPopover({ anchor, title, text, actions, Form, children })
       removeEventListener("resize", again);
     };
   }, []);
+  /** @param {FocusEvent & { relatedTarget: Node | null }} event */
   const leave = (event) => {
-    if (event.relatedTarget && !box.current.contains(event.relatedTarget)) close(false);
+    if (event.relatedTarget && !box.current?.contains(event.relatedTarget)) close(false);
   };
 
   return html`<div
@@ -88,10 +110,15 @@ export function ActionsPopover({ anchor, title, text, actions, Form, children })
   </div>`;
 }
 
-/** Handles arrow keys, Home and End among the actions. Returns whether the key was one. */
+/**
+ * Handles arrow keys, Home and End among the actions. Returns whether the key was one.
+ *
+ * @param {HTMLElement} box
+ * @param {KeyboardEvent} event
+ */
 function move(box, event) {
-  const items = [...box.querySelectorAll("[data-action]")];
-  const at = items.indexOf(event.target);
+  const items = actionsIn(box);
+  const at = items.findIndex((item) => item === event.target);
   const last = items.length - 1;
   const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: last }[
     event.key
@@ -101,7 +128,12 @@ function move(box, event) {
   return true;
 }
 
-/** Below the thing, else above it, else where it fits; always completely in the window. */
+/**
+ * Below the thing, else above it, else where it fits; always completely in the window.
+ *
+ * @param {HTMLElement} box
+ * @param {HTMLElement} anchor
+ */
 function place(box, anchor) {
   const at = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = box;

@@ -1,3 +1,4 @@
+// @ts-check
 // The connection to the server: a snapshot, then numbered patches. A number that is missing means that a patch
 // got lost on the way: the page drops what follows and asks for a new snapshot.
 
@@ -11,18 +12,25 @@ const STARTUP_MS = 15_000;
 const REFUSED_RETRY_MS = 5000;
 
 /**
- * Follows /live and calls `onState(state, { history })` after every snapshot and patch; `history` is given with
- * snapshots only. `onAbsent({ name, leader, term })`: the broker is elsewhere, as long as no state comes.
- * Returns the signals that the connection banner shows, and `resync`.
+ * Follows /live.
  *
- * status: "connecting" | "live" | "reconnecting" | "resyncing" | "resynced" | "refused"
+ * @param {(state: any, extra: { history?: any }) => void} onState Called after every snapshot and patch; the history
+ *   is given with snapshots only.
+ * @param {ReturnType<typeof openConnection>} socket
+ * @param {(told: { name: string, leader: string, term: number }) => void} onAbsent The broker is elsewhere, as long as
+ *   no state comes.
+ * @returns The signals that the connection banner shows, and `resync`.
  */
 export function openStream(onState, socket = openConnection("/live"), onAbsent = () => {}) {
-  const status = signal("connecting");
-  const sequence = signal(null);
+  /** @typedef {"connecting" | "live" | "reconnecting" | "resyncing" | "resynced" | "refused"} Status */
+  const status = signal(/** @type {Status} */ ("connecting"));
+  const sequence = signal(/** @type {number | null} */ (null));
+  /** @type {any} */
   let state = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let noticeTimer;
 
+  /** @param {Status} next */
   const settle = (next) => {
     clearTimeout(noticeTimer);
     status.value = next;
@@ -36,6 +44,7 @@ export function openStream(onState, socket = openConnection("/live"), onAbsent =
   };
 
   // Acknowledged only once it is applied: a browser that lags behind holds the server's stream to it back.
+  /** @param {number} number */
   const accept = (number) => {
     sequence.value = number;
     socket.emit("acknowledge", { sequence: number });
@@ -53,7 +62,7 @@ export function openStream(onState, socket = openConnection("/live"), onAbsent =
 
   socket.on("patch", (message) => {
     if (state === null || status.value === "resyncing") return;
-    if (message.sequence !== sequence.value + 1) return resync();
+    if (message.sequence !== (sequence.value ?? 0) + 1) return resync();
     try {
       state = applyPatch(state, message.operations);
     } catch (error) {

@@ -1,3 +1,4 @@
+// @ts-check
 // A world on the server: snapshot, numbered patches and journal come in; controls and commands go out.
 //
 // A missing number means that a patch got lost: the page drops what follows and asks for a new snapshot.
@@ -10,12 +11,16 @@ import { foundRun, mine, receiveJournal, receiveView, sequence, status, tell } f
 
 const REFUSED_RETRY_MS = 5000;
 
-/** Opens the world that `request()` describes; it is asked again after every reconnect. `onRefused(refusal)` is
-    called, besides telling the person, when the server refuses something. */
+/**
+ * Opens a world.
+ *
+ * @param {() => object} request What describes it; asked again after every reconnect.
+ * @param {(refusal: any) => void} onRefused Called, besides telling the person, when the server refuses something.
+ */
 export function openSocket(request, onRefused = () => {}) {
   const socket = openConnection("/lab");
   let tree = null;
-  let world = null;
+  let world = "";
 
   const accept = (number) => {
     sequence.value = number;
@@ -39,7 +44,7 @@ export function openSocket(request, onRefused = () => {}) {
   });
   socket.on("patch", (message) => {
     if (tree === null) return;
-    if (message.sequence !== sequence.peek() + 1) return resync();
+    if (message.sequence !== (sequence.peek() ?? 0) + 1) return resync();
     try {
       tree = applyPatch(tree, message.operations);
     } catch (error) {

@@ -59,8 +59,8 @@ export const JOURNAL_KEPT = 20_000;
 export const view = signal(EMPTY_VIEW);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
-/** A run of the scenario that this browser has begun before, about which the user is asked: {event, age_s}; or null. */
-export const foundRun = signal(null);
+/** A run of the scenario that this browser has begun before, about which the user is asked; or null. */
+export const foundRun = signal(/** @type {{ event: number, age_s: number } | null} */ (null));
 /** "connecting" | "live" | "reconnecting" | "refused" | "recording" */
 export const status = signal("connecting");
 export const sequence = signal(/** @type {number | null} */ (null));
@@ -262,14 +262,14 @@ export const accused = computed(() => {
 export const chosenEvent = signal(/** @type {number | null} */ (null));
 /** Id of the frame in the dialog, or null. */
 export const openFrame = signal(/** @type {number | null} */ (null));
-/** { node, record } in the dialog, or null. */
-export const openRecord = signal(/** @type {{ broker: string, record: any } | null} */ (null));
-/** { node, name } of the setting in the editor, or null. */
-export const openSetting = signal(null);
+/** The record in the dialog, or null; `holder`: the consumer that has it. */
+export const openRecord = signal(/** @type {{ broker: string, holder?: string, record: any } | null} */ (null));
+/** The setting in the editor, or null. */
+export const openSetting = signal(/** @type {{ node: string, name: string } | null} */ (null));
 /** { broker, message } of the half message that is decided by hand, or null. */
 export const openHalf = signal(/** @type {{ broker: string, message: any } | null} */ (null));
-/** { broker, group } whose dead letters are listed, or null. */
-export const openDeadLetters = signal(null);
+/** Whose dead letters are listed, or null. */
+export const openDeadLetters = signal(/** @type {{ broker: string, group: string } | null} */ (null));
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(/** @type {string | null} */ (null));
 

@@ -1,12 +1,20 @@
+// @ts-check
 // Where two runs begin to differ. The server runs both side by side to find out; asked again when something was done.
 
 import { effect, signal } from "@preact/signals";
 import { sendRequest } from "../../common/transport.js";
 import { both } from "./two_worlds.js";
 
-/** null: not known yet. {event, time_us, left, right}; `event` null: they do the same, up to `time_us`, or it took too
-    long to find out (`unknown`). */
-export const firstDifference = signal(null);
+/**
+ * @typedef {{ caption: Picture.Words | null, node: string, actor: string, label: any }} Done What one of them did.
+ *
+ * @typedef {{ event: number, time_us: number, left: Done, right: Done }} Difference
+ * @typedef {{ event: null, time_us: number, events: number }} Same They do the same, up to there.
+ * @typedef {{ event: null, unknown: true }} Unknown It took too long to find out.
+ */
+
+/** null: not known yet. */
+export const firstDifference = signal(/** @type {Difference | Same | Unknown | null} */ (null));
 
 let asked = "";
 /** One question at a time: what is asked meanwhile waits. */
@@ -21,9 +29,14 @@ effect(() => {
   if (isAsking.value) return;
   asked = question;
   isAsking.value = true;
-  find(...shown.map(({ world }) => encodeURIComponent(world.id))).finally(() => (isAsking.value = false));
+  const [left, right] = shown.map(({ world }) => encodeURIComponent(world.id));
+  find(left, right).finally(() => (isAsking.value = false));
 });
 
+/**
+ * @param {string} left Its world's id, as part of an address.
+ * @param {string} right
+ */
 async function find(left, right) {
   try {
     const response = await sendRequest(`/api/lab/${left}/difference?other=${right}`);

@@ -1,3 +1,4 @@
+// @ts-check
 // A stage next to another one: it reports to the page around it what it shows, and what a user requests;
 // that page moves the time of both, and does in both what is done in one.
 
@@ -30,7 +31,9 @@ export function paired(source) {
   addEventListener("message", ({ origin, source: from, data }) => {
     if (origin === location.origin && from === parent) answers[data?.kind]?.(data);
   });
-  effect(() => status.value === "live" && tell({ kind: "view", view: { ...view.value, about: null, timers: [] } }));
+  effect(() => {
+    if (status.value === "live") tell({ kind: "view", view: { ...view.value, about: null, timers: [] } });
+  });
   listenToKeys((action) => tell({ kind: "key", action }));
   return {
     ...source,

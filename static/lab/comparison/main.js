@@ -1,3 +1,4 @@
+// @ts-check
 // Two worlds of one seed side by side: what differed at first, where they begin to differ, and both stages, which
 // are at the same virtual time.
 
@@ -6,6 +7,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { computed } from "@preact/signals";
 import { addressOf } from "../../common/addresses.js";
 import "../../common/chrome.js";
+import { elementOf } from "../../common/elements.js";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { bilingual, virtualTime } from "../../common/world/format.js";
@@ -25,9 +27,12 @@ const query = new URLSearchParams(location.search);
 const scenario = query.get("scenario") ?? "";
 
 /** A theme that the address asks for holds for both stages too. */
-const theme = query.has("theme") ? `&theme=${encodeURIComponent(query.get("theme"))}` : "";
+const theme = query.has("theme") ? `&theme=${encodeURIComponent(query.get("theme") ?? "")}` : "";
 
-const done = computed(() => (both.value ? commandsApart(...both.value.map((one) => one.commands)) : [[], []]));
+const done = computed(() => {
+  const [left, right] = both.value ?? [];
+  return left && right ? commandsApart(left.commands, right.commands) : [[], []];
+});
 const title = computed(() => bilingual(both.value?.[0].title) || scenario);
 
 function Pair() {
@@ -44,19 +49,20 @@ function Pair() {
 /** Reserves its room: nothing moves when it is known. */
 function FirstDifference() {
   const found = firstDifference.value;
-  const known = found && found.event !== null;
   const text = () => {
     if (!found) return t("lab.pair.comparing");
-    if (found.unknown) return t("lab.pair.unknown");
-    if (known) return t("lab.pair.same_until", { event: count(found.event - 1), time: virtualTime(found.time_us) });
-    return t("lab.pair.same", { events: count(found.events), time: virtualTime(found.time_us) });
+    if ("unknown" in found) return t("lab.pair.unknown");
+    const at = virtualTime(found.time_us);
+    if (found.event === null) return t("lab.pair.same", { events: count(found.events), time: at });
+    return t("lab.pair.same_until", { event: count(found.event - 1), time: at });
   };
-  const sign = known ? "≠" : found && !found.unknown ? "=" : "…";
+  const known = found && found.event !== null ? found : null;
+  const sign = known ? "≠" : found && !("unknown" in found) ? "=" : "…";
   return html`<p class="pair-first" id="first-difference" role="status">
     <span class="pair-sign" aria-hidden="true">${sign}</span> <span>${text()}</span>
     ${
       known &&
-      html`<button type="button" class="button small-button" id="go-to-difference" onClick=${() => goTo(found.time_us)}>
+      html`<button type="button" class="button small-button" id="go-to-difference" onClick=${() => goTo(known.time_us)}>
         ${t("lab.stopped.show")}
       </button>`
     }
@@ -64,7 +70,7 @@ function FirstDifference() {
 }
 
 function Side({ side }) {
-  const frame = useRef(null);
+  const frame = useRef(/** @type {HTMLIFrameElement | null} */ (null));
   useEffect(() => frameOf(side, frame.current), []);
   const name = t(side === 0 ? "lab.pair.left" : "lab.pair.right");
   const link = views[side].value?.link ?? links[side];
@@ -95,7 +101,12 @@ const Changes = ({ commands }) =>
     }
   </span>`;
 
-/** What this side did when the two first differed. */
+/**
+ * What this side did when the two first differed.
+ *
+ * @param {typeof firstDifference.value} found
+ * @param {number} side
+ */
 function thenText(found, side) {
   if (!found || found.event === null) return "";
   const { caption, node, actor, label } = found[side === 0 ? "left" : "right"];
@@ -104,14 +115,16 @@ function thenText(found, side) {
 
 /** The address leads to the position of both. */
 function keepAddress() {
-  let timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
   return both.subscribe(() => {
     clearTimeout(timer);
     timer = setTimeout(() => {
       const shown = both.peek();
-      if (!shown || playing.peek() || time.peek() === null || shown.some((one) => one.busy !== null)) return;
+      const timeUs = time.peek();
+      if (!shown || playing.peek() || timeUs === null || shown.some((one) => one.busy !== null)) return;
       const [left, right] = shown.map((one) => one.link);
-      const at = new URLSearchParams({ left, right, at: time.peek() });
+      const at = new URLSearchParams({ left, right, at: String(timeUs) });
       history.replaceState(history.state, "", `${location.pathname}${location.search}#${at}`);
     }, 500);
   });
@@ -119,7 +132,7 @@ function keepAddress() {
 
 document.body.dataset.apart = "no";
 apart.subscribe((found) => (document.body.dataset.apart = Object.keys(found).length > 0 ? "yes" : "no"));
-const page = document.getElementById("page-place");
+const page = elementOf("page-place");
 page.replaceChildren();
 if (scenario && links.every(Boolean)) {
   render(html`<${Pair} />`, page);

@@ -1,3 +1,4 @@
+// @ts-check
 // The time of both worlds: it is kept here, and both are sent the time to show. Play continues only when both have
 // arrived, so they never diverge.
 
@@ -14,10 +15,12 @@ const ASK_AGAIN_MS = 600;
 const SEEK_US = 500_000;
 
 /** Virtual time that both must show, microseconds; null until both are there. */
-export const time = signal(null);
+export const time = signal(/** @type {number | null} */ (null));
+/** The same where time goes already. */
+const now = () => time.peek() ?? 0;
 export const playing = signal(false);
 /** Virtual seconds per second, or "auto". */
-export const speed = signal("auto");
+export const speed = signal(/** @type {number | "auto"} */ ("auto"));
 /** Why time passes at "auto" as quickly as it does; nothing while it is stopped. */
 export const pace = signal("");
 
@@ -31,37 +34,50 @@ const nextTime = computed(() => {
   return due.length > 0 ? Math.min(...due) : null;
 });
 
-const hasArrived = (one) =>
-  one.busy === null && (one.time_us === time.value || (one.is_over && !one.in_past && one.time_us <= time.value));
+/** @param {Picture.ShownWorld} one */
+const hasArrived = ({ busy, time_us: at, is_over: ended, in_past: isPast }) => {
+  const asked = time.value;
+  return busy === null && asked !== null && (at === asked || (ended && !isPast && at <= asked));
+};
 
 let toldAt = 0;
 
-/** `anew`: a viewer begins to watch, so everything is new. */
+/**
+ * @param {number} timeUs
+ * @param {boolean} anew Whether a viewer begins to watch, so that everything is new.
+ */
 export function standAt(timeUs, anew = false) {
-  time.value = Math.round(Math.min(Math.max(timeUs, 0), duration.peek()));
+  const at = Math.round(Math.min(Math.max(timeUs, 0), duration.peek()));
+  time.value = at;
   toldAt = performance.now();
-  sendBoth({ kind: "control", action: "stand-at", values: { time_us: time.peek(), anew } });
+  sendBoth({ kind: "control", action: "stand-at", values: { time_us: at, anew } });
 }
 
-/** Where both are after so many seconds of "auto". */
-function autoStep(seconds) {
+/**
+ * Where both are after so many seconds of "auto".
+ *
+ * @param {Picture.ShownWorld[]} shown
+ * @param {number} seconds
+ */
+function autoStep(shown, seconds) {
   const next = autoTime(
-    both.peek().flatMap(({ ahead }) => (ahead ? [ahead] : [])),
-    time.peek(),
+    shown.flatMap(({ ahead }) => (ahead ? [ahead] : [])),
+    now(),
     seconds,
   );
   pace.value = next.why;
   return next.time;
 }
 
-let timer = 0;
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let timer;
 let lastTick = 0;
 
 export function play() {
   if (time.peek() === null || isOver.peek()) return;
   playing.value = true;
   lastTick = performance.now();
-  standAt(time.peek(), true);
+  standAt(now(), true);
 }
 
 export function pause() {
@@ -72,7 +88,8 @@ export const togglePlay = () => (playing.peek() ? pause() : play());
 
 export function step() {
   pause();
-  if (nextTime.peek() !== null) standAt(Math.max(nextTime.peek(), time.peek() + 1));
+  const due = nextTime.peek();
+  if (due !== null) standAt(Math.max(due, now() + 1));
 }
 
 export async function stepBack() {
@@ -80,28 +97,36 @@ export async function stepBack() {
   standAt(await earlierTime());
 }
 
+/** @param {number} timeUs */
 export function goTo(timeUs) {
   pause();
   seeksFrom = null;
   standAt(timeUs);
 }
 
-/** From where a violation is looked for, or null. */
+/**
+ * From where a violation is looked for, or null.
+ *
+ * @type {number | null}
+ */
 let seeksFrom = null;
 
 /** Runs both until an invariant is violated in one of them. */
 export function toNextViolation() {
   pause();
-  seeksFrom = time.peek();
+  seeksFrom = now();
   standAt(seeksFrom + SEEK_US);
 }
 
-function seek() {
-  const found = both
-    .peek()
-    .flatMap((one) => one.invariants.flatMap(({ violations }) => violations.map((each) => each.time_us)))
-    .filter((at) => at > seeksFrom);
-  if (found.length === 0 && !isOver.peek()) return standAt(time.peek() + SEEK_US);
+/**
+ * @param {Picture.ShownWorld[]} shown
+ * @param {number} from
+ */
+function seek(shown, from) {
+  const found = shown
+    .flatMap((one) => one.invariants.flatMap(({ violations }) => (violations ?? []).map((each) => each.time_us)))
+    .filter((at) => at > from);
+  if (found.length === 0 && !isOver.peek()) return standAt(now() + SEEK_US);
   seeksFrom = null;
   return found.length > 0 ? standAt(Math.min(...found)) : undefined;
 }
@@ -113,23 +138,29 @@ function tick() {
     if (shown.every((one) => one.busy === null)) standAt(startTime ?? Math.max(...shown.map((one) => one.time_us)));
     return;
   }
-  const now = performance.now();
+  const tickAt = performance.now();
   if (!isTogether.peek()) {
-    if (shown.every((one) => one.busy === null) && now - toldAt > ASK_AGAIN_MS) standAt(time.peek());
+    if (shown.every((one) => one.busy === null) && tickAt - toldAt > ASK_AGAIN_MS) standAt(now());
     return;
   }
-  if (seeksFrom !== null) return void seek();
+  if (seeksFrom !== null) return void seek(shown, seeksFrom);
   if (!playing.peek()) return;
   if (isOver.peek()) return void pause();
-  const seconds = Math.min(TICK_MS_MOST, now - lastTick) / 1000;
-  lastTick = now;
-  const next = speed.peek() === "auto" ? autoStep(seconds) : time.peek() + seconds * 1_000_000 * speed.peek();
-  standAt(Math.max(time.peek() + 1, next));
+  const seconds = Math.min(TICK_MS_MOST, tickAt - lastTick) / 1000;
+  lastTick = tickAt;
+  const rate = speed.peek();
+  const next = rate === "auto" ? autoStep(shown, seconds) : now() + seconds * 1_000_000 * rate;
+  standAt(Math.max(now() + 1, next));
 }
 
+/** @type {number | null} */
 let startTime = null;
 
-/** Lets time go. `startUs`: the time at which both begin; null: that of the later one. */
+/**
+ * Lets time go.
+ *
+ * @param {number | null} startUs The time at which both begin; null: that of the later one.
+ */
 export function startTimeKeeper(startUs) {
   startTime = startUs;
   timer ||= setInterval(tick, TICK_MS);
@@ -137,12 +168,13 @@ export function startTimeKeeper(startUs) {
 }
 
 /** What the buttons and the keys do, also those of a stage that has the focus. */
+/** @type {Record<string, () => void>} */
 export const ACTIONS = {
   play: togglePlay,
   step,
   back: stepBack,
   restart: () => goTo(0),
-  last: () => goTo(Math.max(...both.peek().map((one) => one.time_total_us))),
+  last: () => goTo(Math.max(0, ...(both.peek() ?? []).map((one) => one.time_total_us))),
 };
 onKey((action) => ACTIONS[action]?.());
 // Whatever was done: both go on from the moment that was looked at.

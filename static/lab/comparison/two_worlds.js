@@ -1,22 +1,37 @@
+// @ts-check
 // The two stages and the way to them: each is a page of the lab in a frame, which posts its view and gets its orders.
 
 import { computed, signal } from "@preact/signals";
 import { differences } from "../../common/world/compare.js";
 
+/** @typedef {[left: Picture.ShownWorld, right: Picture.ShownWorld]} Both */
+
+const viewOf = () => signal(/** @type {Picture.ShownWorld | null} */ (null));
 /** The view of each side, or null while it is not there yet. */
-export const views = [signal(null), signal(null)];
-export const both = computed(() => (views[0].value && views[1].value ? views.map((one) => one.value) : null));
+export const views = [viewOf(), viewOf()];
+export const both = computed(() => {
+  const [left, right] = views.map((one) => one.value);
+  return left && right ? /** @type {Both} */ ([left, right]) : null;
+});
 /** Whether what a user does on one stage is done on both. */
 export const inBoth = signal(true);
 
+/** @type {(Window | null)[]} */
 const windows = [null, null];
+/** @type {{ key?: (action: string) => void, command?: () => void }} */
 const listeners = {};
+/** @type {(((time: number) => void) | null)[]} */
 const waiting = [null, null];
 
-/** `listen(action)` is called when a key is pressed on a stage. */
+/** @param {(action: string) => void} listen Called when a key is pressed on a stage. */
 export const onKey = (listen) => (listeners.key = listen);
+/** @param {() => void} listen */
 export const onCommand = (listen) => (listeners.command = listen);
 
+/**
+ * @param {number} side
+ * @param {HTMLIFrameElement | null} frame
+ */
 export function frameOf(side, frame) {
   windows[side] = frame?.contentWindow ?? null;
 }
@@ -29,17 +44,20 @@ export async function earlierTime() {
   const times = await Promise.all(
     windows.map(
       (_, side) =>
-        new Promise((resolve) => {
-          waiting[side] = resolve;
-          send(side, { kind: "earlier" });
-        }),
+        /** @type {Promise<number>} */
+        (
+          new Promise((resolve) => {
+            waiting[side] = resolve;
+            send(side, { kind: "earlier" });
+          })
+        ),
     ),
   );
   return Math.max(...times);
 }
 
 addEventListener("message", ({ origin, source, data }) => {
-  const side = windows.indexOf(source);
+  const side = windows.findIndex((one) => one && one === source);
   if (origin !== location.origin || side < 0) return;
   if (data.kind === "view") views[side].value = data.view;
   else if (data.kind === "earlier") waiting[side]?.(data.time);

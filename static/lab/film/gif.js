@@ -1,3 +1,4 @@
+// @ts-check
 // Writes an animated GIF, picture by picture. Each picture has 255 colours of its own and holds only what differs
 // from the picture before: everything else is transparent, so still parts do not flicker.
 
@@ -5,7 +6,9 @@ const TRANSPARENT = 255;
 const COLOURS = 255;
 
 export class GifWriter {
+  /** @type {ArrayLike<number>[]} */
   #parts = [];
+  /** @type {Uint32Array | null} */
   #before = null;
 
   constructor(width, height) {
@@ -15,7 +18,10 @@ export class GifWriter {
     this.#parts.push([...ascii("GIF89a"), ...word(width), ...word(height), 0x70, 0, 0, ...loopForEver]);
   }
 
-  /** `pixels`: red, green, blue, alpha of each; shown for `ms`. */
+  /**
+   * @param {Uint8ClampedArray} pixels Red, green, blue and alpha of each.
+   * @param {number} ms How long the picture is shown.
+   */
   add(pixels, ms) {
     const now = new Uint32Array(pixels.buffer.slice(0));
     const box = this.#changed(now);

@@ -1,10 +1,17 @@
+// @ts-check
 // Makes a film of screenshots, in the page that they are taken of: for the command that films a run.
 
 import { GifWriter } from "./gif.js";
 
 const RATE = 4_000_000;
 
-/** `kind`: gif or webm. Then call `add` with each picture and `finish`. */
+/**
+ * What makes the film: call `add` with each picture, then `finish`.
+ *
+ * @param {"gif" | "webm"} kind
+ * @param {number} width
+ * @param {number} height
+ */
 export function openRecorder(kind, width, height) {
   return kind === "gif" ? new GifRecorder(width, height) : new WebmRecorder(width, height);
 }
@@ -19,10 +26,21 @@ async function asBase64(blob) {
   return btoa(text);
 }
 
+/**
+ * What pictures are drawn on, in two dimensions: every browser that films has it.
+ *
+ * @template Kind
+ * @param {Kind | null} context
+ */
+function drawable(context) {
+  if (!context) throw new TypeError("the browser has no canvas to draw on");
+  return context;
+}
+
 class GifRecorder {
   constructor(width, height) {
     this.writer = new GifWriter(width, height);
-    this.context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    this.context = drawable(new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }));
   }
 
   async add(base64, ms) {
@@ -48,16 +66,17 @@ class WebmRecorder {
   }
 
   async finish() {
-    const context = this.canvas.getContext("2d");
+    const context = drawable(this.canvas.getContext("2d"));
     const stream = this.canvas.captureStream(0);
     const recorder = new MediaRecorder(stream, { mimeType: "video/webm", videoBitsPerSecond: RATE });
+    /** @type {Blob[]} */
     const parts = [];
     recorder.ondataavailable = ({ data }) => parts.push(data);
     const over = new Promise((resolve) => (recorder.onstop = resolve));
     recorder.start();
     for (const [base64, ms] of this.pictures) {
       context.drawImage(await bitmapOf(base64), 0, 0, this.canvas.width, this.canvas.height);
-      stream.getVideoTracks()[0].requestFrame();
+      /** @type {CanvasCaptureMediaStreamTrack} */ (stream.getVideoTracks()[0]).requestFrame();
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
     recorder.stop();

@@ -1,37 +1,48 @@
+// @ts-check
 // The list of scenarios: its search, what it is narrowed to, the rail that shows the position, and the form that takes
 // an exported run.
 
 import "../../common/chrome.js";
+import { allOf, elementOf, firstOf } from "../../common/elements.js";
 import { searchList } from "../../common/list_search.js";
 import { acceptDrops, importRun } from "../../parts/controls/import_run.js";
 
-const rows = [...document.querySelectorAll(".scenario")];
-const shelves = [...document.querySelectorAll(".shelf")];
-const links = [...document.querySelectorAll(".shelf-links a")];
-const choices = [...document.querySelectorAll(".breaks button")];
-const begin = document.getElementById("begin");
+const rows = allOf(".scenario");
+const shelves = allOf(".shelf");
+const links = allOf(".shelf-links a", HTMLAnchorElement);
+const choices = allOf(".breaks button", HTMLButtonElement);
+const begin = elementOf("begin");
 
+/** @param {HTMLElement} shelf */
 const shown = (shelf) => shelf.querySelectorAll(".scenario:not([hidden])").length;
 
 const chosen = () => choices.find((choice) => choice.ariaPressed === "true")?.dataset.breaks;
 
+/** @param {HTMLButtonElement | null} choice */
 function choose(choice) {
   for (const one of choices) one.ariaPressed = String(one === choice && one.ariaPressed !== "true");
 }
 
-/** Shelves without any row go, and the rail counts the others. */
+/**
+ * Shelves without any row go, and the rail counts the others.
+ *
+ * @param {boolean} isNarrow
+ */
 function narrowShelves(isNarrow) {
   begin.hidden = isNarrow;
   for (const shelf of shelves) shelf.hidden = shown(shelf) === 0;
   for (const link of links) {
-    const section = document.querySelector(link.hash);
+    const section = elementOf(link.hash.slice(1));
     link.hidden = section.hidden;
-    if (section !== begin) link.querySelector(".number").textContent = shown(section);
+    if (section !== begin) firstOf(".number", HTMLElement, link).textContent = String(shown(section));
   }
 }
 
-const narrow = searchList(rows, (row) => row.dataset.name, "lab.list.found", {
-  isChosen: (row) => !chosen() || row.dataset.breaks.split(" ").includes(chosen()),
+const narrow = searchList(rows, (row) => row.dataset.name ?? "", "lab.list.found", {
+  isChosen(row) {
+    const kind = chosen();
+    return kind === undefined || (row.dataset.breaks ?? "").split(" ").includes(kind);
+  },
   hasChoice: () => chosen() !== undefined,
   dropChoice: () => choose(null),
   after: narrowShelves,
@@ -54,7 +65,7 @@ const eyes = new IntersectionObserver(
       if (here && link.hash === `#${here.id}`) {
         link.setAttribute("aria-current", "true");
         // On a phone the shelves are a strip that is swiped along.
-        link.parentElement.scrollTo({ left: link.offsetLeft - 16 });
+        link.parentElement?.scrollTo({ left: link.offsetLeft - 16 });
       } else link.removeAttribute("aria-current");
     }
   },
@@ -62,10 +73,11 @@ const eyes = new IntersectionObserver(
 );
 for (const section of sections) eyes.observe(section);
 
-const form = document.getElementById("import");
-const input = form.querySelector("input[type=file]");
-const problem = document.getElementById("import-problem");
+const form = elementOf("import");
+const input = firstOf("input[type=file]", HTMLInputElement, form);
+const problem = elementOf("import-problem");
 
+/** @param {File} file */
 async function take(file) {
   problem.hidden = true;
   form.dataset.busy = "yes";
@@ -80,5 +92,8 @@ async function take(file) {
   }
 }
 
-input.addEventListener("change", () => input.files.length > 0 && take(input.files[0]));
+input.addEventListener("change", () => {
+  const file = input.files?.[0];
+  if (file) take(file);
+});
 acceptDrops(take, (isOver) => form.classList.toggle("is-over", isOver));

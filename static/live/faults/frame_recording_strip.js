@@ -1,3 +1,4 @@
+// @ts-check
 // What clients and broker said to each other last, while it is recorded: the lab's sequence diagram.
 
 import { html } from "htm/preact";
@@ -10,13 +11,15 @@ import { axisOf } from "../../parts/stage/sequence_axis.js";
 import { paintSequence } from "../../parts/stage/sequence_paint.js";
 import { remPx } from "../../parts/lane/lane_axis.js";
 
+/** @typedef {{ lanes: [name: string, full: string][], frames: Picture.Frame[] }} Recorded */
+
 const EVERY_MS = 1000;
 /** How long a frame is drawn as flying: FLIGHT_US of app/lab/views/frame_recording_view.py. */
 const FLIGHT_US = 500;
 
 export function FrameRecordingStrip() {
-  const canvas = useRef(null);
-  const told = useSignal({ lanes: [], frames: [] });
+  const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
+  const told = useSignal(/** @type {Recorded} */ ({ lanes: [], frames: [] }));
   useEffect(() => {
     const stop = new AbortController();
     const ask = async () => {
@@ -45,6 +48,7 @@ export function FrameRecordingStrip() {
   </div>`;
 }
 
+/** @param {Recorded} recorded */
 function sceneOf({ lanes, frames }) {
   const moments = frames.flatMap((frame) => [frame.sent_us, frame.arrives_us]);
   const [left, right] = [Math.min(...moments, Infinity), Math.max(...moments, 0)];

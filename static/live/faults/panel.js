@@ -1,3 +1,4 @@
+// @ts-check
 // The panel of faults: the rules and what they did, and the frames that are held. There only where the server
 // allows faults.
 
@@ -26,10 +27,10 @@ export function FaultPanel() {
   const hasRules = rules.length > 0;
   // It stays as long as a rule that held is there, spent or not: nothing moves while one steps.
   const holds = isHolding.value || rules.some(({ what }) => what === "hold");
-  const button = useRef(null);
+  const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const close = () => {
     isAsking.value = false;
-    button.current.focus();
+    button.current?.focus();
   };
   return html`<section class="panel faults" id="faults" tabindex="-1" aria-labelledby="faults-title">
     <header class="panel-head">

@@ -15,7 +15,7 @@ export function Record() {
     event.preventDefault();
     record(client.value.trim(), hasBodies.value);
   };
-  const kept = recording?.count > 0;
+  const kept = recording?.count ?? 0;
   return html`<form class="record-form" onSubmit=${begin} aria-label=${t("record.title")}>
     <strong>${t("record.title")}</strong>
     ${
@@ -43,8 +43,8 @@ export function Record() {
             <button type="submit" class="button">${t("record.begin")}</button>`
     }
     ${
-      kept &&
-      html`<a href="/lab/wire">${t("record.show", { n: count(recording.count) })}</a>
+      kept > 0 &&
+      html`<a href="/lab/wire">${t("record.show", { n: count(kept) })}</a>
         <a href="/api/faults/frames" download>${t("record.download")}</a>`
     }
   </form>`;

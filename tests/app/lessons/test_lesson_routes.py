@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+from app.lessons.check import read_check
 from app.lessons.course import load_course
-from app.lessons.lesson_files import lesson_names
+from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.progress import DoneStep
 from app.web_application import WebSettings, create_app
 from tests.app.lessons.conftest import Learner
@@ -50,6 +51,43 @@ def test_list_and_next_lesson_follow_the_course_and_show_what_a_lesson_builds_on
     assert (data["previous"], data["next"]) == (first, third)
     assert data["needs"] == [{"number": 1, "name": first}]
     assert lesson_data(http, first)["previous"] is None
+
+
+OFFER = r'<p class="track-state">(.*?)</p>\s*<a class="[^"]*" href="/tutorials/(.*?)">(.*?)</a>'
+
+
+def test_each_track_has_a_picture_and_offers_its_first_lesson_that_is_not_finished():
+    course = load_course()
+    basics, order = course.tracks[0].lessons, course.tracks[1].lessons
+    server = create_app(FixtureSource(0), WebSettings(lab_has_thread=False))
+    http = server.app.test_client()
+    http.set_cookie("glassmq_browser", "a" * 22)
+
+    def finish(name, steps=None):
+        for step in load_lesson(name).steps[:steps]:
+            server.parts.progress.note("a" * 22, name, DoneStep(step.identity))
+
+    def offer_of_basics():
+        offers = re.findall(OFFER, http.get("/tutorials?lang=en").text)
+        assert len(offers) == len(course.tracks)
+        return offers[0]
+
+    n = len(basics)
+    assert offer_of_basics() == (f"0 of {n} finished", basics[0], "Begin with lesson 1")
+    finish(basics[0], steps=1)
+    assert offer_of_basics() == (f"0 of {n} finished", basics[0], "Continue with lesson 1")
+    finish(basics[0])
+    finish(order[0])
+    assert offer_of_basics() == (f"1 of {n} finished", basics[1], "Continue with lesson 2")
+    for name in basics:
+        finish(name)
+    assert offer_of_basics() == (f"{n} of {n} finished", basics[0], "Open lesson 1 again")
+    page = http.get("/tutorials").text
+    for name in course.first_lessons():
+        assert f'class="in-light" src="/static/lab/pictures/lessons/{name}.webp"' in page
+        assert f'class="in-dark" src="/static/lab/pictures/lessons/{name}.dark.webp"' in page
+    server.parts.progress.close()
+    server.lab.stop()
 
 
 def test_a_lesson_s_scenario_is_no_preset_of_the_lab_but_can_be_opened_there(lab):
@@ -175,9 +213,9 @@ def test_progress_survives_a_restart_of_the_server(tmp_path):
         ({"world": "nothing"}, 404, "no_world"),
         ({"world": ""}, 400, "bad_request"),
         ({"world": 7}, 400, "bad_request"),
-        ({"step": "nothing"}, 400, "no_step"),
-        ({"step": None}, 400, "no_step"),
-        ({"step": ["route"]}, 400, "no_step"),
+        ({"step": "nothing"}, 400, "bad_request"),
+        ({"step": None}, 400, "bad_request"),
+        ({"step": ["route"]}, 400, "bad_request"),
         ({"more": 1}, 400, "bad_request"),
         ({"prediction": 4}, 400, "bad_request"),
         ({"prediction": "x" * 100}, 400, "bad_request"),
@@ -192,6 +230,15 @@ def test_a_question_that_means_nothing_is_refused_in_both_languages(learner, cha
     assert answer.status_code == status
     assert answer.get_json()["reason"] == reason
     assert answer.get_json()["error"]["zh"]
+
+
+@pytest.mark.parametrize(
+    ("step", "prediction", "answer"),
+    [("behind", 191, 191), ("behind", 191.0, 191), ("behind", 1.5, 1.5), ("route", None, None)],
+)
+def test_a_number_is_judged_without_needless_decimals(step, prediction, answer):
+    request = read_check({"world": "w", "step": step, "prediction": prediction}, load_lesson("01-first-message"))
+    assert (request.step.identity, repr(request.prediction)) == (step, repr(answer))
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"7", b'{"world": NaN}', b'"' + b"x" * 70_000 + b'"'])

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from app.lessons.lesson_files import load_lesson
+from app.site.search_worker import report_search
 from app.site.worker import SiteWorker
 
 
@@ -15,7 +16,14 @@ class Page:
 
     def __init__(self) -> None:
         self.messages: list[tuple[str, dict]] = []
-        self.worker = SiteWorker(lambda _stream, event, message: self.messages.append((event, json.loads(message))))
+        self.searches: list[tuple[str, str, str]] = []
+        self.worker = SiteWorker(self._post)
+
+    def _post(self, to: str, event: str, message: str) -> None:
+        if event.endswith("search"):
+            self.searches.append((to, event, message))
+        else:
+            self.messages.append((event, json.loads(message)))
 
     def ask(self, method: str, address: str, body: object = None) -> tuple[int, dict]:
         data = b"" if body is None else json.dumps(body).encode()
@@ -67,9 +75,34 @@ def test_a_step_of_a_lesson_is_checked(page):
     assert status == 200 and answer["done"] is False
 
 
+def test_a_search_runs_in_a_worker_of_its_own_and_is_ended_there(page):
+    asked = {"world": page.open("two-consumers")["world"], "without": ["process-queue-lock"], "max_stalls": 1}
+    status, begun = page.ask("POST", "/api/lab/explorations", asked)
+    assert status == 201
+    [(search, event, order)] = page.searches
+    assert event == "search"
+    address = f"/api/lab/explorations/{begun['id']}"
+    assert page.ask("GET", address)[1]["phase"] == "starting"
+    states = []
+    report_search(order, states.append)
+    page.worker.search_reported(search, states[0])
+    assert page.ask("GET", address)[1]["phase"] == "searching"
+    page.worker.search_reported(search, states[-1])
+    status, state = page.ask("GET", address)
+    assert state["phase"] == "done" and state["finding"]["violation"]["anomaly"] == "duplicate"
+
+    page.ask("POST", "/api/lab/explorations", asked)
+    second, _, _ = page.searches[-1]
+    assert second != search
+    status, again = page.ask("POST", "/api/lab/explorations", asked)
+    assert status == 503 and again["reason"] == "too_many_searches"
+    page.worker.application.parts.explorations.close()
+    assert page.searches[-1] == (second, "end-search", "")
+
+
 @pytest.mark.parametrize(
     ("method", "address"),
-    [("POST", "/api/lab/explorations"), ("POST", "/api/lab/import"), ("GET", "/api/lab/any/export.html")],
+    [("POST", "/api/lab/import"), ("GET", "/api/lab/any/export.html")],
 )
 def test_what_only_a_server_does_is_refused_in_both_languages(page, method, address):
     status, answer = page.ask(method, address, {})

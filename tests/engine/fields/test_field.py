@@ -51,11 +51,12 @@ SIMPLE = st.builds(
 
 
 def with_parts(simple):
-    return st.builds(
+    parts = st.builds(
         lambda kind, fields: Field("parts", kind, 0, 3, fields=tuple(fields)),
-        st.sampled_from(["list", "object"]),
+        st.sampled_from(["list", "row", "object"]),
         st.lists(simple, min_size=1, max_size=3, unique_by=lambda field: field.name),
     )
+    return parts | st.builds(lambda item: Field("parts", "list", 0, 3, item=item), simple | parts)
 
 
 TABLES = st.lists(SIMPLE | with_parts(SIMPLE), max_size=4, unique_by=lambda field: field.name)
@@ -69,6 +70,8 @@ def fits(field, value):
     match field.kind:
         case "integer":
             return number and isinstance(value, int) and field.low <= value <= field.high
+        case "number" if isinstance(value, str):
+            return any(value is one for one in field.allowed)
         case "number":
             return isinstance(value, float) and math.isfinite(value) and field.low <= value <= field.high
         case "switch":
@@ -85,14 +88,22 @@ def fits(field, value):
             )
         case "texts":
             return len(value) <= field.high and all(len(one) <= 3 for pair in value.items() for one in pair)
-        case "list":
-            return field.low <= len(value) <= field.high and all(fits_table(field.fields, one) for one in value)
-        case "object":
-            return fits_table(field.fields, value)
+        case "list" | "row" | "object":
+            return fits_parts(field, value)
         case _:
             return (
                 isinstance(value, bool) or (number and abs(value) <= max(EXACT_MAX, 1e308)) or len(value) <= field.high
             )
+
+
+def fits_parts(field, value):
+    """Return whether the entries of a list, the places of a row or the fields of an object are what was promised."""
+    if field.kind == "row":
+        return isinstance(value, tuple) and all(fits(*pair) for pair in zip(field.fields, value, strict=True))
+    if field.kind == "object":
+        return fits_table(field.fields, value)
+    each = [fits(field.item, one) if field.item else fits_table(field.fields, one) for one in value]
+    return field.low <= len(value) <= field.high and all(each)
 
 
 def fits_table(fields, value):
@@ -103,6 +114,8 @@ def fits_table(fields, value):
 @example([Field("a", "number", 0, 1)], {"a": 10**400}, False)
 @example([Field("a", "integer", 0, 9)], {"a": "\u0661"}, True)
 @example([Field("a", "text", 0, 9)], {"a": "\ud800"}, False)
+@example([Field("a", "row", fields=(Field("b", "integer"), Field("c", "text")))], {"a": [1, "x"]}, False)
+@example([Field("a", "list", 0, 3, item=Field("b", "number", 0, 1, allowed=("auto",)))], {"a": [1, "auto"]}, False)
 def test_any_value_is_read_within_its_bounds_or_refused(table, data, of_text):
     refusal = None
     try:
@@ -159,6 +172,22 @@ def test_a_value_nested_too_deep_to_be_printed_is_refused():
             [{"a": 0}, {"a": 2}],
             "n[1].a: 2 is not allowed; allowed: an integer from 0 to 1",
         ),
+        (
+            Field("n", "number", 0, 1, allowed=("auto",)),
+            "fast",
+            "n: 'fast' is not allowed; allowed: a number from 0 to 1, or auto",
+        ),
+        (
+            Field("n", "list", 0, 2, item=Field("", "integer", 0, 1)),
+            [0, 2],
+            "n[1]: 2 is not allowed; allowed: an integer",
+        ),
+        (
+            Field("n", "row", fields=(Field("a", "switch"), Field("b", "switch"))),
+            [1],
+            "n: [1] is not allowed; allowed: [a, b]",
+        ),
+        (Field("n", "row", fields=(Field("a", "switch"), Field("b", "switch"))), [True, 1], "n.b: 1 is not allowed"),
         (Field("n", "object", fields=(Field("a", "switch"),)), 7, "n: 7 is not allowed; allowed: an object with a"),
     ],
 )

@@ -19,7 +19,7 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "remoting": frozenset({"protocol", "runtime"}),
     "store": frozenset({"protocol", "runtime"}),
     "name_server": frozenset({"protocol", "runtime", "remoting", "store"}),  # for files with a backup
-    "acl": frozenset({"protocol", "runtime"}),
+    "acl": frozenset({"fields", "protocol", "runtime", "texts"}),
     "replication": frozenset({"protocol", "runtime", "store"}),
     "broker": frozenset({"filter", "protocol", "runtime", "remoting", "store", "acl", "texts", "replication"}),
     "client": frozenset({"protocol", "runtime", "remoting", "acl"}),
@@ -28,10 +28,10 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "idempotence": frozenset({"protocol", "client", "runtime"}),
     "kafka": frozenset({"runtime"}),
     "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "fields", "texts"}),
-    "faults": frozenset({"protocol", "runtime", "texts"}),
+    "faults": frozenset({"fields", "protocol", "runtime", "texts"}),
     "lab": None,
     "testkit": frozenset(
-        {"protocol", "runtime", "remoting", "store", "name_server", "broker", "faults", "live", "texts"}
+        {"protocol", "runtime", "remoting", "store", "name_server", "broker", "faults", "fields", "live", "texts"}
     ),
     "live": frozenset({"protocol", "runtime", "remoting", "store", "name_server", "replication", "broker", "faults"}),
 }

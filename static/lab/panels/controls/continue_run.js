@@ -1,3 +1,4 @@
+// @ts-check
 // A scenario of which this browser has a run from before: go on with that one, or begin again. Escape begins again; the
 // old run stays where it is.
 
@@ -12,10 +13,10 @@ import { Icon } from "../../../parts/controls/icons.js";
 const clock = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", { hour: "2-digit", minute: "2-digit" });
 
 export function ContinueRun() {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const run = foundRun.value;
   useEffect(() => {
-    if (run) dialog.current.showModal();
+    if (run) dialog.current?.showModal();
   }, [run]);
   if (!run) return null;
   const time = clock.format(Date.now() - 1000 * run.age_s);

@@ -1,3 +1,4 @@
+// @ts-check
 // The drawer's first panel: what to try, with buttons that do it; what the scenario is; the user's actions.
 
 import { html } from "htm/preact";
@@ -12,7 +13,7 @@ import { focusPanel, setDrawer, shape } from "../../../parts/controls/dock.js";
 import { AskWhy, Why } from "../../../parts/messages/why.js";
 
 /** Scenarios whose suggestion was put aside, in this visit. */
-const dismissed = signal([]);
+const dismissed = signal(/** @type {string[]} */ ([]));
 
 const summary = computed(() => bilingual(view.value.summary));
 const text = computed(() => bilingual(view.value.about));
@@ -89,10 +90,10 @@ const Actions = () => html`
     ${actions.value.map(
       (action, index) =>
         html`<li key=${actions.value.length - index}>
-          <button type="button" class="link-button number" onClick=${() => scrub(action.event ?? 0)}>
-            ${virtualTime(action.time_us ?? 0)} s
+          <button type="button" class="link-button number" onClick=${() => scrub(Number(action.event ?? 0))}>
+            ${virtualTime(Number(action.time_us ?? 0))} s
           </button>${" "}
-          <strong>${commandName(action.kind)}</strong> ${action.target}
+          <strong>${commandName(String(action.kind))}</strong> ${action.target}
         </li>`,
     )}
   </ul>

@@ -1,3 +1,4 @@
+// @ts-check
 // Asks the server how the members of a group are, every two seconds and only while the panel is on the screen: the
 // server asks the clients because of it. Also: a message by its queue offset, as clients name it.
 
@@ -6,12 +7,28 @@ import { useSignal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
 import { inspectedOffset, inspectedQueue, paused } from "../../../common/cluster/view.js";
 
+/**
+ * @typedef {object} Internals What app/live/client_answers.py tells of a group's members.
+ * @property {string} group
+ * @property {number} now_ms
+ * @property {any[]} members
+ * @property {number} omitted_members
+ * @property {any[]} retries
+ * @property {boolean} are_all_retries
+ */
+
 const AGAIN_MS = 2000;
 const LIVE = ["live", "resynced"];
 
-/** The last answer about `group`, null before the first; `status`: that of the stream, a signal. */
+/**
+ * The last answer about a group, null before the first.
+ *
+ * @param {string | undefined} group
+ * @param {{ current: Element | null }} place Nothing is asked while it is not on the screen.
+ * @param {import("@preact/signals").Signal<string>} status That of the stream.
+ */
 export function useInternals(group, place, status) {
-  const told = useSignal(null);
+  const told = useSignal(/** @type {Internals | null} */ (null));
   useEffect(() => {
     told.value = null;
     if (group === undefined) return undefined;
@@ -38,7 +55,7 @@ export function useInternals(group, place, status) {
       },
       { rootMargin: "0px 0px -15% 0px" },
     );
-    eye.observe(place.current);
+    if (place.current) eye.observe(place.current);
     const timer = setInterval(ask, AGAIN_MS);
     return () => {
       stop.abort();

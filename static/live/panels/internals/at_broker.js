@@ -1,3 +1,4 @@
+// @ts-check
 // What the broker knows of a group, on one glance: its table of locks with the leases running down, half messages that
 // nobody has decided, what will be retried and how often it was, dead letters.
 
@@ -93,11 +94,18 @@ function Locks({ group, told }) {
 /** Of all groups: a half message belongs to its producer's. */
 function HalfMessages() {
   const part = state.value.transactions;
-  const waiting = (part?.messages ?? []).filter((message) => message.decided_by === null);
-  const rows = waiting.map((message) => {
-    const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_us: askFromUs } = message;
-    const isYoung = askFromUs / 1000 > brokerNowMs.value;
-    return html`<li key=${queueOffset} class="inside-row" data-half=${queueOffset}>
+  const waiting = part?.messages.filter((message) => message.decided_by === null) ?? [];
+  const rows = waiting.map(
+    (message) => html`<${HalfMessage} key=${message.queue_offset} part=${part} message=${message} />`,
+  );
+  return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.internals.no_half")} />`;
+}
+
+/** @type {(props: { part: Picture.Transactions, message: Picture.HalfMessage }) => any} */
+function HalfMessage({ part, message }) {
+  const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_us: askFromUs } = message;
+  const isYoung = askFromUs / 1000 > brokerNowMs.value;
+  return html`<li class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
         <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
         <span aria-hidden="true">→</span> <${TopicMark} topic=${topic} />${" "}
@@ -115,8 +123,6 @@ function HalfMessages() {
       />
       <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
     </li>`;
-  });
-  return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.internals.no_half")} />`;
 }
 
 function Retries({ told }) {

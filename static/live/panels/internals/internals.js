@@ -1,3 +1,4 @@
+// @ts-check
 // Inside the clients: what the members of a group hold of each queue, their locks and trees, next to what the broker
 // knows of the group: its locks, half messages, retries, dead letters. In the language of the lab's stage.
 
@@ -16,9 +17,10 @@ const asTrees = choice("internals-trees", "no");
 const MOST_OPEN = 6;
 
 export function Internals({ stream }) {
-  const place = useRef(null);
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
   const names = groupNames.value;
-  const group = names.includes(chosenGroup.value) ? chosenGroup.value : names[0];
+  const chosen = chosenGroup.value;
+  const group = chosen !== null && names.includes(chosen) ? chosen : names[0];
   const told = useInternals(group, place, stream.status);
   told?.members.forEach(({ client_id: id }) => nameOf(group, id)); // members first, then owners that have left
   const box = { id: "internals", ref: place, tabindex: "-1" };

@@ -30,7 +30,10 @@ const NUMBERS = ["word.offset", "word.retries"];
 const ends = computed(() => {
   const found = Object.entries(state.value.topics).filter(([, topic]) => topic.kind === "dlq");
   return found
-    .map(([name, topic]) => [groupOf(name), Object.values(topic.queues).reduce((sum, queue) => sum + queue.max, 0)])
+    .map(([name, topic]) => {
+      const max = Object.values(topic.queues).reduce((sum, queue) => sum + queue.max, 0);
+      return /** @type {[string, number]} */ ([groupOf(name), max]);
+    })
     .filter(([, max]) => max > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 });

@@ -1,3 +1,4 @@
+// @ts-check
 // The forms for what an operator does by hand, in one dialog, and the line that shows the result.
 
 import { html } from "htm/preact";

@@ -270,10 +270,13 @@ def test_what_is_audited_is_what_was_seen(lab):
     browser = opened(lab, LESSON, 1_000)
     seen = browser.view["event"]
     browser.control("step")
-    for asked in (seen, None, "1"):
+    answer = begin(browser, event=seen)
+    assert (answer.status_code, answer.json["reason"]) == (400, "audit_elsewhere")
+    assert str(seen + 1) in answer.json["error"]["zh"]
+    for asked in (None, "1"):
         answer = begin(browser, event=asked)
-        assert (answer.status_code, answer.json["reason"]) == (400, "audit_elsewhere")
-        assert str(seen + 1) in answer.json["error"]["zh"]
+        assert (answer.status_code, answer.json["reason"]) == (400, "bad_request")
+        assert "event: " in answer.json["error"]["en"]
 
 
 @pytest.mark.usefixtures("no_export")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import multiprocessing
 
 import pytest
 
 from app.lab.foundation.refusal import LabRefused
-from app.lab.routes.exploration_routes import read_exploration
-from app.lab.routes.explorations import TIME_MAX_S, Explorations
+from app.lab.routes.exploration_routes import FIELDS, exploration_of
+from app.lab.routes.explorations import Explorations
+from app.lab.routes.search_process import TIME_MAX_S, SearchProcess
+from engine.fields.field import read_fields
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
@@ -39,7 +42,7 @@ def clock():
 
 @pytest.fixture
 def explorations(clock):
-    explorations = Explorations(clock)
+    explorations = Explorations(functools.partial(SearchProcess, clock=clock))
     yield explorations
     explorations.close()
     assert [child for child in multiprocessing.active_children() if child.name == "glassmq explorer"] == []
@@ -111,9 +114,9 @@ def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
     identity = explorations.start("me", LONG)
     state_when(explorations, identity, lambda state: state["schedules"] > 0)
     clock.now += 31
-    search = explorations._searches[identity]
-    search.thread.join(30)
-    assert not search.thread.is_alive()
+    thread = explorations._searches[identity].work.thread
+    thread.join(30)
+    assert not thread.is_alive()
     assert explorations.state("me", identity)["phase"] == "cancelled"
 
 
@@ -158,7 +161,7 @@ def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
 def test_a_process_that_dies_is_a_failed_search(explorations):
     identity = explorations.start("me", LONG)
     state_when(explorations, identity, lambda state: state["schedules"] > 0)
-    explorations._searches[identity].worker.process.kill()
+    explorations._searches[identity].work.worker.process.kill()
     assert state_when(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "failed"
 
 
@@ -237,6 +240,10 @@ def test_a_page_shows_what_a_search_would_do_before_it_begins(lab, browser):
     assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
 
 
+def request_of(run, **fields):
+    return exploration_of(read_fields(FIELDS, fields), run)
+
+
 def test_a_search_has_the_settings_changed_on_the_page_unless_they_are_excluded(lab, browser):
     assert plan_of(lab, browser)["settings"] == []
     browser.command("setting", "C1", name="pullBatchSize", value=7)
@@ -245,8 +252,8 @@ def test_a_search_has_the_settings_changed_on_the_page_unless_they_are_excluded(
         assert plan["settings"] == [{"node": "C1", "name": "pull_batch_size", "value": 7}]
     with LabRun(SCENARIO) as run:
         run.apply(Command("setting", "C1", {"name": "pullBatchSize", "value": 7}))
-        assert read_exploration({}, run).settings == (("C1", "pull_batch_size", 7),)
-        assert read_exploration({"keeps_settings": False}, run).settings == ()
+        assert request_of(run).settings == (("C1", "pull_batch_size", 7),)
+        assert request_of(run, keeps_settings=False).settings == ()
 
 
 LOCK_OFF = {"kind": "lock-switch", "target": "B1", "lock": "broker-lock", "on": False}
@@ -286,21 +293,19 @@ def test_switches_of_the_page_are_those_of_the_search_node_by_node(commands, wit
         run.run_to_time(1_000_000)
         for one in commands:
             run.apply(Command(*one))
-        request = read_exploration({}, run)
+        request = request_of(run)
         assert request.without == without
         assert request.switched == tuple(Command(*(commands[one] if one == 0 else one)) for one in switched)
         kept = [planned.command for planned in make_plan(request).setting.commands]
         assert [one for one in kept if one.target] == list(request.switched)
-        assert read_exploration({"keeps_settings": False}, run).switched == ()
+        assert request_of(run, keeps_settings=False).switched == ()
 
 
 def test_a_switch_that_a_scenario_begins_without_is_on_in_the_search_once_it_is_on_on_the_stage():
     with LabRun(dataclasses.replace(SCENARIO, switched_off=("broker-lock",))) as run:
-        assert read_exploration({}, run).switched == ()
+        assert request_of(run).switched == ()
         run.apply(Command("lock-switch", "", {"lock": "broker-lock", "on": True}))
-        assert read_exploration({}, run).switched == (
-            Command("lock-switch", "B1", {"lock": "broker-lock", "on": True}),
-        )
+        assert request_of(run).switched == (Command("lock-switch", "B1", {"lock": "broker-lock", "on": True}),)
 
 
 def test_a_search_for_money_says_who_died(lab):

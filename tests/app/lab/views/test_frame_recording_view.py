@@ -84,23 +84,29 @@ def test_a_strip_shows_the_newest_frames_and_a_client_keeps_its_name():
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    ("data", "problem"),
     [
-        (None, "no_frame_file"),
-        ({"format": "glassmq-run", "version": 1}, "no_frame_file"),
-        (frame_file(frames=[]), "frame_file_rows"),
-        (frame_file(frames=[[]] * (frame_recording_view.FRAMES_MAX + 1)), "frame_file_rows"),
-        (frame_file(frames=[[1, 2]]), "frame_file_row"),
-        (frame_file(frames=[[1, 2, "c", "in", "not base64!", 0, 0, ""]]), "frame_file_row"),
-        (frame_file(frames=[[1, 2, "c", "in", "AAAA", 0, 0, ""]]), "frame_file_row"),
-        (frame_file(frames=[[1, 2, "", *frame_file()["frames"][0][3:]]]), "frame_file_row"),
-        (frame_file(frames=frame_file()["frames"][:1] * 2), "frame_file_row"),
-        (frame_file(frames=[[1, -2, *frame_file()["frames"][0][2:]]]), "frame_file_row"),
-        (frame_file(frames=[[1, 2, "c", "up", *frame_file()["frames"][0][4:]]]), "frame_file_row"),
-        (frame_file(frames=[[n, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]), "frame_file_clients"),
+        (None, "file: None is not allowed; allowed: an object with format"),
+        ({"format": "glassmq-run", "version": 1}, "format: 'glassmq-run' is not allowed; allowed: glassmq-frames"),
+        (frame_file(frames=[]), "frames: has 0 entries; allowed: a list of 1 to 2000 entries"),
+        (frame_file(frames=[[]] * (frame_recording_view.FRAMES_MAX + 1)), "frames: has 2001 entries"),
+        (frame_file(frames=[[1, 2]]), "frames[0]: [1, 2] is not allowed; allowed: [number, at_us, client,"),
+        (frame_file(frames=[[1, 2, "c", "in", "not base64!", 0, 0, ""]]), "row 1 of the frames cannot be read"),
+        (frame_file(frames=[[1, 2, "c", "in", "AAAA", 0, 0, ""]]), "row 1 of the frames cannot be read"),
+        (frame_file(frames=[[1, 2, "", *frame_file()["frames"][0][3:]]]), "frames[0].client: has 0 characters"),
+        (frame_file(frames=frame_file()["frames"][:1] * 2), "row 2 of the frames cannot be read"),
+        (frame_file(frames=[[1, -2, *frame_file()["frames"][0][2:]]]), "frames[0].at_us: -2 is not allowed"),
+        (
+            frame_file(frames=[[1, 2, "c", "up", *frame_file()["frames"][0][4:]]]),
+            "frames[0].direction: 'up' is not allowed; allowed: in, out",
+        ),
+        (
+            frame_file(frames=[[n, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]),
+            "too many clients",
+        ),
     ],
 )
-def test_a_file_that_is_none_is_refused_by_name(data, reason):
+def test_a_file_that_is_none_is_refused_by_name(data, problem):
     with pytest.raises(LabRefused) as caught:
         frame_recording_view.frame_recording_view(data)
-    assert caught.value.reason == reason
+    assert problem in str(caught.value)

@@ -263,7 +263,7 @@ def test_an_admin_adds_changes_and_deletes_accounts_and_the_file_has_it_all() ->
 @pytest.mark.parametrize(
     ("code", "header", "failed", "words"),
     [
-        (50, CreateAccessConfigRequestHeader("new-account"), 209, "secretKey must have more than 6"),
+        (50, CreateAccessConfigRequestHeader("new-account"), 209, "secretKey: is missing; allowed: a text of 7 to"),
         (50, CreateAccessConfigRequestHeader("shop-key", topic_perms="T"), 209, "write name=permission"),
         (51, DeleteAccessConfigRequestHeader("nobody-key"), 210, "no account with accessKey 'nobody-key'"),
         (53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0"), 211, "not a white address"),

@@ -46,9 +46,11 @@ def test_a_refusal_in_another_process_arrives_as_it_is(error):
 
 
 def test_a_refusal_inside_another_one_keeps_its_languages():
-    export = {"format": "glassmq-lab-run", "version": 1, "scenario": "x", "commands": [{"command": {"kind": "x"}}]}
+    at = {"event": 0, "time_us": 0}
+    commands = [{**at, "command": {"kind": "x"}}]
+    export = {"format": "glassmq-lab-run", "version": 1, "scenario": "x", "commands": commands, **at}
     with pytest.raises(RecordingRefused) as caught:
-        parse_export({**export, "text": scenario_text("hello"), "seed": 1})
+        parse_export({**export, "text": scenario_text("hello"), "seed": 1, "journal_hash": "", "python": ""})
     assert caught.value.text["en"].startswith("command 1: command.kind: 'x' is not allowed; allowed: ")
     assert caught.value.text["zh"].startswith("第 1 个命令：command.kind：不能是 'x'；允许：")
     assert all(kind in caught.value.text["zh"] for kind in COMMANDS)

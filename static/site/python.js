@@ -1,0 +1,65 @@
+// @ts-check
+// Python on WebAssembly with the modules of GlassMQ, in a worker: that of a page, or that of a search.
+
+export const PYTHON = new URL("../../python/", import.meta.url);
+
+const ARCHIVE = "glassmq.tar.zst";
+
+/** @typedef {{ progress: string, megabytes?: string }} Progress */
+
+/**
+ * Loads Python and the modules.
+ *
+ * @param {(progress: Progress) => void} tell Takes each step.
+ * @returns {Promise<any>} Pyodide's own object: https://pyodide.org
+ */
+export async function loadPython(tell) {
+  tell({ progress: "python" });
+  await countBytes(tell);
+  const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
+  const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON).href);
+  const python = await loadPyodide({ indexURL: PYTHON.href });
+  tell({ progress: "modules" });
+  python.FS.writeFile("/glassmq.tar.zst", new Uint8Array(await archive));
+  tell({ progress: "application" });
+  python.runPython(`
+import os, shutil, sys
+shutil.unpack_archive("/glassmq.tar.zst", "/glassmq", "zstdtar")
+os.remove("/glassmq.tar.zst")
+sys.path.insert(0, "/glassmq")
+`);
+  return python;
+}
+
+/**
+ * Says in megabytes what has been loaded, of what will be: the build has added it up.
+ *
+ * @param {(progress: Progress) => void} tell
+ */
+async function countBytes(tell) {
+  const plainFetch = self.fetch;
+  const versions = new URL("../versions.json", PYTHON);
+  const { python_bytes: all } = await (await plainFetch(versions)).json();
+  let bytes = 0;
+  const count = new Intl.NumberFormat("en", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+  self.fetch = async (...request) => {
+    const response = await plainFetch(...request);
+    const counted = response.body?.pipeThrough(
+      new TransformStream({
+        transform(chunk, passed) {
+          bytes += chunk.byteLength;
+          passed.enqueue(chunk);
+          const megabytes = `${count.format(bytes / 1e6)} / ${count.format(all / 1e6)} MB`;
+          if (bytes <= all) tell({ progress: "python", megabytes });
+        },
+      }),
+    );
+    return new Response(counted, response);
+  };
+}
+
+/** @param {Response} response */
+async function bytesOf(response) {
+  if (!response.ok) throw new Error(`${ARCHIVE}: ${response.status}`);
+  return response.arrayBuffer();
+}
