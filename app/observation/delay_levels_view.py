@@ -18,12 +18,17 @@ class DelayLevelsView:
         self._broker = broker
         #: Level -> (what it was made from, view).
         self._levels: dict[int, tuple[tuple[int, int, int], DelayLevel]] = {}
+        self._begin_ms = 0
         self._last: DelayLevels | None = None
 
-    def build(self) -> DelayLevels | None:
+    def build(self, begin_ms: int = 0) -> DelayLevels | None:
         """Return the levels; the same object as before while nothing has changed, None while no message was ever
         delayed.
+
+        :param begin_ms: time of the broker's clock at which the time of the picture begins.
         """
+        if begin_ms != self._begin_ms:
+            self._begin_ms, self._levels = begin_ms, {}
         store = self._broker.store
         delays_ms = self._broker.store_config.delay_levels_ms
         levels = [
@@ -56,7 +61,7 @@ class DelayLevelsView:
                 "max": maximum,
                 "offset": offset,
                 "waiting": max(0, maximum - offset),
-                "next_due_ms": entries[0][2] if entries else None,
+                "next_due_us": (entries[0][2] - self._begin_ms) * 1_000 if entries else None,
             }
             known = self._levels[level] = (made_from, view)
         return known[1]

@@ -9,10 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.observation.bounds import GIVEN_UP_MAX, HALF_MESSAGES_MAX, client_text
-from app.picture.half_message import BornHalfMessage, FixedHalfMessage, GivenUpMessage, HalfMessage, Transactions
+from app.picture.half_message import (
+    FixedHalfMessage,
+    GivenUpMessage,
+    HalfMessage,
+    HalfMessageNames,
+    Outcome,
+    StoredHalfMessage,
+    Transactions,
+)
 from engine.broker.transactions.half_message import (
     HALF_QUEUE_ID,
     check_times,
+    committed_at,
     decided_offset,
     producer_group,
     real_place,
@@ -51,16 +60,24 @@ class TransactionsView:
         self._decides: dict[int, int] = {}
         #: Half offset -> (commit-log offset, the constant part of its view).
         self._known: dict[int, tuple[int, FixedHalfMessage]] = {}
-        self._lookup = HalfMessageLookup(StoredHalfMessages(broker.store))
+        #: Half offset -> what was decided.
+        self._outcomes: dict[int, Outcome] = {}
+        self._stored = StoredHalfMessages(broker.store)
+        self._lookup = HalfMessageLookup(self._stored)
         #: Ends of both queues, and the given-up messages at that time.
         self._given_up: tuple[tuple[int, int], list[GivenUpMessage]] = ((0, 0), [])
+        self._begin_ms = 0
         self._last: Transactions | None = None
 
-    def build(self) -> Transactions | None:
+    def build(self, begin_ms: int = 0) -> Transactions | None:
         """Return the half messages; None while there was never one.
 
         The same object as before while nothing has changed.
+
+        :param begin_ms: time of the broker's clock at which the time of the picture begins.
         """
+        if begin_ms != self._begin_ms:
+            self._begin_ms, self._known, self._given_up = begin_ms, {}, ((0, 0), [])
         end = self._store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
         if end == 0:
             return None
@@ -77,7 +94,7 @@ class TransactionsView:
             "time_out_ms": config.transaction_time_out_ms,
             "check_interval_ms": config.transaction_check_interval_ms,
             "check_max": config.transaction_check_max,
-            "next_round_ms": service.next_round_ms,
+            "next_round_us": self._us(service.next_round_ms),
             "messages": self._messages(service.half_offset, end),
             "given_up_end": given_up_end,
             "given_up": self._given_up_messages(given_up_end, end),
@@ -102,7 +119,7 @@ class TransactionsView:
     def _read_ops(self) -> None:
         end = self._store.max_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
         if end < self._next_op:
-            self._next_op, self._decided_by, self._decides = -1, {}, {}
+            self._next_op, self._decided_by, self._decides, self._outcomes = -1, {}, {}, {}
         first = max(self._next_op, self._store.min_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID))
         self._next_op = end
         for position in range(max(first, end - OPS_PER_LOOK_MAX), end):
@@ -112,7 +129,9 @@ class TransactionsView:
                 # The first one counts; a second END_TRANSACTION leaves a second one.
                 self._decided_by.setdefault(half_offset, position)
                 self._decides[position] = half_offset
-        for table in (self._decided_by, self._decides):
+                if op is not None and committed_at(op) is not None:
+                    self._outcomes.setdefault(half_offset, "committed")
+        for table in (self._decided_by, self._decides, self._outcomes):
             while len(table) > _DECISIONS_MAX:
                 table.pop(next(iter(table)))
 
@@ -125,10 +144,24 @@ class TransactionsView:
         for queue_offset, (place, size, _) in enumerate(entries, first):
             fixed = None if size == FILLER_SIZE else self._fixed(queue_offset, place)
             if fixed is not None:
-                messages.append({**fixed, "decided_by": self._decided_by.get(queue_offset)})
+                op = self._decided_by.get(queue_offset)
+                outcome = None if op is None else self._outcome(fixed)
+                messages.append({**fixed, "decided_by": op, "outcome": outcome})
         for known in list(self._known)[: max(0, len(self._known) - _DECISIONS_MAX)]:
             del self._known[known]
         return messages
+
+    def _outcome(self, half: FixedHalfMessage) -> Outcome | None:
+        """Return what was decided. Where the op message does not say it, as RocketMQ's do not, the index does."""
+        queue_offset = half["queue_offset"]
+        if queue_offset not in self._outcomes:
+            try:
+                copies = self._stored.called(half["topic"], half["id"])
+            except HalfMessageRefused:  # there is no index
+                return None
+            is_committed = any(copy.prepared_transaction_offset == half["offset"] for copy in copies)
+            self._outcomes[queue_offset] = "committed" if is_committed else "rolled-back"
+        return self._outcomes[queue_offset]
 
     # ------------------------------------------------------------------------------ given up
 
@@ -149,7 +182,11 @@ class TransactionsView:
             again = self._lookup.half_after(message)
         except HalfMessageRefused:  # there is no index
             again = None
-        return {**common_view(message), "given_up_ms": message.store_timestamp, "checked_again": again}
+        return {
+            **self._common_view(message),
+            "given_up_us": self._us(message.store_timestamp),
+            "checked_again": again,
+        }
 
     # ------------------------------------------------------------------------------ both
 
@@ -167,11 +204,17 @@ class TransactionsView:
     def _view_of(self, half: MessageExt) -> FixedHalfMessage:
         immunity_ms = immunity_of(half)
         patience_ms = self._broker.config.transaction_time_out_ms if immunity_ms is None else immunity_ms
-        return {**common_view(half), "ask_from_ms": half.born_timestamp + patience_ms}
+        return {**self._common_view(half), "ask_from_us": self._us(half.born_timestamp + patience_ms)}
+
+    def _common_view(self, message: MessageExt) -> StoredHalfMessage:
+        return {**half_message_names(message), "born_us": self._us(message.born_timestamp)}
+
+    def _us(self, time_ms: int) -> int:
+        return (time_ms - self._begin_ms) * 1_000
 
 
-def common_view(message: MessageExt) -> BornHalfMessage:
-    """Return the fields that a half message and a given-up message have in common."""
+def half_message_names(message: MessageExt) -> HalfMessageNames:
+    """Return the fields that a half message and a given-up message have in common, but for times."""
     try:
         topic, queue_id = real_place(message)
     except MalformedMessage:
@@ -185,5 +228,4 @@ def common_view(message: MessageExt) -> BornHalfMessage:
         "queue_id": queue_id,
         "group": client_text(producer_group(message)),
         "check_times": check_times(message),
-        "born_ms": message.born_timestamp,
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
+
+#: What was decided about a transaction.
+Outcome = Literal["committed", "rolled-back"]
 
 
-class StoredHalfMessage(TypedDict):
+class HalfMessageNames(TypedDict):
     """What a half message and a given-up message have in common, but for times."""
 
     #: Of the queue that it is stored in.
@@ -25,55 +28,38 @@ class StoredHalfMessage(TypedDict):
     check_times: int
 
 
-class BornHalfMessage(StoredHalfMessage):
-    """The same, of the live broker."""
+class StoredHalfMessage(HalfMessageNames):
+    """What a half message and a given-up message have in common."""
 
-    born_ms: int
+    born_us: int
 
 
-class FixedHalfMessage(BornHalfMessage):
-    """What never changes of a half message of the live broker."""
+class FixedHalfMessage(StoredHalfMessage):
+    """What never changes of a half message."""
 
     #: No check-back before that.
-    ask_from_ms: int
+    ask_from_us: int
 
 
 class HalfMessage(FixedHalfMessage):
-    """A half message of the live broker."""
+    """A half message."""
 
     #: Queue offset of the op message that decides it; None: undecided.
     decided_by: int | None
+    #: What was decided; None: undecided, or there is no index to find the committed message with.
+    outcome: Outcome | None
 
 
-class GivenUpMessage(BornHalfMessage):
-    """A message that the live broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC."""
+class GivenUpMessage(StoredHalfMessage):
+    """A message that the broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC."""
 
-    given_up_ms: int
-    #: Queue offset of the half message that it became again, or None.
-    checked_again: int | None
-
-
-class WorldHalfMessage(StoredHalfMessage):
-    """A half message of a lab broker."""
-
-    born_us: int
-    #: No check-back before that.
-    ask_from_us: int
-    #: Queue offset of the op message that decides it; None: undecided.
-    decided_by: int | None
-
-
-class WorldGivenUpMessage(StoredHalfMessage):
-    """A message that a lab broker gave up."""
-
-    born_us: int
     given_up_us: int
     #: Queue offset of the half message that it became again, or None.
     checked_again: int | None
 
 
-class TransactionCounts(TypedDict):
-    """Offsets, counts and settings of the check service."""
+class Transactions(TypedDict):
+    """The half messages of a broker, with offsets, counts and settings of its check service."""
 
     #: Where the next round of the check service begins, in the half queue.
     half_offset: int
@@ -90,25 +76,9 @@ class TransactionCounts(TypedDict):
     check_max: int
     #: How many messages TRANS_CHECK_MAX_TIME_TOPIC has had.
     given_up_end: int
-
-
-class Transactions(TransactionCounts):
-    """The transactions of the live broker."""
-
     #: When the check service walks along the half queue again.
-    next_round_ms: int
+    next_round_us: int
     #: The newest half messages from ``half_offset`` on, oldest first.
     messages: list[HalfMessage]
     #: The newest ones, oldest first.
     given_up: list[GivenUpMessage]
-
-
-class WorldTransactions(TransactionCounts):
-    """The transactions of a lab broker."""
-
-    #: When the check service walks along the half queue again.
-    next_round_us: int
-    #: The newest half messages from ``half_offset`` on, oldest first.
-    messages: list[WorldHalfMessage]
-    #: The newest ones, oldest first.
-    given_up: list[WorldGivenUpMessage]

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+#: How a send failed: it is certainly not stored, or it may be.
+FailedSend = Literal["refused", "unknown"]
+#: The kinds of stored copies: :class:`engine.protocol.message.message_copies.CopyKind`.
+CopyName = Literal["stored", "half", "given-up", "due", "dead", "resent", "delayed"]
+
 
 class ProducedBatch(TypedDict):
     """The batch that a message travels in."""
@@ -27,7 +32,7 @@ class ProducedMark(TypedDict):
 class SendFailedMark(TypedDict):
     """The producer knows that it is not stored, or does not know whether it is."""
 
-    kind: Literal["refused", "unknown"]
+    kind: FailedSend
     at_us: int
     event: int
     node: str
@@ -35,9 +40,9 @@ class SendFailedMark(TypedDict):
 
 
 class CopyMark(TypedDict):
-    """A copy was stored in a broker's log; the kinds: :mod:`engine.protocol.message.message_copies`."""
+    """A copy was stored in a broker's log."""
 
-    kind: Literal["stored", "half", "given-up", "due", "dead", "resent", "delayed"]
+    kind: CopyName
     at_us: int
     broker: str
     #: In the commit log.

@@ -1,24 +1,12 @@
-"""Dead letters as JSON, for the page and for scripts::
-
-group       group, count (how many are kept), min, max (numbers of the oldest one and of the next one to come: how many
-            the group had before; with one queue that is the queue offset), newest_ms
-message     queue_id, queue_offset, offset (in the commit log), id (offset message id: by it a dead letter is resent),
-            unique_id, keys, tags, topic (its first one; null where it is not known), retries (how often it was
-            delivered again), cause (see engine.broker.delivery.dead_letter.DeathCause), born_ms, born_host, dead_ms,
-            body_preview, body_bytes, properties (name -> value), resent: null, or topic, queue_id, queue_offset,
-            offset, at_ms of the message that it was resent as; resent_known: false where there is no index to find
-            that with
-report      resent (list of id, topic, queue_id, queue_offset), already (how many were resent before and left alone),
-            failed (list of id, error, text {en, zh}), failed_omitted, next (number to go on from; null: done)
-"""
+"""Dead letters for the page and for scripts: :mod:`app.picture.dead_letter`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.observation.bounds import client_text
 from app.observation.record_view import message_summary
+from app.picture import dead_letter as picture
 from app.remote.remote_dead_letters import DeadLetterGroup, RemoteDeadLetters, ResendReport
 from engine.broker.delivery.dead_letter import DeadLetterRefused, original_topic, retries_of
 
@@ -30,7 +18,7 @@ FAILED_MAX = 50
 _PROPERTIES_MAX = 64
 
 
-def group_view(group: DeadLetterGroup) -> JsonObject:
+def group_view(group: DeadLetterGroup) -> picture.DeadLetterGroup:
     """Return a group as JSON."""
     return {
         "group": group.group,
@@ -41,7 +29,7 @@ def group_view(group: DeadLetterGroup) -> JsonObject:
     }
 
 
-async def dead_letter_view(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt) -> JsonObject:
+async def dead_letter_view(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt) -> picture.DeadLetter:
     """Return a dead letter as JSON."""
     summary = message_summary(dead)
     try:
@@ -72,7 +60,7 @@ async def dead_letter_view(dead_letters: RemoteDeadLetters, group: str, dead: Me
     }
 
 
-def _resent(again: MessageExt) -> JsonObject:
+def _resent(again: MessageExt) -> picture.ResentAs:
     return {
         "topic": again.topic,
         "queue_id": again.queue_id,
@@ -82,15 +70,17 @@ def _resent(again: MessageExt) -> JsonObject:
     }
 
 
-def refusal_view(error: DeadLetterRefused) -> JsonObject:
+def refusal_view(error: DeadLetterRefused) -> picture.Refusal:
     """Return ``error`` (English), ``reason``, ``text`` in both languages."""
     return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
 
 
-def report_view(report: ResendReport) -> JsonObject:
+def report_view(report: ResendReport) -> picture.ResendReport:
     """Return a report as JSON."""
-    failed: list[JsonValue] = [{"id": name, **refusal_view(error)} for name, error in report.failed[:FAILED_MAX]]
-    resent: list[JsonValue] = [
+    failed: list[picture.FailedDeadLetter] = [
+        {"id": name, **refusal_view(error)} for name, error in report.failed[:FAILED_MAX]
+    ]
+    resent: list[picture.ResentDeadLetter] = [
         {
             "id": one.dead.offset_message_id,
             "topic": one.topic,

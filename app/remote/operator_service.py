@@ -21,7 +21,8 @@ from app.foundation.operator_requests import (
 )
 from app.observation.bounds import TOPICS_MAX
 from app.observation.record_view import message_summary
-from app.observation.transactions_view import common_view
+from app.observation.transactions_view import half_message_names
+from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
 from app.picture.record import RecordSummary
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
@@ -85,7 +86,7 @@ class OperatorService:
         half_messages = RemoteHalfMessages(self._own)
         message = (await half_messages.lookup(name)).message_for(action, name)
         await half_messages.act(action, message)
-        view = common_view(message)
+        view = half_message_names(message)
         logger.warning("half message %s of group %s, by hand: %s", message.message_id, view["group"], action)
         return {part: view[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
@@ -137,14 +138,14 @@ class OperatorService:
         found = await messages_called(brokers, topics if topic is None else [topic], name)
         return [await remote_trail(brokers, topics, message) for message in reversed(found)]
 
-    # --- dead letters: the JSON is that of app.remote.dead_letters_view -----------------------------------------------
+    # --- dead letters: the JSON is that of app.picture.dead_letter ----------------------------------------------------
 
-    async def dead_letter_groups(self) -> list[JsonObject]:
+    async def dead_letter_groups(self) -> list[DeadLetterGroup]:
         """Return all groups that have or had dead letters, those with the newest ones first."""
         groups = await RemoteDeadLetters(self._own).groups()
         return [group_view(group) for group in sorted(groups, key=lambda group: (-group.newest_ms, group.group))]
 
-    async def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
+    async def dead_letters(self, group: str, start: int | None, count: int) -> DeadLetterPage | None:
         """Return ``group`` and ``messages`` from number ``start`` on (None: the newest ones); None when there is no
         such group.
         """
@@ -153,13 +154,13 @@ class OperatorService:
         if not found.queues:
             return None
         first = max(found.min_number, found.max_number - count if start is None else start)
-        messages: list[JsonValue] = []
+        messages: list[DeadLetter] = []
         for dead in await dead_letters.page(found, first, count):
             messages.append(await dead_letter_view(dead_letters, group, dead))
             await asyncio.sleep(0)  # let the broker's clients run
         return {"group": group_view(found), "start": first, "messages": messages}
 
-    async def resend_dead_letters(self, group: str, request: ResendRequest) -> JsonObject | None:
+    async def resend_dead_letters(self, group: str, request: ResendRequest) -> ResendReport | None:
         """Resend dead letters, and return what became of each; None when there is no such group."""
         dead_letters = RemoteDeadLetters(self._own)
         found = await dead_letters.of_group(group)

@@ -76,7 +76,7 @@ def facts_of(state: JsonObject) -> Facts:
     transactions = state.get("transactions") or {}
     # A check-back stores its half message again: the newest copy counts.
     undecided = {
-        message["id"]: message["born_ms"]
+        message["id"]: message["born_us"] // 1_000
         for message in transactions.get("messages", ())
         if message["decided_by"] is None
     }
@@ -88,7 +88,9 @@ def facts_of(state: JsonObject) -> Facts:
         groups=_groups(state.get("groups", {}), topics),
         undecided=tuple(sorted(undecided.values())),
         given_up=tuple(
-            message["given_up_ms"] for message in transactions.get("given_up", ()) if message["checked_again"] is None
+            message["given_up_us"] // 1_000
+            for message in transactions.get("given_up", ())
+            if message["checked_again"] is None
         ),
         dead_letters=state.get("dead_letters", {}),
         damaged=state.get("commit_log", {}).get("damage", {}).get("count", 0),

@@ -12,7 +12,7 @@ import { QueueEntries } from "./inspector/queue_entries.js";
 import { listenToKeys } from "./keys.js";
 import { ConnectionState, Controls, Sections } from "./panels/overview/header.js";
 import { DeadLetters } from "./panels/messages/dead_letters.js";
-import { DelayLevels } from "./panels/messages/delay_levels.js";
+import { DelayLevelsPanel } from "./panels/messages/delay_levels.js";
 import { Numbers } from "./panels/messages/numbers.js";
 import { Groups } from "./panels/overview/groups.js";
 import { Internals } from "./panels/internals/internals.js";
@@ -40,7 +40,7 @@ function Page() {
     <${Plots} />
     <${Groups} />
     <${Transactions} />
-    <${DelayLevels} />
+    <${DelayLevelsPanel} />
     <${Numbers} />
     <${Replication} />
     <${DeadLetters} />

@@ -367,8 +367,8 @@ declare namespace Picture {
     messages: WorldDeadLetter[];
   }
 
-  /** The queue of one level. */
-  interface DelayQueue {
+  /** A level and its queue. */
+  interface DelayLevel {
     level: number;
     delay_ms: number;
     queue_id: number;
@@ -377,34 +377,16 @@ declare namespace Picture {
     /** Of the next message to be delivered. */
     offset: number;
     waiting: number;
-  }
-
-  /** A level of the live broker. */
-  interface DelayLevel extends DelayQueue {
-    /** When the next message is due; None: nothing waits. */
-    next_due_ms: number | null;
-  }
-
-  /** A level of a lab broker. */
-  interface WorldDelayLevel extends DelayQueue {
     /** When the next message is due; None: nothing waits. */
     next_due_us: number | null;
   }
 
-  /** The levels of the live broker. */
+  /** The levels. */
   interface DelayLevels {
     /** The delay of level 1, 2, 3 ... (``messageDelayLevel``). */
     delays_ms: number[];
     /** Those that were ever used. */
     levels: DelayLevel[];
-  }
-
-  /** The levels of a lab broker. */
-  interface WorldDelayLevels {
-    /** The delay of level 1, 2, 3 ... (``messageDelayLevel``). */
-    delays_ms: number[];
-    /** Those that were ever used. */
-    levels: WorldDelayLevel[];
   }
 
   /** One frame. */
@@ -498,8 +480,11 @@ declare namespace Picture {
   /** Everything about a frame. */
   type FrameDetail = FrameBytes | CommandFrame | ReplicaFrame | KafkaFrameHead | KafkaFrame;
 
+  /** What was decided about a transaction. */
+  type Outcome = "committed" | "rolled-back";
+
   /** What a half message and a given-up message have in common, but for times. */
-  interface StoredHalfMessage {
+  interface HalfMessageNames {
     /** Of the queue that it is stored in. */
     queue_offset: number;
     /** In the commit log. */
@@ -517,49 +502,34 @@ declare namespace Picture {
     check_times: number;
   }
 
-  /** The same, of the live broker. */
-  interface BornHalfMessage extends StoredHalfMessage {
-    born_ms: number;
+  /** What a half message and a given-up message have in common. */
+  interface StoredHalfMessage extends HalfMessageNames {
+    born_us: number;
   }
 
-  /** What never changes of a half message of the live broker. */
-  interface FixedHalfMessage extends BornHalfMessage {
+  /** What never changes of a half message. */
+  interface FixedHalfMessage extends StoredHalfMessage {
     /** No check-back before that. */
-    ask_from_ms: number;
+    ask_from_us: number;
   }
 
-  /** A half message of the live broker. */
+  /** A half message. */
   interface HalfMessage extends FixedHalfMessage {
     /** Queue offset of the op message that decides it; None: undecided. */
     decided_by: number | null;
+    /** What was decided; None: undecided, or there is no index to find the committed message with. */
+    outcome: Outcome | null;
   }
 
-  /** A message that the live broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC. */
-  interface GivenUpMessage extends BornHalfMessage {
-    given_up_ms: number;
-    /** Queue offset of the half message that it became again, or None. */
-    checked_again: number | null;
-  }
-
-  /** A half message of a lab broker. */
-  interface WorldHalfMessage extends StoredHalfMessage {
-    born_us: number;
-    /** No check-back before that. */
-    ask_from_us: number;
-    /** Queue offset of the op message that decides it; None: undecided. */
-    decided_by: number | null;
-  }
-
-  /** A message that a lab broker gave up. */
-  interface WorldGivenUpMessage extends StoredHalfMessage {
-    born_us: number;
+  /** A message that the broker gave up: in TRANS_CHECK_MAX_TIME_TOPIC. */
+  interface GivenUpMessage extends StoredHalfMessage {
     given_up_us: number;
     /** Queue offset of the half message that it became again, or None. */
     checked_again: number | null;
   }
 
-  /** Offsets, counts and settings of the check service. */
-  interface TransactionCounts {
+  /** The half messages of a broker, with offsets, counts and settings of its check service. */
+  interface Transactions {
     /** Where the next round of the check service begins, in the half queue. */
     half_offset: number;
     half_end: number;
@@ -575,26 +545,12 @@ declare namespace Picture {
     check_max: number;
     /** How many messages TRANS_CHECK_MAX_TIME_TOPIC has had. */
     given_up_end: number;
-  }
-
-  /** The transactions of the live broker. */
-  interface Transactions extends TransactionCounts {
     /** When the check service walks along the half queue again. */
-    next_round_ms: number;
+    next_round_us: number;
     /** The newest half messages from ``half_offset`` on, oldest first. */
     messages: HalfMessage[];
     /** The newest ones, oldest first. */
     given_up: GivenUpMessage[];
-  }
-
-  /** The transactions of a lab broker. */
-  interface WorldTransactions extends TransactionCounts {
-    /** When the check service walks along the half queue again. */
-    next_round_us: number;
-    /** The newest half messages from ``half_offset`` on, oldest first. */
-    messages: WorldHalfMessage[];
-    /** The newest ones, oldest first. */
-    given_up: WorldGivenUpMessage[];
   }
 
   /** One fault, and since when it is reported. */
@@ -743,6 +699,12 @@ declare namespace Picture {
     text: string;
   }
 
+  /** How a send failed: it is certainly not stored, or it may be. */
+  type FailedSend = "refused" | "unknown";
+
+  /** The kinds of stored copies: :class:`engine.protocol.message.message_copies.CopyKind`. */
+  type CopyName = "stored" | "half" | "given-up" | "due" | "dead" | "resent" | "delayed";
+
   /** The batch that a message travels in. */
   interface ProducedBatch {
     size: number;
@@ -762,16 +724,16 @@ declare namespace Picture {
 
   /** The producer knows that it is not stored, or does not know whether it is. */
   interface SendFailedMark {
-    kind: "refused" | "unknown";
+    kind: FailedSend;
     at_us: number;
     event: number;
     node: string;
     detail: string;
   }
 
-  /** A copy was stored in a broker's log; the kinds: :mod:`engine.protocol.message.message_copies`. */
+  /** A copy was stored in a broker's log. */
   interface CopyMark {
-    kind: "stored" | "half" | "given-up" | "due" | "dead" | "resent" | "delayed";
+    kind: CopyName;
     at_us: number;
     broker: string;
     /** In the commit log. */
@@ -1414,9 +1376,9 @@ declare namespace Picture {
     /** Its lock table: group -> "topic@queue id" -> lease. */
     locks: Record<string, Record<string, Lock>>;
     /** None while no message was delayed. */
-    delay_levels: WorldDelayLevels | null;
+    delay_levels: DelayLevels | null;
     /** None while there was no half message. */
-    transactions: WorldTransactions | null;
+    transactions: Transactions | null;
     /** None for a broker that has no followers and follows none. */
     replication: Replication | null;
   }

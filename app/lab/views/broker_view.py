@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import ENTRIES_SHOWN, HALF_MESSAGES_SHOWN, RECORDS_SHOWN
-from app.lab.views.client_view import world_us
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
@@ -13,14 +12,6 @@ from app.observation.replication_view import replication_view
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from app.picture.consumer_group import ConsumerGroup
-from app.picture.delay_level import DelayLevel, WorldDelayLevel, WorldDelayLevels
-from app.picture.half_message import (
-    GivenUpMessage,
-    HalfMessage,
-    WorldGivenUpMessage,
-    WorldHalfMessage,
-    WorldTransactions,
-)
 from app.picture.record import RecordSummary
 from app.picture.topic import TopicKind
 from app.picture.world.broker import (
@@ -33,7 +24,6 @@ from app.picture.world.broker import (
     WorldTopic,
 )
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
-from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -64,14 +54,15 @@ class BrokerView:
         committed, _ = committed_offsets(self.broker)
         groups, _ = self._groups.build(committed)
         # First: the keys of op messages come from it.
-        transactions = self._transactions_view()
+        begin_ms = self._begin_ms()
+        transactions = self._transactions.build(begin_ms)
         return {
             "address": self.broker.address,
             "commit_log": self._commit_log(),
             "topics": self._topics(committed),
             "groups": {name: _group_view(group) for name, group in groups.items()},
             "locks": self._groups.locks(),
-            "delay_levels": self._delay_levels_view(),
+            "delay_levels": self._delay_levels.build(begin_ms),
             "transactions": transactions,
             "replication": replication_view(self.broker),
         }
@@ -146,28 +137,6 @@ class BrokerView:
         self._queues[(topic, queue_id)] = (made_from, view)
         return view
 
-    def _transactions_view(self) -> WorldTransactions | None:
-        """Return the half messages in virtual time: then nothing of it changes while nothing happens."""
-        view = self._transactions.build()
-        if view is None:
-            return None
-        skew_ms = self._skew_ms()
-        return {
-            "half_offset": view["half_offset"],
-            "half_end": view["half_end"],
-            "op_offset": view["op_offset"],
-            "op_end": view["op_end"],
-            "checks_sent": view["checks_sent"],
-            "discarded": view["discarded"],
-            "time_out_ms": view["time_out_ms"],
-            "check_interval_ms": view["check_interval_ms"],
-            "check_max": view["check_max"],
-            "next_round_us": world_us(view["next_round_ms"], skew_ms),
-            "messages": [_half_message(message, skew_ms) for message in view["messages"]],
-            "given_up_end": view["given_up_end"],
-            "given_up": [_given_up_message(message, skew_ms) for message in view["given_up"]],
-        }
-
     def _key(self, topic: str, queue_offset: int, commit_log_offset: int) -> str:
         """Return the key of a message; an op message has the key of the half message that it decides."""
         if topic == TRANSACTION_OP_HALF_TOPIC:
@@ -178,67 +147,10 @@ class BrokerView:
         message = self.broker.store.message_at(commit_log_offset)
         return message.keys[0] if message is not None and message.keys else _NO_KEY
 
-    def _delay_levels_view(self) -> WorldDelayLevels | None:
-        view = self._delay_levels.build()
-        if view is None:
-            return None
-        skew_ms = self._skew_ms()
-        levels = [_delay_level(level, skew_ms) for level in view["levels"]]
-        return {"delays_ms": view["delays_ms"], "levels": levels}
-
-    def _world_us(self, timestamp_ms: int) -> int:
-        return world_us(timestamp_ms, self._skew_ms())
-
-    def _skew_ms(self) -> int:
-        """Return by how much the broker's clock is ahead of the world's."""
+    def _begin_ms(self) -> int:
+        """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
         clock = self.broker.runtime.clock
-        return clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
-
-
-def _half_message(message: HalfMessage, skew_ms: int) -> WorldHalfMessage:
-    return {
-        "queue_offset": message["queue_offset"],
-        "offset": message["offset"],
-        "id": message["id"],
-        "key": message["key"],
-        "topic": message["topic"],
-        "queue_id": message["queue_id"],
-        "group": message["group"],
-        "check_times": message["check_times"],
-        "born_us": world_us(message["born_ms"], skew_ms),
-        "ask_from_us": world_us(message["ask_from_ms"], skew_ms),
-        "decided_by": message["decided_by"],
-    }
-
-
-def _given_up_message(message: GivenUpMessage, skew_ms: int) -> WorldGivenUpMessage:
-    return {
-        "queue_offset": message["queue_offset"],
-        "offset": message["offset"],
-        "id": message["id"],
-        "key": message["key"],
-        "topic": message["topic"],
-        "queue_id": message["queue_id"],
-        "group": message["group"],
-        "check_times": message["check_times"],
-        "born_us": world_us(message["born_ms"], skew_ms),
-        "given_up_us": world_us(message["given_up_ms"], skew_ms),
-        "checked_again": message["checked_again"],
-    }
-
-
-def _delay_level(level: DelayLevel, skew_ms: int) -> WorldDelayLevel:
-    due_ms = level["next_due_ms"]
-    return {
-        "level": level["level"],
-        "delay_ms": level["delay_ms"],
-        "queue_id": level["queue_id"],
-        "min": level["min"],
-        "max": level["max"],
-        "offset": level["offset"],
-        "waiting": level["waiting"],
-        "next_due_us": None if due_ms is None else world_us(due_ms, skew_ms),
-    }
+        return clock.now_ms() - clock.monotonic_us() // 1_000
 
 
 def _group_view(group: ConsumerGroup) -> WorldGroup:

@@ -1,23 +1,4 @@
-"""The life of each message as lanes of events, from the moment it was produced.
-
-life    total (messages that the clients know of), in_trouble, omitted (not in ``messages``), messages by key:
-        key, topic, at_us (when it was produced, or first stored), in_trouble; and
-        marks    in the order of time: kind, at_us, and by kind
-                 produced      event, node; of one that travels in a batch also batch: size, first and last (keys)
-                 refused | unknown     event, node, detail: the producer knows that it is not stored, or does not know
-                                       whether it is
-                 stored | half | given-up | due | dead | resent | delayed    a copy in a broker's log, see
-                               app.lab.views.stored_copies: broker, offset, topic, queue_id, queue_offset, retry (how
-                               many times it was redelivered before), group (null: all); delayed: level, until_us;
-                               resent: to ("topic" | "group"); lost: true when a power cut has taken it
-                 delivered     event, node, group, attempt (from 1, counted per group), retry, topic, broker, queue_id,
-                               queue_offset, until_us and end_event (null while the listener has it), result: null,
-                               the listener's result (see engine.lab.scenario.listener_spec), "interrupted" (its
-                               process ended) or "timed-out" (its consumer has sent it back, and it still runs)
-                 omitted_marks   how many of the oldest ones are left out
-        groups   by name: state, attempts, until_us (delayed: when it is due, else null). States: "waiting",
-                 "delivering", "consumed", "failed" (and not sent back yet), "delayed", "dead", "filtered" (its
-                 subscription does not want it), "skipped" (the group's offset passed it without a delivery)
+"""The life of each message as lanes of events, from the moment it was produced: :mod:`app.picture.message_life`.
 
 Clients and brokers are read forward only, each entry once. Messages without a key are left out.
 """
@@ -26,12 +7,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import LIFE_MARKS_SHOWN, LIVES_SHOWN, LIVES_TROUBLED_SHOWN
 from app.lab.views.message_life import MessageLife, result_of
 from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
+from app.picture.message_life import FailedSend, LifeInGroup, MessageLives, ProducedMark, SendFailedMark
+from app.picture.message_life import MessageLife as MessageLifePicture
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import ConsumeBegan, SendInvoked, SendReturned
 
@@ -59,7 +41,7 @@ class LifeView:
         #: (Topic, group) -> expression of its newest member there, and the number of nodes at which it was read.
         self._subscriptions: tuple[int, dict[tuple[str, str], str]] = (-1, {})
 
-    def build(self) -> JsonObject:
+    def build(self) -> MessageLives:
         """Return the lives. What did not change is the same object as before."""
         self.read_on()
         shown = self._choose()
@@ -70,7 +52,7 @@ class LifeView:
             "messages": {life.key: self._message(life) for life in shown},
         }
 
-    def find(self, text: str, limit: int) -> list[JsonValue]:
+    def find(self, text: str, limit: int) -> list[MessageLifePicture]:
         """Return the newest messages whose keys contain ``text``, at most ``limit``, the newest one last."""
         self.read_on()
         self._judge()
@@ -150,7 +132,7 @@ class LifeView:
 
     def _send_invoked(self, entry: SendInvoked) -> None:
         life = self._life(entry.key, entry.topic, entry.time_us)
-        mark: JsonObject = {"kind": "produced", "at_us": entry.time_us, "event": entry.event, "node": entry.node}
+        mark: ProducedMark = {"kind": "produced", "at_us": entry.time_us, "event": entry.event, "node": entry.node}
         if entry.batch:
             mark["batch"] = {"size": len(entry.batch), "first": entry.batch[0], "last": entry.batch[-1]}
         life.sends.append(mark)
@@ -158,8 +140,8 @@ class LifeView:
     def _send_returned(self, entry: SendReturned) -> None:
         life = self._life(entry.key, entry.topic, entry.time_us)
         if entry.status != "ok":
-            mark: JsonObject = {
-                "kind": entry.status,
+            mark: SendFailedMark = {
+                "kind": cast(FailedSend, entry.status),
                 "at_us": entry.time_us,
                 "event": entry.event,
                 "node": entry.node,
@@ -192,7 +174,7 @@ class LifeView:
             self._chosen = [life for life in lives if life.key in chosen]
         return self._chosen
 
-    def _message(self, life: MessageLife) -> JsonObject:
+    def _message(self, life: MessageLife) -> MessageLifePicture:
         view = life.view
         if view is not None and not life.has_changed:
             # Nothing has happened to it; but a group that it waited for may have passed it.
@@ -215,7 +197,7 @@ class LifeView:
         life.has_changed = False
         return life.view
 
-    def _groups(self, life: MessageLife) -> JsonObject:
+    def _groups(self, life: MessageLife) -> dict[str, LifeInGroup]:
         """Return what has become of it for each group that subscribes to its topic, or has received it."""
         subscriptions = self._read_subscriptions()
         names = {group: None for topic, group in subscriptions if topic == life.topic}
@@ -230,7 +212,7 @@ class LifeView:
             self._subscriptions = (count, {(spec.topic, spec.group): spec.expression for spec in specs})
         return self._subscriptions[1]
 
-    def _group(self, life: MessageLife, group: str, expression: str) -> JsonObject:
+    def _group(self, life: MessageLife, group: str, expression: str) -> LifeInGroup:
         state, until_us = life.state_for(group), None
         if state in ("delayed", "waiting"):
             copy = life.last_copy_for(group)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from app.foundation.json_types import JsonObject
 from app.lab.views.stored_copies import StoredCopyView
+from app.picture.message_life import CopyMark, CopyName, DeliveredMark, LifeMark, ProducedMark, SendFailedMark
+from app.picture.message_life import MessageLife as MessageLifePicture
 
 if TYPE_CHECKING:
     from engine.lab.witness.deliveries import Delivery
@@ -34,11 +35,11 @@ class MessageLife:
     topic: str
     at_us: int
     deliveries: Sequence[Delivery]
-    sends: list[JsonObject] = field(default_factory=list)
+    sends: list[ProducedMark | SendFailedMark] = field(default_factory=list)
     copies: list[tuple[StoredCopyView, bool]] = field(default_factory=list)
     has_changed: bool = True
     is_in_trouble: bool = False
-    view: JsonObject | None = None
+    view: MessageLifePicture | None = None
 
     def forget_copies(self, broker: str) -> None:
         """Forget the copies of a broker: they will be read again."""
@@ -86,19 +87,19 @@ class MessageLife:
             or any(one.end is not None and not one.is_done for one in self.deliveries)
         )
 
-    def marks(self) -> list[JsonObject]:
-        """Return the marks in the order of time; see app.lab.views.life_view."""
+    def marks(self) -> list[LifeMark]:
+        """Return the marks in the order of time; see :mod:`app.picture.message_life`."""
         begun_us = self.sends[0]["at_us"] if self.sends else 0
         attempts: Counter[str] = Counter()
-        marks = [
+        marks: list[LifeMark] = [
             *self.sends,
             # A broker's clock shows whole milliseconds: nothing is stored before it was sent.
             *(_copy_mark(copy, max(begun_us, copy.stored_us), is_lost=is_lost) for copy, is_lost in self.copies),
             *(self._delivery_mark(delivery, attempts) for delivery in self.deliveries),
         ]
-        return sorted(marks, key=lambda mark: int(mark["at_us"]))
+        return sorted(marks, key=lambda mark: mark["at_us"])
 
-    def _delivery_mark(self, delivery: Delivery, attempts: Counter[str]) -> JsonObject:
+    def _delivery_mark(self, delivery: Delivery, attempts: Counter[str]) -> DeliveredMark:
         began, end, result = delivery.began, delivery.end, result_of(delivery)
         attempts[began.group] += 1
         if result is None and any(
@@ -130,9 +131,9 @@ def result_of(delivery: Delivery) -> str | None:
     return INTERRUPTED if delivery.ended is None else delivery.result
 
 
-def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> JsonObject:
-    mark: JsonObject = {
-        "kind": copy.kind,
+def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> CopyMark:
+    mark: CopyMark = {
+        "kind": cast(CopyName, copy.kind),
         "at_us": at_us,
         "broker": copy.broker,
         "offset": copy.offset,
@@ -143,7 +144,7 @@ def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> JsonObject
         "group": copy.group,
     }
     if copy.kind == "delayed":
-        mark.update(level=copy.level, until_us=copy.due_us)
+        mark["level"], mark["until_us"] = copy.level, copy.due_us
     if copy.kind == "resent":
         mark["to"] = "topic" if copy.group is None else "group"
     if is_lost:

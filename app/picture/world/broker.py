@@ -6,8 +6,8 @@ from typing import TypedDict
 
 from app.picture.consumer_group import GroupProgress
 from app.picture.dead_letter import WorldDeadLetters
-from app.picture.delay_level import WorldDelayLevels
-from app.picture.half_message import WorldTransactions
+from app.picture.delay_level import DelayLevels
+from app.picture.half_message import Transactions
 from app.picture.lock import Lock
 from app.picture.replica import Replication
 from app.picture.topic import Queue, TopicKind
@@ -88,9 +88,9 @@ class BrokerProcess(TypedDict):
     #: Its lock table: group -> "topic@queue id" -> lease.
     locks: dict[str, dict[str, Lock]]
     #: None while no message was delayed.
-    delay_levels: WorldDelayLevels | None
+    delay_levels: DelayLevels | None
     #: None while there was no half message.
-    transactions: WorldTransactions | None
+    transactions: Transactions | None
     #: None for a broker that has no followers and follows none.
     replication: Replication | None
 

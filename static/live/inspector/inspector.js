@@ -1,3 +1,4 @@
+// @ts-check
 // The record inspector: one record of the commit log down to its bytes. Fields and bytes point at each other.
 
 import { html } from "htm/preact";
@@ -12,7 +13,7 @@ import { RecordDetails } from "../../parts/inspector/record_details.js";
 import { Trail } from "./trail.js";
 
 export function Inspector() {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {any} */ (null));
   const offset = inspectedOffset.value;
   const answer = useRecord(offset);
   useEffect(() => {
@@ -50,7 +51,7 @@ export function Inspector() {
 
 /** Fetches the record at `offset`; an answer that comes after another record was opened is dropped. */
 function useRecord(offset) {
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {any} */ ({}));
   useEffect(() => {
     answer.value = {};
     if (offset === null) return undefined;

@@ -1,3 +1,4 @@
+// @ts-check
 // A consume queue from the inside: entries of twenty bytes, each pointing at a record of the commit log.
 
 import { html } from "htm/preact";
@@ -18,7 +19,7 @@ const PARTS = [
 ];
 
 export function QueueEntries() {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {any} */ (null));
   const queue = inspectedQueue.value;
   useEffect(() => {
     if (queue && !dialog.current.open) dialog.current.showModal();
@@ -59,7 +60,7 @@ export function QueueEntries() {
 function Entries({ topic, queueId }) {
   const { min, max } = state.peek().topics[topic]?.queues[queueId] ?? { min: 0, max: 0 };
   const start = useSignal(Math.max(min, max - PAGE));
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {any} */ ({}));
   useEffect(() => {
     const abort = new AbortController();
     const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
@@ -116,7 +117,7 @@ function Entries({ topic, queueId }) {
 }
 
 function EntryRow({ offset, entry }) {
-  const part = ([from, to], index) =>
+  const part = (/** @type {number[]} */ [from, to], /** @type {number} */ index) =>
     html`<span class=${`entry-bytes tint-${index}`} title=${entry.fields?.[index]?.name}>
       ${spaced(entry.hex.slice(2 * from, 2 * to))}
     </span>`;

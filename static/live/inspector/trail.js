@@ -1,3 +1,4 @@
+// @ts-check
 // What happened to the message of a record, as far as the broker knows: its copies in the order of time, and how far
 // each group has come.
 
@@ -25,7 +26,7 @@ const word = (name) => name.replaceAll("-", "_");
 
 /** `record`: the summary of any copy of the message. */
 export function Trail({ record }) {
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {any} */ ({}));
   const name = record.unique_id ?? record.offset_message_id;
   useEffect(() => {
     answer.value = {};

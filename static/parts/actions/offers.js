@@ -228,7 +228,7 @@ function half({ node: broker, id }) {
     messages = [],
     given_up: givenUp = [],
     check_max: max,
-  } = /** @type {Partial<Picture.WorldTransactions>} */ (nodeOf(broker).transactions ?? {});
+  } = /** @type {Partial<Picture.Transactions>} */ (nodeOf(broker).transactions ?? {});
   const gone = givenUp.findLast((one) => one.id === id);
   const message = messages.findLast((one) => one.id === id) ?? gone;
   if (!message) return { title: id, text: t("lab.actions.half_gone"), actions: [] };

@@ -1,3 +1,4 @@
+// @ts-check
 // The dead letters of a group on one broker: what they are, why they died, as far as known, and sending them
 // again. A dead letter stays where it is: the resent message names the dead letter.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Deciding a half message by hand: what each action will cause, and its button. What is decided already can be decided
 // "anyway", as a real broker does when END_TRANSACTION comes twice.
 
@@ -29,7 +30,7 @@ export function HalfDialog() {
 /** `message`: a row of the card. It is looked up again: a check or an END_TRANSACTION may have come since. */
 function Actions({ broker, message: opened, close }) {
   const anyway = useSignal(false);
-  const part = view.value.nodes[broker]?.transactions;
+  const part = /** @type {Picture.Transactions | undefined} */ (view.value.nodes[broker]?.transactions);
   const newest = (rows) => rows?.findLast((row) => row.id === opened.id);
   const message = newest(part?.messages) ?? newest(part?.given_up) ?? opened;
   const isGivenUp = message.given_up_us !== undefined;

@@ -1,3 +1,4 @@
+// @ts-check
 // What happened to each message, on a lane per message and group: produced, stored, delivered for the nth time, failed,
 // delayed, redelivered, dead, resent. A selected message is also described in sentences.
 
@@ -20,9 +21,9 @@ const wantedKey = signal("");
 const onlyTroubled = signal(false);
 const isBroken = signal(true);
 /** Key of the message whose story is told, or null. */
-const chosenKey = signal(null);
+const chosenKey = signal(/** @type {any} */ (null));
 /** What the server found for the wanted key beyond what the view shows. */
-const found = signal([]);
+const found = signal(/** @type {Picture.MessageLife[]} */ ([]));
 
 /** Width of a lane in pixels, measured. */
 const laneWidth = signal(480);
@@ -55,7 +56,7 @@ const shown = computed(() => {
   };
   return Object.values(messages)
     .filter((one) => one.key.toLowerCase().includes(text) && (!onlyTroubled.value || one.in_trouble))
-    .sort((a, b) => b.in_trouble - a.in_trouble || a.at_us - b.at_us);
+    .sort((a, b) => Number(b.in_trouble) - Number(a.in_trouble) || a.at_us - b.at_us);
 });
 
 export function Life() {
@@ -95,7 +96,8 @@ export function Life() {
   </div>`;
 }
 
-const timesOf = ({ at_us: at, until_us: until }) => (until == null ? [at] : [at, until]);
+/** @returns {number[]} */
+const timesOf = (/** @type {any} */ { at_us: at, until_us: until }) => (until == null ? [at] : [at, until]);
 
 function Tools({ life, n }) {
   const more = life.omitted > 0 && !wantedKey.value ? t("lab.life.omitted", { n: life.omitted }) : "";
@@ -135,7 +137,7 @@ function Tools({ life, n }) {
 
 /** Times under the lanes; where the axis is broken, how long nothing happened. */
 function Axis({ axis, now }) {
-  const track = useRef(null);
+  const track = useRef(/** @type {any} */ (null));
   useEffect(() => {
     measureRem();
     const watch = new ResizeObserver(

@@ -1,3 +1,4 @@
+// @ts-check
 // Positions on the lanes of messages' lives: plain functions of times and widths.
 //
 // A message is sent, stored and delivered within milliseconds and then waits for seconds or hours. Where nothing
@@ -14,8 +15,8 @@ export function axisOf(times, isBroken) {
   const long = isBroken ? longFrom(gaps) : Infinity;
   const lengths = gaps.map((gap) => (gap <= long ? gap : long * (1 + Math.log10(gap / long))));
   const starts = [0];
-  for (const length of lengths) starts.push(starts.at(-1) + length);
-  const whole = Math.max(1, starts.at(-1));
+  for (const length of lengths) starts.push(starts[starts.length - 1] + length);
+  const whole = Math.max(1, starts[starts.length - 1]);
   const breaks = gaps.flatMap((gap, index) =>
     gap > long ? [{ from: points[index], gap, left: starts[index] / whole, right: starts[index + 1] / whole }] : [],
   );

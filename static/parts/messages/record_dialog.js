@@ -1,3 +1,4 @@
+// @ts-check
 // One stored message down to its bytes: a record of a commit log, an entry of a consume queue, or a message in the tree
 // of a consumer, which is shown as the record that it was pulled from.
 
@@ -15,7 +16,7 @@ import { WhyButton } from "./why.js";
 
 export function RecordDialog() {
   const open = openRecord.value;
-  const answer = useSignal({});
+  const answer = useSignal(/** @type {any} */ ({}));
   useEffect(() => {
     answer.value = {};
     let isWanted = true;
@@ -40,7 +41,7 @@ export function RecordDialog() {
       </span>${" "}
       <span class="number">${count(record.queue_offset)}</span>
       <span class="quiet">
-        ${open.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open.broker}
+        ${open?.holder ? t("lab.record.held_by", { holder: open.holder, broker: open.broker }) : open?.broker}
       </span>
       ${record.key && html`<${WhyButton} of=${record.key} />`}
     `;

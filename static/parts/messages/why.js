@@ -1,3 +1,4 @@
+// @ts-check
 // Why did that happen to a message? A card next to the stage: the questions, the answer in one sentence, and the
 // events that made it so. Each shows its moment on the stage; what has not happened yet can be run to.
 
@@ -15,7 +16,7 @@ import { WhyStep } from "./why_step.js";
 import { WalkButton } from "./why_walk.js";
 
 /** What was asked last: { key, answer, problem }, or null. `answer` and `problem` are null while it is looked for. */
-const asked = signal(null);
+const asked = signal(/** @type {any} */ (null));
 /** Which of its answers is shown. */
 const shown = signal(0);
 
@@ -63,7 +64,7 @@ export const Why = () => (asked.value ? html`<${Card} key=${asked.value.key} ...
 
 function Card({ answer, problem }) {
   const { key } = asked.value;
-  const card = useRef(null);
+  const card = useRef(/** @type {any} */ (null));
   const isAnswered = Boolean(answer || problem);
   useEffect(() => {
     card.current.focus({ preventScroll: true });

@@ -13,7 +13,7 @@ import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
 import { acting } from "../actions/thing.js";
 import { compare, isPointed, nodes, openRecord, pointedKey } from "../../common/world/view.js";
-import { DelayLevels } from "./delay_levels.js";
+import { DelayLevelsPart } from "./delay_levels.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
 import { LockRow, Pill } from "./queue/locks.js";
@@ -32,7 +32,7 @@ export const Broker = memo(({ name, node }) => {
     <${Queues} broker=${name} topics=${topics} records=${records} />
     <${BrokerLocks} broker=${name} locks=${node.locks ?? EMPTY} isOff=${isOff} />
     ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
-    ${node.delay_levels && html`<${DelayLevels} broker=${name} part=${node.delay_levels} />`}
+    ${node.delay_levels && html`<${DelayLevelsPart} broker=${name} part=${node.delay_levels} />`}
     ${node.replication && html`<${Replication} part=${node.replication} end=${node.commit_log?.max ?? 0} />`}
     <${HeldPulls} broker=${name} groups=${node.groups ?? EMPTY} />
     ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}

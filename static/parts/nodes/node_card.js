@@ -12,6 +12,8 @@ import { PageCache } from "./page_cache.js";
 import { forgetRoom } from "./room.js";
 import { isFolded, toggleNode } from "../stage/folding.js";
 
+export { Bar } from "../lane/bar.js";
+
 export const ROLE_LETTERS = {
   producer: "P",
   name_server: "N",
@@ -132,12 +134,4 @@ function Status({ node }) {
       html`<span class="badge badge-warning"><${Icon} name="hold" /> ${held.length}</span>`
     }
   `;
-}
-
-/** A bar that runs out. `left` and `whole` in the same unit. */
-export function Bar({ left, whole, label, kind = "" }) {
-  const share = whole > 0 ? Math.min(1, Math.max(0, left / whole)) : 0;
-  return html`<span class=${`bar ${kind}`} role="img" aria-label=${label} title=${label}>
-    <span class="bar-fill" style=${{ transform: `scaleX(${share.toFixed(3)})` }}></span>
-  </span>`;
 }

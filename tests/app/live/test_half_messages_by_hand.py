@@ -157,7 +157,7 @@ def test_messages_that_were_given_up_are_listed_and_can_be_checked_again(impatie
         1,
         None,
     )
-    assert given_up["given_up_ms"] >= given_up["born_ms"]
+    assert given_up["given_up_us"] >= given_up["born_us"]
     status, answer = post(impatient, "commit", {"message": "lost"})
     assert (status, answer["reason"]) == (409, "given_up")
     assert post(impatient, "resume", {"message": "lost"})[0] == 200

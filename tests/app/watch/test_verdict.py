@@ -366,11 +366,11 @@ def test_facts_are_read_from_the_live_state():
         },
         "transactions": {
             "messages": [
-                {"id": "m", "born_ms": 5, "decided_by": None},
-                {"id": "m", "born_ms": 5, "decided_by": None},
-                {"id": "n", "born_ms": 6, "decided_by": 3},
+                {"id": "m", "born_us": 5_000, "decided_by": None},
+                {"id": "m", "born_us": 5_000, "decided_by": None},
+                {"id": "n", "born_us": 6_000, "decided_by": 3},
             ],
-            "given_up": [{"given_up_ms": 8, "checked_again": None}, {"given_up_ms": 9, "checked_again": 1}],
+            "given_up": [{"given_up_us": 8_000, "checked_again": None}, {"given_up_us": 9_000, "checked_again": 1}],
         },
         "rates": {"in_messages": 1, "put_p99_us": 70},
         "commit_log": {"damage": {"count": 2}},

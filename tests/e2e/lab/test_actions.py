@@ -90,7 +90,7 @@ def test_a_half_message_is_decided_where_it_stands(address, open_page):
     assert findings_in_every_theme(page, "#actions") == []
     page.locator("#actions [data-kind=rollback-half]").click()
     run_to_ms(page, 12_500)
-    expect(row).to_contain_text("✓ op")
+    expect(row).to_contain_text("✕ rolled back")
     row.locator(".half-key").click()
     expect(page.locator("#actions [data-kind=rollback-half]")).to_have_count(0)
     page.locator("#actions [data-kind=decide]").click()

@@ -28,9 +28,10 @@ def half_message(queue_offset: int, key: str, **fields: object) -> dict[str, obj
         "queue_id": 1,
         "group": "shop-web",
         "check_times": 0,
-        "born_ms": START_MS + 300_000,
-        "ask_from_ms": START_MS + 306_000,
+        "born_us": (START_MS + 300_000) * 1_000,
+        "ask_from_us": (START_MS + 306_000) * 1_000,
         "decided_by": None,
+        "outcome": None,
         **fields,
     }
 
@@ -47,15 +48,16 @@ def scene_with_half_messages():
         "time_out_ms": 6_000,
         "check_interval_ms": 60_000,
         "check_max": 15,
-        "next_round_ms": scene.now_ms + 45_000,
+        "next_round_us": (scene.now_ms + 45_000) * 1_000,
         "messages": [
-            half_message(4, "paid-4", decided_by=3),
-            half_message(5, "paid-5", check_times=2, ask_from_ms=START_MS),
-            half_message(6, "paid-6", ask_from_ms=scene.now_ms + 3_000_000),
+            half_message(3, "paid-3", decided_by=2, outcome="rolled-back"),
+            half_message(4, "paid-4", decided_by=3, outcome="committed"),
+            half_message(5, "paid-5", check_times=2, ask_from_us=START_MS * 1_000),
+            half_message(6, "paid-6", ask_from_us=(scene.now_ms + 3_000_000) * 1_000),
         ],
         "given_up_end": 1,
         "given_up": [
-            half_message(0, "paid-1", check_times=15, given_up_ms=scene.now_ms - 60_000, checked_again=None),
+            half_message(0, "paid-1", check_times=15, given_up_us=(scene.now_ms - 60_000) * 1_000, checked_again=None),
         ],
     }
     return scene
@@ -68,7 +70,7 @@ def test_the_stage_shows_half_messages_checks_and_local_transactions(serve, open
     run_to_ms(page, 2_600)
     rows = page.locator("#node-B1 .half-row")
     expect(rows).to_have_count(2)
-    expect(rows.nth(0)).to_contain_text("✓ op 0")
+    expect(rows.nth(0)).to_contain_text("✓ committed")
     expect(rows.nth(1)).to_contain_text(re.compile(r"0/5.*not checked for another 5\.9s", re.DOTALL))
     calls = page.locator("#node-P1 .local-call")
     expect(calls.nth(0)).to_have_class(re.compile("is-running"))
@@ -93,11 +95,12 @@ def test_a_half_message_opens_as_the_record_it_is(serve, open_page):
 def test_the_live_page_shows_half_messages_once_there_are_any(serve, open_page):
     page = live(open_page(f"{serve(scene_with_half_messages())}/live", reduced_motion="reduce"))
     rows = page.locator("#transactions [data-half]")
-    expect(rows).to_have_count(3)
-    expect(page.locator("#transactions [data-given-up]")).to_contain_text(re.compile("paid-1.*15 of 15", re.DOTALL))
-    expect(rows.nth(0)).to_contain_text("too young")
-    expect(rows.nth(1)).to_contain_text(re.compile("paid-5.*2 of 15.*check in", re.DOTALL))
-    expect(rows.nth(2)).to_contain_text("✓ op 3")
+    expect(rows).to_have_count(4)
+    expect(page.locator("#transactions [data-given-up]")).to_contain_text(re.compile("paid-1.*15/15", re.DOTALL))
+    expect(rows.nth(0)).to_contain_text("✕ rolled back")
+    expect(rows.nth(1)).to_contain_text("✓ committed")
+    expect(rows.nth(2)).to_contain_text(re.compile("paid-5.*shop-web.*2/15.*checked in", re.DOTALL))
+    expect(rows.nth(3)).to_contain_text("not checked for another")
     page.get_by_role("button", name="On this page").click()
     page.get_by_role("link", name="Transactions").click()
     expect(page.locator("#transactions")).to_be_focused()
@@ -144,7 +147,7 @@ def test_an_operator_commits_a_half_message_of_the_live_broker_after_a_question(
         dialog.locator("[type=submit]").click()
         expect(dialog.get_by_role("alert")).to_contain_text("已有结论")
         page.keyboard.press("Escape")
-        expect(page.locator("#transactions [data-half]")).to_contain_text("✓ op 0")
+        expect(page.locator("#transactions [data-half]")).to_contain_text("✕ 已回滚")
         expect(page.locator("#transactions [data-action]")).to_have_count(0)
         send_one()
         page.locator("#transactions [data-action=commit]").click()
@@ -167,7 +170,7 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
     assert findings_in_every_theme(page) == []
     dialog.locator("[data-action=commit-half]").click()
     run_to_ms(page, 12_500)
-    expect(row).to_contain_text("✓ op 2")
+    expect(row).to_contain_text("✓ committed")
     row.locator(".half-button").click()
     expect(dialog.locator("[data-action=commit-half]")).to_be_disabled()
     dialog.locator("input[name=anyway]").check()

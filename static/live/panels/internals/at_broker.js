@@ -104,8 +104,8 @@ function HalfMessages() {
 
 /** @type {(props: { part: Picture.Transactions, message: Picture.HalfMessage }) => any} */
 function HalfMessage({ part, message }) {
-  const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
-  const isYoung = askFrom > brokerNowMs.value;
+  const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_us: askFromUs } = message;
+  const isYoung = askFromUs / 1000 > brokerNowMs.value;
   return html`<li class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
         <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
@@ -118,7 +118,7 @@ function HalfMessage({ part, message }) {
         </span>
       </span>
       <${Left}
-        at=${isYoung ? askFrom : part.next_round_ms}
+        at=${(isYoung ? askFromUs : part.next_round_us) / 1000}
         whole=${isYoung ? part.time_out_ms : part.check_interval_ms}
         label=${isYoung ? "lab.half.young" : "lab.half.asked_in"}
       />

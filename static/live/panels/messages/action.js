@@ -1,3 +1,4 @@
+// @ts-check
 // What actions done by hand on the live page have in common: the question in its dialog, the request, and why it was
 // refused.
 
@@ -9,7 +10,7 @@ import { request } from "../../../common/request.js";
 
 /** A dialog that is open while there is a question; a click next to it closes it. */
 export function ActionDialog({ id, question, onClose, children }) {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {any} */ (null));
   useEffect(() => {
     if (question && !dialog.current.open) dialog.current.showModal();
     if (!question && dialog.current.open) dialog.current.close();

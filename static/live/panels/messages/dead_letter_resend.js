@@ -1,3 +1,4 @@
+// @ts-check
 // Sending dead letters again: a question that says who will get them, the requests, and the result.
 
 import { html } from "htm/preact";
@@ -7,7 +8,7 @@ import { ActionCommand, commandOf } from "../operator/command_line.js";
 import { ActionDialog, ActionForm, post } from "./action.js";
 
 /** { group, messages (null: all), count } in the dialog, or null. */
-const asked = signal(null);
+const asked = signal(/** @type {any} */ (null));
 /** What the last resend came to. */
 export const resendResult = signal("");
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Dead letters: which groups have some, what they are, and sending them again: one, those that are chosen, or all.
 // There only once a group has given a message up.
 
@@ -29,7 +30,10 @@ const NUMBERS = ["word.offset", "word.retries"];
 const ends = computed(() => {
   const found = Object.entries(state.value.topics).filter(([, topic]) => topic.kind === "dlq");
   return found
-    .map(([name, topic]) => [groupOf(name), Object.values(topic.queues).reduce((sum, queue) => sum + queue.max, 0)])
+    .map(([name, topic]) => {
+      const max = Object.values(topic.queues).reduce((sum, queue) => sum + queue.max, 0);
+      return /** @type {[string, number]} */ ([groupOf(name), max]);
+    })
     .filter(([, max]) => max > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 });
@@ -37,9 +41,9 @@ const endsKey = computed(() => ends.value.map(([name, max]) => `${name} ${max}`)
 
 /** The group that is browsed, the number of the dead letter at which its page begins (null: the newest ones), and what
     came. */
-const group = signal(null);
-const start = signal(null);
-const page = signal(null);
+const group = signal(/** @type {any} */ (null));
+const start = signal(/** @type {any} */ (null));
+const page = signal(/** @type {any} */ (null));
 const problem = signal("");
 /** Ids of the chosen ones. */
 const chosen = signal(new Set());
@@ -66,7 +70,7 @@ function browse(name, from = null) {
 let newest = 0;
 async function load(name, from) {
   const asked = ++newest;
-  const query = new URLSearchParams({ count: PAGE, ...(from === null ? {} : { start: from }) });
+  const query = new URLSearchParams({ count: String(PAGE), ...(from === null ? {} : { start: from }) });
   try {
     const response = await sendRequest(`/api/live/dead-letters/${encodeURIComponent(name)}?${query}`);
     const answer = await response.json();
@@ -112,7 +116,7 @@ export function DeadLetters() {
 
 /** One line; the focus goes there when what had it is gone. */
 function Result() {
-  const line = useRef(null);
+  const line = useRef(/** @type {any} */ (null));
   useEffect(() => {
     if (resendResult.value) line.current?.focus();
   }, [resendResult.value]);

@@ -1,3 +1,4 @@
+// @ts-check
 // Deciding half messages by hand: a question that says what will happen, the request, and the result.
 
 import { html } from "htm/preact";
@@ -8,9 +9,9 @@ import { ActionCommand, commandOf } from "../operator/command_line.js";
 import { ActionDialog, ActionForm, post } from "./action.js";
 
 /** { action, message, part } in the dialog, or null. */
-const asked = signal(null);
+const asked = signal(/** @type {any} */ (null));
 /** What the last action came to, or null. */
-const done = signal(null);
+const done = signal(/** @type {any} */ (null));
 
 export const nameOf = (message) => message.key || message.id;
 
@@ -30,7 +31,7 @@ export function ActionButton({ action, message, part }) {
 
 /** One line; the focus goes there when the row that had it is decided. */
 export function ActionResult() {
-  const line = useRef(null);
+  const line = useRef(/** @type {any} */ (null));
   useEffect(() => {
     if (done.value) line.current?.focus();
   }, [done.value]);

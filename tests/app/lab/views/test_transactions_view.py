@@ -31,7 +31,7 @@ def test_a_broker_without_half_messages_has_no_such_part(run):
 def test_a_half_message_shows_where_it_is_to_go_and_when_it_may_be_asked_about(run):
     part = transactions(run, 2_600)
     decided, waits = part["messages"]
-    assert (decided["key"], decided["decided_by"]) == ("transfer-0", 0)
+    assert (decided["key"], decided["decided_by"], decided["outcome"]) == ("transfer-0", 0, "committed")
     assert (waits["key"], waits["decided_by"]) == ("transfer-1", None)
     assert (waits["topic"], waits["group"], waits["check_times"]) == ("Transfers", "bank-producers", 0)
     assert waits["ask_from_us"] == waits["born_us"] + 6_000_000
