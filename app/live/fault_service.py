@@ -10,10 +10,10 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.live.held_view import frame_file, held_view, rule_view
 from app.metrics.exposition import MetricFamily
 from app.metrics.fault_metrics import fault_families
+from app.picture.live import fault
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
@@ -104,7 +104,7 @@ class FaultService:
 
     # --- commands -----------------------------------------------------------------------------------------------------
 
-    async def apply(self, data: object) -> JsonObject:
+    async def apply(self, data: object) -> fault.ActiveFaults:
         """Carry out a command, and return the active faults.
 
         Raises ``CommandRefused`` or :class:`FaultRefused`: then nothing has happened.
@@ -190,7 +190,7 @@ class FaultService:
             return self.injector.let_pass(held_id)
         self.injector.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
 
-    def frames(self, last: int | None = None) -> JsonObject:
+    def frames(self, last: int | None = None) -> fault.FrameFile:
         """Return the recorded frames; ``last``: only this number, the newest.
 
         Raises :class:`FaultRefused` when nothing was recorded.
@@ -202,7 +202,7 @@ class FaultService:
 
     # --- view ---------------------------------------------------------------------------------------------------------
 
-    def _broken(self) -> JsonObject:
+    def _broken(self) -> fault.BrokenMachines:
         """Return the faults of the machines."""
         machines = self._machines
         disk = machines.broker_disk
@@ -221,8 +221,8 @@ class FaultService:
         """Return the metrics of app/metrics/fault_metrics.py."""
         return fault_families(self.injector, sum(map(bool, self._broken().values())))
 
-    def view(self) -> JsonObject:
-        """Return the active faults in the form of app/live/fault_routes.py."""
+    def view(self) -> fault.ActiveFaults:
+        """Return the active faults."""
         injector, machines, now_ms = self.injector, self._machines, self.injector.clock.now_ms()
         broken = self._broken()
         return {
@@ -251,7 +251,7 @@ class FaultService:
             "recording": self._recording_view(),
         }
 
-    def _recording_view(self) -> JsonObject | None:
+    def _recording_view(self) -> fault.FrameRecordNow | None:
         record = self.injector.frame_record
         if record is None:
             return None
