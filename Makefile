@@ -128,6 +128,7 @@ lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 types: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Check the types: Python's strictly, and those of the page's modules that say // @ts-check
 	@$(BIN)/mypy
 	@$(NODE)/tsc --project .
+	@$(NODE)/tsc --project tsconfig.workers.json
 
 .PHONY: coverage
 coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach of it; fail below the floor in pyproject.toml

@@ -51,6 +51,51 @@ def module_name(path: Path) -> str:
     return relative(path).removesuffix(".py").replace("/", ".")
 
 
+# -------------------------------------------------------------------------------------------------- outside input
+
+#: Modules that tell a number from true and false by hand, as a reader of outside input does. Another one needs a table
+#: of fields (:mod:`engine.fields`), or its reason here.
+NUMBERS_BY_HAND = {
+    "app/lessons/expression.py": "values of expressions, not input",
+    "app/live/client_answers.py": "leaves out what it does not understand",
+    "app/pipeline/run_record.py": "leaves out what it does not understand",
+    "engine/bank/transfer.py": "three fields: a table would be longer",
+    "engine/client/callbacks/consume_concurrently.py": "the value that a listener returns",
+    "engine/filter/bloom_filter.py": "a part of a file of the broker",
+    "engine/pipeline/jobs/arguments.py": "an integer may stand for a text",
+    "engine/pipeline/source/cluster/queue_offsets.py": "free names of topics and queues",
+    "engine/protocol/body/message_queue.py": "bodies of the protocol: the path of every message",
+    "engine/protocol/command/remoting_command.py": "frames of the protocol: the path of every message",
+    "engine/protocol/json_form/json_fields.py": "bodies of the protocol: the path of every message",
+    "engine/protocol/message/numbering_ledger.py": "a field of a message's property",
+}
+_TOLD_BY_HAND = re.compile(r"isinstance\((\w+), (?:int\b[^()]*)\).*isinstance\(\1, bool\)")
+_TOLD_THE_OTHER_WAY = re.compile(r"isinstance\((\w+), bool\).*isinstance\(\1, int\b[^()]*\)")
+
+
+def reads_number_by_hand(source: str) -> bool:
+    """Whether a line of the source checks that a value is a number, and neither true nor false."""
+    return any(_TOLD_BY_HAND.search(line) or _TOLD_THE_OTHER_WAY.search(line) for line in source.splitlines())
+
+
+def test_outside_input_is_read_by_tables_of_fields():
+    by_hand = {relative(path) for path in (*ENGINE_FILES, *APP_FILES) if reads_number_by_hand(path.read_text())}
+    assert by_hand - {"engine/fields/field.py"} == set(NUMBERS_BY_HAND)
+
+
+def test_a_number_that_is_read_by_hand_is_caught():
+    assert reads_number_by_hand("if not isinstance(value, int) or isinstance(value, bool) or value < 0:\n    raise")
+    assert reads_number_by_hand("return not isinstance(value, bool) and isinstance(value, int | float)")
+    assert not reads_number_by_hand("isinstance(value, bool)\nisinstance(value, int)")
+
+
+def test_bodies_of_requests_are_read_in_one_place():
+    """``read_json_body`` of the lab allows an exported run to be longer, and says so."""
+    reading = re.compile(r"\brequest\.(get_json|get_data|json|data|form|stream)\b")
+    using = [relative(path) for path in APP_FILES if reading.search(path.read_text())]
+    assert using == ["app/lab/routes/routes.py", "app/web/api_parameters.py"]
+
+
 # ------------------------------------------------------------------------------------------------ import direction
 
 

@@ -49,6 +49,10 @@ class Course:
         """Return the names of all lessons, in the order of the course."""
         return [name for track in self.tracks for name in track.lessons]
 
+    def first_lessons(self) -> list[str]:
+        """Return the first lesson of each track: the list shows the track with a picture of it."""
+        return [track.lessons[0] for track in self.tracks]
+
 
 def load_course() -> Course:
     """Return the course that comes with GlassMQ. Raises :class:`LessonError`."""

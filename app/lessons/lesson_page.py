@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.glossary.glossary import searched_text
 from app.lessons.choice_order import choice_order
-from app.lessons.course import Course
+from app.lessons.course import Course, Track
 from app.lessons.expression import figure_text
 from app.lessons.judge import Answer, StepVerdict
 from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, LessonStep, NumberPrediction
@@ -17,6 +18,7 @@ from app.lessons.lesson_files import number_of
 from app.lessons.lesson_text import LessonText, StepText
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal, RehearsedStep
+from app.pictures.scenario_pictures import LESSONS_SHELF, picture_addresses
 
 
 def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
@@ -32,6 +34,19 @@ def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -
         "steps": len(lesson.steps),
         "done_steps": done_steps,
         "finished": done_steps == len(lesson.steps),
+    }
+
+
+def track_entry(track: Track, lessons: Sequence[JsonObject], static_folder: Path) -> JsonObject:
+    """Return a track in the list of lessons. ``next`` is its first lesson that is not finished; None when all are."""
+    return {
+        "identity": track.identity,
+        "title": track.title,
+        "lessons": lessons,
+        "pictures": picture_addresses(LESSONS_SHELF, track.lessons[0], static_folder) if track.lessons else {},
+        "minutes": sum(lesson["minutes"] for lesson in lessons),
+        "finished": sum(lesson["finished"] for lesson in lessons),
+        "next": next((lesson for lesson in lessons if not lesson["finished"]), None),
     }
 
 

@@ -106,6 +106,12 @@ def rehearse(lesson: Lesson) -> Rehearsal:
         return Rehearsal(tuple(steps))
 
 
+def pictured_link(lesson: Lesson) -> str:
+    """Return the link to the world that the lesson's picture shows: in the middle of the lesson."""
+    steps = rehearse(lesson).steps
+    return steps[len(steps) // 2].link
+
+
 def perform(run: LabRun, action: JsonObject) -> None:
     """Do to ``run`` what the page does with ``action`` (see :mod:`app.lab.session.session`).
 

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, abort, render_template
 from flask.typing import ResponseReturnValue
 
 from app.foundation.json_types import JsonObject
+from app.foundation.page_folders import PageFolders
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused
@@ -24,7 +25,7 @@ from app.lessons.course import load_course
 from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_files import lesson_names, load_lesson
-from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, searched_words
+from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, searched_words, track_entry
 from app.lessons.progress import LearnerProgress
 from app.lessons.progress_file import progress_file, read_progress_file
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
@@ -58,18 +59,11 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
     def lesson_list() -> ResponseReturnValue:
         browser = browser_of_request()
         course, lessons = load_course(), {lesson.name: lesson for lesson in _readable_lessons()}
-        tracks = [
-            {
-                "identity": track.identity,
-                "title": track.title,
-                "lessons": [
-                    lesson_entry(lessons[name], progress.done(browser, name), course)
-                    for name in track.lessons
-                    if name in lessons
-                ],
-            }
-            for track in course.tracks
-        ]
+        static_folder, tracks = PageFolders.find().static, []
+        for track in course.tracks:
+            readable = [name for name in track.lessons if name in lessons]
+            rows = [lesson_entry(lessons[name], progress.done(browser, name), course) for name in readable]
+            tracks.append(track_entry(track, rows, static_folder))
         return remember_browser(
             Response(render_template("tutorials.html", tracks=tracks, import_max_bytes=IMPORT_MAX_BYTES))
         )

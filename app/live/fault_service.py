@@ -10,16 +10,18 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
+from app.foundation.translator import in_all_languages
 from app.live.held_view import frame_file, held_view, rule_view
 from app.metrics.exposition import MetricFamily
 from app.metrics.fault_metrics import fault_families
 from app.picture.live import fault
+from app.watch.words import Words
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
-from engine.faults.fault_rule import Direction, FaultAction, FaultRule
+from engine.faults.fault_rule import MS_MAX, Direction, FaultAction, FaultRule
 from engine.fields.field import Field
-from engine.lab.scenario.command import COMMANDS, MS_MAX, CommandKind, Target, parse_command
+from engine.lab.scenario.command import COMMANDS, CommandKind, Target, parse_command
 from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text
 
@@ -74,10 +76,18 @@ class FaultService:
     """Carries out the commands of faults.
 
     :param pause: stops the engine's thread for this many milliseconds, after the current step.
+    :param changed: is called after each command.
     """
 
-    def __init__(self, machines: LiveMachines, injector: FaultInjector, pause: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        machines: LiveMachines,
+        injector: FaultInjector,
+        pause: Callable[[int], None],
+        changed: Callable[[], None],
+    ) -> None:
         self.injector = injector
+        self._changed = changed
         self._machines = machines
         self._pause_engine = pause
         self._broker_crashed_ms: int | None = None
@@ -119,6 +129,7 @@ class FaultService:
             result = self._actions[command.kind](command)
             if result is not None:
                 await result
+        self._changed()
         return self.view()
 
     def _broker(self) -> Broker:
@@ -178,6 +189,7 @@ class FaultService:
             locks = self._machines.broker.rebalance_lock_manager
             locks.enabled = True
             locks.groups_off.clear()
+        self._changed()
 
     # --- held frames --------------------------------------------------------------------------------------------------
 
@@ -216,6 +228,36 @@ class FaultService:
             "broker_lock_off": locks is not None and not locks.enabled,
             "groups_off": [] if locks is None else [*locks.groups_off],
         }
+
+    def active(self) -> dict[str, Words]:
+        """Return key -> name of each fault that is active, other than a stopped broker. Of a rule that is spent at
+        once, :meth:`apply` has reported the beginning.
+        """
+        broken = self._broken()
+        flags: Mapping[str, object] = broken
+        named: dict[str, Words] = {
+            key: in_all_languages(f"faults.is.{text}", n=flags[key])
+            for key, text in (
+                ("disk_full", "disk_full"),
+                ("flush_ms", "flush_ms"),
+                ("flushes_fail", "flushes_fail"),
+                ("broker_lock_off", "lock_off"),
+            )
+            if flags[key]
+        }
+        if broken["name_server_crashed"]:
+            named["name_server"] = in_all_languages(
+                "faults.is.crashed", name=in_all_languages("live.stage.name_server")
+            )
+        named |= {
+            f"group {name}": in_all_languages("faults.is.groups_off", groups=name) for name in broken["groups_off"]
+        }
+        now_ms = self.injector.clock.now_ms()
+        for rule in self.injector.rules:
+            if not rule.is_spent(now_ms):
+                what = in_all_languages(f"faults.what.{rule.what.value}")
+                named[f"rule {rule.rule_id}"] = {name: f"{text} {rule.frame}".strip() for name, text in what.items()}
+        return named
 
     def metrics(self) -> list[MetricFamily]:
         """Return the metrics of app/metrics/fault_metrics.py."""

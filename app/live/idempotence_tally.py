@@ -12,10 +12,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
 from app.observation.bounds import client_text
+from app.picture.consumer_group import IdempotenceReport
 from engine.idempotence.foundation.counters import IDEMPOTENCE_PROPERTY, IdempotenceCounters
 from engine.protocol.command.headers import GetConsumerRunningInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -44,7 +45,7 @@ COUNTERS = tuple(each.name for each in fields(IdempotenceCounters))
 _INT64_MAX = 2**63 - 1
 
 
-def idempotence_view(properties: Mapping[str, Any]) -> JsonObject | None:
+def idempotence_view(properties: Mapping[str, object]) -> IdempotenceReport | None:
     """Return what a client's answer to 307 reports of its idempotent listener; None when it is missing or
     unreadable.
     """
@@ -57,7 +58,9 @@ def idempotence_view(properties: Mapping[str, Any]) -> JsonObject | None:
         return None
     counters = reported.get("counters")
     return {
-        **{name: client_text(str(reported.get(name, ""))) for name in ("strategy", "scope", "key")},
+        "strategy": client_text(str(reported.get("strategy", ""))),
+        "scope": client_text(str(reported.get("scope", ""))),
+        "key": client_text(str(reported.get("key", ""))),
         "expiry_ms": _count(reported.get("expiryMs")),
         "when_unreachable": client_text(str(reported.get("whenUnreachable", ""))),
         "counters": {name: _count(counters.get(name) if isinstance(counters, dict) else 0) for name in COUNTERS},
@@ -145,7 +148,7 @@ class IdempotenceTally:
             pass  # it is asked again
 
     def _take(
-        self, group: str, member: _Member, properties: JsonObject, view: JsonObject, strategies: Sequence[str]
+        self, group: str, member: _Member, properties: JsonObject, view: IdempotenceReport, strategies: Sequence[str]
     ) -> None:
         counters = view["counters"]
         if not member.strategy:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from app.live.observed_engine import ObservedEngine
     from app.metrics.exposition import MetricFamily
     from app.observation.live_state import LiveState
+    from app.watch.events import EventKind
     from app.web.live_source import LiveEngine
     from engine.broker.broker import Broker
     from engine.broker.foundation.vip_channel import VipChannel
@@ -55,6 +56,7 @@ class LiveHost:
         self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
         self._faults: FaultService | None = None
+        self._noted_broker: Broker | None = None
         self._tally: IdempotenceTally
         self.name_server_address = ""
         self.broker_address = ""
@@ -88,7 +90,7 @@ class LiveHost:
             from app.live.fault_service import FaultService
 
             assert self._thread is not None
-            self._faults = FaultService(self._machines, injector, self._thread.pause)
+            self._faults = FaultService(self._machines, injector, self._thread.pause, self._see_faults)
         self.name_server_address = self._machines.name_server.address
         if self.settings.group is not None:
             self.broker_address = f"{self.settings.broker.host}:{self.settings.broker.port}"
@@ -111,6 +113,7 @@ class LiveHost:
             self._closing = asyncio.create_task(self._live.close())
             self._live = None
         machines = self._machines
+        self._note_broker()
         if not machines.broker_runs:
             return
         self._tally = IdempotenceTally(machines.broker)
@@ -128,6 +131,15 @@ class LiveHost:
             asyncio.create_task(work) for work in (self._watch(state), state.numbers.follow(), self._tally.follow())
         ]
 
+    def _note_broker(self) -> None:
+        """Note that a broker has started or stopped; with another name server it still runs."""
+        machines = self._machines
+        broker = machines.broker if machines.broker_runs else None
+        if broker is not self._noted_broker:
+            self._noted_broker = broker
+            kind: EventKind = "stop" if broker is None else "start"
+            self._watcher.events.note(machines.broker_runtime.clock.now_ms(), kind)
+
     def _stop_watching(self) -> None:
         for task in self._watching:
             task.cancel()
@@ -141,11 +153,18 @@ class LiveHost:
         while True:
             started_us = clock.monotonic_us()
             try:
+                self._see_faults()
                 self._watcher.look(self._brief(state), state.last_seconds(WATCH_CATCHES_UP_S))
             except Exception:
                 log.exception("the broker could not be sampled; the next sample follows")
             took_s = (clock.monotonic_us() - started_us) / 1_000_000
             await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
+
+    def _see_faults(self) -> None:
+        """Note the faults that have begun or ended: after each command, and with each sample, as some end by time."""
+        if self._faults is not None:
+            now_ms = self._machines.broker_runtime.clock.now_ms()
+            self._watcher.events.see_faults(now_ms, self._faults.active())
 
     def _brief(self, state: LiveState) -> JsonObject:
         return {**state.brief(), "idempotence": self._tally.view()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.live.client_questions import ClientQuestions
+from app.picture.consumer_group import GroupReport
 from app.watch.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class ObservedEngine:
         self._take_sample()
         return self.watcher.as_json()
 
-    async def clients(self, group: str) -> Callable[[], JsonObject]:
+    async def clients(self, group: str) -> Callable[[], GroupReport]:
         from app.live.client_answers import look_view
 
         look = await self._questions.look(group)

@@ -23,25 +23,17 @@ class ConnectionsView:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._unchanged = Unchanged[Connection]()
-        #: Channel -> (frames received at the last sample, when that number last changed).
-        self._activity: dict[Channel, tuple[int, int]] = {}
 
-    def build(self, now_ms: int) -> tuple[dict[str, Connection], int]:
+    def build(self) -> tuple[dict[str, Connection], int]:
         """Return the oldest connections by remote address, and how many were left out."""
         channels = self._broker.server.channels
         shown = channels[:CONNECTIONS_MAX]
         wanted = dict.fromkeys(shown)
         producers, consumers = self._producer_groups(wanted), self._consumer_groups(wanted)
-        activity: dict[Channel, tuple[int, int]] = {}
-        connections: dict[str, Connection] = {}
-        for channel in shown:
-            frames, since_ms = self._activity.get(channel, (-1, channel.opened_ms))
-            if frames != channel.frames_in:
-                since_ms = now_ms if frames >= 0 or channel.frames_in else channel.opened_ms
-            activity[channel] = (channel.frames_in, since_ms)
-            clients = (producers.get(channel, {}), consumers.get(channel, {}))
-            connections[channel.remote_address] = _connection(channel, *clients, since_ms)
-        self._activity = activity
+        connections = {
+            channel.remote_address: _connection(channel, producers.get(channel, {}), consumers.get(channel, {}))
+            for channel in shown
+        }
         return self._unchanged.reuse(connections), len(channels) - len(shown)
 
     def _producer_groups(self, wanted: dict[Channel, None]) -> dict[Channel, dict[str, ClientChannelInfo]]:
@@ -62,10 +54,7 @@ class ConnectionsView:
 
 
 def _connection(
-    channel: Channel,
-    producers: dict[str, ClientChannelInfo],
-    consumers: dict[str, ClientChannelInfo],
-    last_frame_ms: int,
+    channel: Channel, producers: dict[str, ClientChannelInfo], consumers: dict[str, ClientChannelInfo]
 ) -> Connection:
     # Every client states this group, because it could answer requests; that does not make it a producer.
     produces = any(group != CLIENT_INNER_PRODUCER_GROUP for group in producers)
@@ -79,8 +68,6 @@ def _connection(
         "role": roles or ["admin"],
         "producer_groups": list(producers),
         "consumer_groups": list(consumers),
-        "opened_ms": channel.opened_ms,
-        "last_frame_ms": last_frame_ms,
         "frames_in": channel.frames_in,
         "frames_out": channel.frames_out,
         "bytes_in": channel.bytes_in,

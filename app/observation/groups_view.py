@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ from app.observation.bounds import (
 )
 from app.observation.topics_view import Committed
 from app.observation.unchanged import Unchanged
+from app.observation.unix_time import unix_us
 from app.picture.consumer_group import ConsumerGroup, HeldPull, Member, Subscription
-from app.picture.lock import QueueLock
+from app.picture.lock import Lock
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import is_system_group
 
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
 class GroupsView:
     """Builds the ``groups`` and ``locks`` parts of the state."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, us_of: Callable[[int], int] = unix_us) -> None:
+        """``us_of`` turns a time in milliseconds of the broker's clock into one of the world."""
         self._broker = broker
+        self._us_of = us_of
         self._unchanged = Unchanged[ConsumerGroup]()
 
     def build(self, committed: Committed) -> tuple[dict[str, ConsumerGroup], int]:
@@ -110,8 +114,10 @@ class GroupsView:
             header = pull.header
             of_group = held.setdefault(header.consumer_group, {})
             of_group[f"{header.topic}@{header.queue_id}"] = {
+                "topic": header.topic,
+                "queue_id": header.queue_id,
                 "offset": pull.pull_from_this_offset,
-                "since_ms": pull.suspend_timestamp,
+                "since_us": self._us_of(pull.suspend_timestamp),
                 "timeout_ms": pull.timeout_ms,
                 "client_id": self._client_id(header.consumer_group, pull.channel),
             }
@@ -121,18 +127,19 @@ class GroupsView:
         info = self._broker.consumer_manager.get_consumer_group_info(group)
         return None if info is None else _client_id_of(info, channel)
 
-    def locks(self, now_ms: int) -> dict[str, dict[str, QueueLock]]:
-        """Return the lock table: group -> ``topic@queue id`` -> owner and age.
+    def locks(self) -> dict[str, dict[str, Lock]]:
+        """Return the lock table: group -> ``topic@queue id`` -> lease.
 
         It has expired leases until they are replaced.
         """
         manager = self._broker.rebalance_lock_manager
-        locks: dict[str, dict[str, QueueLock]] = {}
+        locks: dict[str, dict[str, Lock]] = {}
         for group, queue, entry in islice(manager.entries(), LOCKS_MAX):
             locks.setdefault(group, {})[f"{queue.topic}@{queue.queue_id}"] = {
+                "topic": queue.topic,
+                "queue_id": queue.queue_id,
                 "client_id": client_text(entry.client_id),
-                "since_ms": entry.last_update_ms,
-                "age_ms": max(0, now_ms - entry.last_update_ms),
+                "since_us": self._us_of(entry.last_update_ms),
                 "lease_ms": manager.lock_lease_ms,
             }
         return locks
@@ -144,7 +151,6 @@ def _members(info: ConsumerGroupInfo) -> dict[str, Member]:
             "address": client.channel.remote_address,
             "language": client.language_name,
             "version": client.version,
-            "last_heartbeat_ms": client.last_update_ms,
         }
         for client in islice(info.channel_info_table.values(), MEMBERS_PER_GROUP_MAX)
     }

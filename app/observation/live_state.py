@@ -20,6 +20,7 @@ from app.observation.replication_view import replication_view
 from app.observation.stored_numbers import StoredNumbers
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
+from app.observation.unix_time import unix_us
 from app.picture.cluster import Cluster
 from app.picture.commit_log import CommitLog
 from app.picture.consumer_group import ConsumerGroup
@@ -58,9 +59,9 @@ class LiveState:
         now_ms = self._broker.runtime.clock.now_ms()
         committed, _ = committed_offsets(self._broker)
         groups, _ = self._groups.build(committed)
-        connections, omitted_connections = self._connections.build(now_ms)
+        connections, omitted_connections = self._connections.build()
         return {
-            "cluster": {"now_ms": now_ms - now_ms % 1000},
+            "cluster": {"now_us": unix_us(now_ms - now_ms % 1000)},
             "connections": connections,
             "omitted": {"connections": omitted_connections},
             "topics": self.topics.build(committed)[0],
@@ -88,14 +89,14 @@ class LiveState:
         committed, omitted_offsets = committed_offsets(self._broker)
         topics, omitted_topics = self.topics.build(committed)
         groups, omitted_groups = self._groups.build(committed)
-        connections, omitted_connections = self._connections.build(now_ms)
+        connections, omitted_connections = self._connections.build()
         return {
             "cluster": self._cluster(now_ms),
             "connections": connections,
             "topics": topics,
             "groups": groups,
             "commit_log": self._commit_log(),
-            "locks": self._groups.locks(now_ms),
+            "locks": self._groups.locks(),
             "transactions": self._transactions.build(),
             "delay_levels": self._delay_levels.build(),
             "numbers": self.numbers.view,
@@ -146,8 +147,8 @@ class LiveState:
             "broker_address": self._broker.address,
             "cluster_name": config.cluster_name,
             "version": version(),
-            "started_ms": self._broker.where.started_ms,
-            "now_ms": now_ms,
+            "started_us": unix_us(self._broker.where.started_ms),
+            "now_us": unix_us(now_ms),
             "flush": store.config.flush_disk_type.value,
             "data_folder": self._data_folder,
         }

@@ -113,7 +113,6 @@ class TopicsView:
             queues[str(queue_id)] = {
                 "min": store.min_offset(topic, queue_id),
                 "max": max_offset,
-                "last_store_ms": store.last_store_timestamp(topic, queue_id) or None,
                 "committed": committed.get(queue_id, {}),
             }
         return {

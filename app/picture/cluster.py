@@ -9,7 +9,7 @@ class Now(TypedDict):
     """The time of a picture."""
 
     #: To the second: a finer time would make every picture a new one.
-    now_ms: int
+    now_us: int
 
 
 class Cluster(Now):
@@ -21,7 +21,7 @@ class Cluster(Now):
     cluster_name: str
     #: Version of GlassMQ.
     version: str
-    started_ms: int
+    started_us: int
     #: "async" or "sync".
     flush: str
     data_folder: str

@@ -16,9 +16,6 @@ class Connection(TypedDict):
     role: list[str]
     producer_groups: list[str]
     consumer_groups: list[str]
-    opened_ms: int
-    #: As seen once a second.
-    last_frame_ms: int
     frames_in: int
     frames_out: int
     bytes_in: int

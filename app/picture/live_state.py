@@ -11,7 +11,8 @@ from app.picture.consumer_group import ConsumerGroup
 from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.health import BacklogOutlooks, Health
-from app.picture.lock import QueueLock
+from app.picture.history import BrokerEvent
+from app.picture.lock import Lock
 from app.picture.log_line import LogLine
 from app.picture.numbers import Numbers
 from app.picture.rates import Rates
@@ -46,7 +47,7 @@ class EngineState(TypedDict):
     groups: dict[str, ConsumerGroup]
     commit_log: CommitLog
     #: Group -> "topic@queue id" -> lease.
-    locks: dict[str, dict[str, QueueLock]]
+    locks: dict[str, dict[str, Lock]]
     #: None while there was never a half message.
     transactions: Transactions | None
     #: None while no message was ever delayed.
@@ -75,6 +76,8 @@ class LivePicture(EngineState):
 
     verdict: Health
     backlogs: BacklogOutlooks
+    #: The newest, the oldest of them first: what plots mark.
+    events: list[BrokerEvent]
     #: Only where the server runs jobs.
     spark: NotRequired[SparkProgress]
 

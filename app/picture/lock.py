@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import TypedDict
 
 
-class QueueLock(TypedDict):
+class Lock(TypedDict):
     """A lease of a queue in the broker's lock table, which has expired leases until they are replaced."""
 
-    client_id: str
-    #: When it was granted or renewed.
-    since_ms: int
-    age_ms: int
-    #: How long it lasts without renewal.
-    lease_ms: int
-
-
-class NamedQueueLock(QueueLock):
-    """A lease together with the queue and the group that it is for."""
-
-    group: str
     topic: str
     queue_id: int
+    client_id: str
+    #: When it was granted or renewed, by the broker's clock.
+    since_us: int
+    #: How long it lasts without renewal.
+    lease_ms: int
 
 
 class LocalLock(TypedDict):
@@ -29,7 +22,7 @@ class LocalLock(TypedDict):
 
     #: Name of the task that holds it; None: it is free.
     owner: str | None
-    #: Names of the tasks that wait for it, the next one first.
-    waiters: list[str]
+    #: How many tasks wait for it.
+    waiters: int
     #: False: a switch of the lab has turned it off.
     on: bool

@@ -8,8 +8,8 @@ from typing import Literal, TypedDict
 TopicKind = Literal["normal", "retry", "dlq", "system", "half", "op"]
 
 
-class QueueOffsets(TypedDict):
-    """What every queue has."""
+class Queue(TypedDict):
+    """A queue of a topic."""
 
     #: Offset of the oldest message.
     min: int
@@ -17,13 +17,6 @@ class QueueOffsets(TypedDict):
     max: int
     #: Group -> its committed offset. Groups that broadcast have none.
     committed: dict[str, int]
-
-
-class Queue(QueueOffsets):
-    """A queue of the live broker."""
-
-    #: None before the first message.
-    last_store_ms: int | None
 
 
 class Topic(TypedDict):

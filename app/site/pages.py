@@ -40,6 +40,7 @@ _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re
 _NONCE = re.compile(r""" nonce="[^"]*\"""")
 #: Addresses that only a server answers.
 _ABSENT = re.compile(r"/(live|pipeline|storage|lab/wire|api/(live|faults))(?![\w-])")
+_LAB_BODY = re.compile(r"""<body class="lab-page\b[^>]*>""")
 _PRELOADED = re.compile(r"""\s*<link rel="preload" href="/api/[^>]*>""")
 
 
@@ -84,6 +85,7 @@ def as_file(page: str, path: str, folder: str) -> str:
     page = _PRELOADED.sub("", _NONCE.sub("", page))
     page = _ADDRESS.sub(lambda found: f'{found[1]}="{_relative(found[2], root, folder)}"', page)
     page = page.replace("</head>", f'  <script type="module" src="{root}static/site/offline.js"></script>\n</head>', 1)
+    page = _LAB_BODY.sub(rf'\g<0><script src="{root}static/site/embedded.js"></script>', page)
     page = _FILES_IN_DATA.sub(rf'"{root}\1/', page)
     import_map = _import_map(page, root)
     page = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{import_map}</script>', page)

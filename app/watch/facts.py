@@ -83,7 +83,7 @@ def facts_of(state: JsonObject) -> Facts:
     numbers = (state.get("numbers") or {"topics": {}})["topics"]
     copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
     return Facts(
-        now_ms=state.get("cluster", {}).get("now_ms", 0),
+        now_ms=state.get("cluster", {}).get("now_us", 0) // 1_000,
         connections=len(state.get("connections", {})) + state.get("omitted", {}).get("connections", 0),
         groups=_groups(state.get("groups", {}), topics),
         undecided=tuple(sorted(undecided.values())),

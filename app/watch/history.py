@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.history import HistoryCells, Measure
 
 #: What is kept, and the measure on which a value depends: it counts only where that one is not 0.
 MEASURES: Mapping[str, str | None] = {
@@ -75,7 +75,7 @@ class _Tier:
             if number >= second // self.width_s:
                 self._numbers[place] = -1
 
-    def between(self, first: int, last: int, names: Iterable[str]) -> JsonObject:
+    def between(self, first: int, last: int, names: Iterable[str]) -> HistoryCells:
         """Return all cells that have a second from ``first`` to ``last``; None where nothing was measured."""
         numbers = range(first // self.width_s, last // self.width_s + 1)
         places = [number % self.cells if self._numbers[number % self.cells] == number else None for number in numbers]
@@ -85,14 +85,14 @@ class _Tier:
         # Cut what is before the first cell and after the last one: only gaps between them are shown.
         places = places[known[0] : known[-1] + 1]
         start = numbers[known[0]]
-        seconds: list[JsonValue] = [number * self.width_s for number in range(start, start + len(places))]
-        measures: JsonObject = {name: _measure_json(self._columns[name], places) for name in names}
+        seconds = [number * self.width_s for number in range(start, start + len(places))]
+        measures = {name: _measure(self._columns[name], places) for name in names}
         return {"resolution_s": self.width_s, "seconds": seconds, "measures": measures}
 
 
-def _measure_json(column: _Column, places: list[int | None]) -> JsonObject:
-    def values(ring: array[float], mean: bool = False) -> list[JsonValue]:
-        figures: list[JsonValue] = []
+def _measure(column: _Column, places: list[int | None]) -> Measure:
+    def values(ring: array[float], mean: bool = False) -> list[float | None]:
+        figures: list[float | None] = []
         for place in places:
             count = 0 if place is None else column.count[place]
             figures.append(
@@ -130,9 +130,8 @@ class History:
             for tier in self._tiers:
                 tier.forget_from(second)
 
-    def between(self, first: int, last: int, names: Iterable[str] = MEASURES) -> JsonObject:
-        """Return ``resolution_s``, ``seconds`` (when each cell begins) and ``measures``: name -> ``min``, ``max``,
-        ``mean``.
+    def between(self, first: int, last: int, names: Iterable[str] = MEASURES) -> HistoryCells:
+        """Return the cells of the seconds ``first`` to ``last``.
 
         The finest tier that still has ``first`` is used.
         """

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
+from app.watch.events import Events
 from app.watch.facts import facts_of
 from app.watch.history import History
 from app.watch.verdict import ClusterVerdict, rules_as_json
@@ -19,10 +20,11 @@ NEAR_S = 5
 
 
 class Watcher:
-    """History and verdict, from the same samples. One thread only."""
+    """History, events and verdict, from the same samples. One thread only."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.history = History()
+        self.events = Events()
         self.verdict = ClusterVerdict(thresholds)
 
     def look(self, state: JsonObject, seconds: Iterable[Mapping[str, int]]) -> None:
@@ -35,6 +37,7 @@ class Watcher:
             # The lag of groups is known at present only; a slightly late sample stands for what it missed.
             is_near = rates["second"] - second["second"] <= NEAR_S
             self.history.add(second["second"], {**second, "backlog": rates["backlog"]} if is_near else second)
+        self.events.see_groups(state["cluster"]["now_ms"], state["groups"])
         self.verdict.look(facts_of(state))
 
     def change_thresholds(self, wanted: Mapping[str, JsonValue]) -> None:
@@ -42,18 +45,26 @@ class Watcher:
         self.verdict.thresholds.change(wanted)
 
     def state_parts(self) -> JsonObject:
-        """Return the parts of the live state that come from here: ``verdict``, and ``backlogs`` (their trends)."""
-        return {"verdict": self.verdict.as_json(), "backlogs": self.verdict.memory.backlogs.as_json()}
+        """Return the parts of the live state that come from here: ``verdict``, ``backlogs`` (their trends), and the
+        newest ``events``.
+        """
+        return {
+            "verdict": self.verdict.as_json(),
+            "backlogs": self.verdict.memory.backlogs.as_json(),
+            "events": self.events.newest(),
+        }
 
     def as_json(self) -> JsonObject:
         """Return the verdict and its rules."""
         rules: list[JsonValue] = [*rules_as_json(self.verdict.thresholds)]
         return {**self.verdict.as_json(), "rules": rules}
 
-    def backlogs(self, seconds: Iterable[int]) -> list[JsonValue]:
+    def backlogs(self, seconds: Iterable[int]) -> list[float | None]:
         """Return the sum of all groups' lags in each of these seconds; None where there was no sample."""
         wanted = list(seconds)
-        reported = self.history.between(wanted[0], wanted[-1], ("backlog",)) if wanted else {"seconds": []}
+        if not wanted:
+            return []
+        reported = self.history.between(wanted[0], wanted[-1], ("backlog",))
         if not reported["seconds"]:
             return [None] * len(wanted)
         known = dict(zip(reported["seconds"], reported["measures"]["backlog"]["max"], strict=True))

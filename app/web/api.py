@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject
 from app.observation.record_view import queue_entry_view, record_view
+from app.picture.history import History
 from app.picture.record import RecordSummary
 from app.web.api_parameters import INT64_MAX, read_part, read_query
 from app.web.live_source import LiveSource
@@ -101,9 +102,9 @@ def http_error_answer(error: HTTPException) -> Response:
     return json_answer({"error": f"{error.code} {error.name}: {request.method} {request.path}"}, error.code or 500)
 
 
-def _history(source: LiveSource) -> JsonObject:
+def _history(source: LiveSource) -> JsonObject | History:
     """Return the history of the seconds ``from`` to ``to`` (by default: now); without ``from`` the last ten minutes,
-    second by second.
+    second by second, and without the events.
     """
     seconds = [Field(name, "integer", 0, _SECOND_MAX, default=None) for name in ("from", "to")]
     first, last = read_query(*seconds).values()
@@ -112,8 +113,11 @@ def _history(source: LiveSource) -> JsonObject:
     if last is not None and first > last:
         raise FieldRefused("from", f"{first} is later than to", f"at most {last}")
     # A copy costs the engine a millisecond; rendering a day of it may take twenty of them.
-    history = source.ask(lambda live: copy.deepcopy(live.watcher.history))
-    return history.between(first, _SECOND_MAX if last is None else last)
+    last = _SECOND_MAX if last is None else last
+    history, events = source.ask(
+        lambda live: (copy.deepcopy(live.watcher.history), live.watcher.events.between(first, last))
+    )
+    return {**history.between(first, last), "events": events}
 
 
 def _search(source: LiveSource) -> list[RecordSummary]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.consumer_group import GroupReport
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class LiveEngine(Protocol):
         """
         ...
 
-    async def clients(self, group: str) -> Callable[[], JsonObject]:
+    async def clients(self, group: str) -> Callable[[], GroupReport]:
         """Ask the members of a consumer group, and return a function that decodes their answers
         (``app.live.client_answers``): the caller's thread is to call it, because many of them take time.
         """

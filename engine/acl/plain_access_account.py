@@ -97,7 +97,7 @@ def build_account(fields: object, where: str) -> PlainAccessAccount:
 def read_entry(table: tuple[Field, ...], data: object, where: str) -> dict[str, Any]:
     """Return the fields of an entry; an empty one, in YAML a name without a value, is absent.
 
-    Raises :class:`BadAccessConfig`, which shows nothing of an entry that is none: it may hold a secret.
+    Raises :class:`BadAccessConfig`, which shows nothing of what is not an entry: it may hold a secret.
     """
     if not isinstance(data, Mapping):
         raise BadAccessConfig(f"{where} must be an entry with {', '.join(field.name for field in table)}")

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from engine.faults.errors import FaultRefused
 from engine.faults.frame_subject import REPLY, FrameSubject
+from engine.fields.field import Field
 from engine.protocol.response_code import ResponseCode
 
 
@@ -35,6 +36,24 @@ class FaultAction(StrEnum):
     ANSWER_LATE = "answer-late"
     #: It is held until a person decides.
     HOLD = "hold"
+
+
+#: No fault needs to last longer than a day.
+MS_MAX = 86_400_000
+#: The longest name of a group.
+_TEXT_MAX = 255
+#: What may be said of the frames of a rule, besides their name, and of its action.
+RULE_FIELDS = (
+    Field("direction", "choice", default="", allowed=("", *(direction.value for direction in Direction))),
+    *(Field(name, "pattern", 0, _TEXT_MAX, default="") for name in ("client", "topic", "group", "key")),
+    Field("ms", "integer", 1, MS_MAX, default=1_000),
+    Field("code", "choice", default=ResponseCode.SYSTEM_ERROR.name, allowed=tuple(code.name for code in ResponseCode)),
+    Field("times", "integer", 0, 1_000_000, default=0),
+    Field("every", "integer", 1, 1_000_000, default=1),
+    Field("ratio", "number", 0, 1, default=1.0),
+    Field("seed", "integer", 0, 1 << 53, default=0),
+    Field("for_ms", "integer", 0, MS_MAX, default=0),
+)
 
 
 @dataclass(slots=True, eq=False)

@@ -14,8 +14,10 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
-from engine.faults.fault_rule import FaultAction, FaultRule
+from engine.faults.fault_rule import RULE_FIELDS, FaultAction, FaultRule
 from engine.faults.frame_subject import REPLY
+from engine.fields.field import read_fields
+from engine.fields.refusal import FieldRefused
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.testkit.embedded_broker import EmbeddedBroker
@@ -266,14 +268,11 @@ class Faults:
         if name not in ("", REPLY) and name not in RequestCode.__members__:
             raise TestKitError(f"there is no request {name!r}{_allowed(name, list(RequestCode.__members__))}")
         values: dict[str, Any] = {**which, **more}
-        known = [*Which.__annotations__, *more]
-        for field, value in values.items():
-            if field not in known:
-                raise TestKitError(f"a rule has no field {field!r}; allowed: {', '.join(known)}")
-            _check(field, value)
+        known = (*Which.__annotations__, *more)
         try:
+            read_fields([field for field in RULE_FIELDS if field.name in known], values, what="rule")
             return FaultRule(what, frame, **values)
-        except FaultRefused as error:
+        except (FieldRefused, FaultRefused) as error:
             raise TestKitError(str(error)) from error
 
     def _add(self, kind: type[_F], rule: FaultRule) -> _F:
@@ -346,31 +345,6 @@ def describe(rule: FaultRule) -> str:
         del own["direction"]
     arguments = [repr(frame), *(f"{name}={value!r}" for name, value in own.items())]
     return f"faults.{rule.what.value.replace('-', '_')}({', '.join(arguments)})"
-
-
-#: Field -> its lowest and highest value.
-_BOUNDS = {
-    "ms": (1, 86_400_000),
-    "times": (0, 1_000_000),
-    "every": (1, 1_000_000),
-    "ratio": (0, 1),
-    "for_ms": (0, 86_400_000),
-}
-
-
-def _check(field: str, value: object) -> None:
-    """Raise :class:`TestKitError` for a value that a rule does not understand."""
-    if field in _BOUNDS:
-        low, high = _BOUNDS[field]
-        kind = int | float if field == "ratio" else int
-        if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:
-            raise TestKitError(f"{field}={value!r}; allowed: {low} to {high}")
-    elif field == "direction" and value not in ("", "in", "out"):
-        raise TestKitError(f"direction={value!r}; allowed: 'in' to the broker, 'out' of it, and '' for both")
-    elif field == "seed" and (not isinstance(value, int) or isinstance(value, bool)):
-        raise TestKitError(f"seed={value!r}; allowed: an integer")
-    elif field in ("client", "topic", "group", "key") and (not isinstance(value, str) or "*" in value[:-1]):
-        raise TestKitError(f"{field}={value!r}; allowed: a name, or its beginning and one * at the end")
 
 
 def _allowed(name: str, known: list[str]) -> str:

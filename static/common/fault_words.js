@@ -28,6 +28,10 @@ export function brokenWords() {
 /** The action that restarts or resumes what has stopped; nothing where all runs. Reads signals. */
 export function Revive({ isPrimary = false }) {
   const { broken, broker, paused_ms: paused } = faults.value;
+  /**
+   * @param {string} key
+   * @param {() => void} act
+   */
   const button = (key, act) =>
     html`<button type="button" class=${`button ${isPrimary ? "button-primary" : ""}`} data-revive=${key} onClick=${act}>
       ${t(`faults.revive.${key}`)}

@@ -169,9 +169,16 @@ async function change(method, path, body, decided) {
   return Boolean(answer);
 }
 
-/** A command of LIVE_COMMANDS in app/live/fault_service.py, or `resume`. */
+/**
+ * A command of LIVE_COMMANDS in app/live/fault_service.py, or `resume`.
+ *
+ * @param {string} kind
+ * @param {string} [target]
+ * @param {object} values
+ */
 export const command = (kind, target, values = {}) => change("POST", "", { kind, target, ...values });
 export const removeAll = () => change("DELETE", "", undefined, ALL);
+/** @param {number} id */
 export const removeRule = (id) => change("DELETE", `/${id}`);
 /** Somebody looks at the held frames: they wait longer. */
 export async function renewLease() {
@@ -179,9 +186,18 @@ export async function renewLease() {
   if (answer) take(answer);
 }
 export const passAll = () => change("POST", "/held", { action: "pass" }, ALL);
-/** `changes`: { fields, properties, body }, each may be missing. */
+/**
+ * @param {number} id
+ * @param {{ fields?: Record<string, string>, properties?: Record<string, string>, body?: string }} changes
+ */
 export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { action: "pass", ...changes }, id);
+/** @param {number} id */
 export const dropHeld = (id) => change("POST", `/held/${id}`, { action: "drop" }, id);
-/** Records the frames of these clients (a pattern; "": all), until it is stopped. */
+/**
+ * Records the frames of these clients, until it is stopped.
+ *
+ * @param {string} client A pattern; "": all.
+ * @param {boolean} bodies
+ */
 export const record = (client, bodies) => change("POST", "/record", { client, bodies });
 export const stopRecording = () => change("DELETE", "/record");

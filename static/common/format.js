@@ -8,26 +8,50 @@ const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
 const precise = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
+/** @typedef {number | null | undefined} Figure NaN, too, is an unknown one. */
+
+/** @type {(value: Figure) => value is null | undefined} */
 const isUnknown = (value) => value == null || Number.isNaN(value);
 
-/** 1234567 -> "1,234,567" */
+/**
+ * 1234567 -> "1,234,567"
+ *
+ * @param {Figure} value
+ */
 export function count(value) {
   return isUnknown(value) ? "–" : whole.format(value);
 }
 
-/** 1234567 -> "1.23M" (English), "123万" (Chinese); whole below 10,000. */
+/**
+ * 1234567 -> "1.23M" (English), "123万" (Chinese); whole below 10,000.
+ *
+ * @param {Figure} value
+ */
 export function compact(value) {
   if (isUnknown(value)) return "–";
   return Math.abs(Math.round(value)) < 10_000 ? whole.format(value) : short.format(value);
 }
 
-/** 1536 -> "1.54 kB", powers of 1,000 as disk and network figures use them. */
+/**
+ * 1536 -> "1.54 kB", powers of 1,000 as disk and network figures use them.
+ *
+ * @param {Figure} value
+ */
 export const bytes = (value) => inUnits(value, ["B", "kB", "MB", "GB", "TB"]);
 
-/** Microseconds with the unit that suits: "85 µs", "1.24 ms", "2.1 s". */
+/**
+ * Microseconds with the unit that suits: "85 µs", "1.24 ms", "2.1 s".
+ *
+ * @param {Figure} value
+ */
 export const microseconds = (value) => inUnits(value, ["µs", "ms", "s"]);
 
-/** `value` in the first of `units` in which less than a thousand is shown; each is a thousand of the one before it. */
+/**
+ * A figure in the first unit in which less than a thousand is shown.
+ *
+ * @param {Figure} value
+ * @param {string[]} units Each is a thousand of the one before it.
+ */
 function inUnits(value, units) {
   if (isUnknown(value)) return "–";
   let scaled = value;
@@ -36,18 +60,30 @@ function inUnits(value, units) {
   return `${(unit === 0 ? whole : precise).format(scaled)} ${units[unit]}`;
 }
 
-/** The same from whole milliseconds; a zero keeps the unit that it was measured in. */
+/**
+ * The same from whole milliseconds; a zero keeps the unit that it was measured in.
+ *
+ * @param {Figure} value
+ */
 export function milliseconds(value) {
   if (value === 0) return "0 ms";
   return isUnknown(value) ? "–" : microseconds(value * 1000);
 }
 
-/** Dots for the pictures of control characters, such as ␁ and ␂ between properties: many fonts lack them. */
+/**
+ * Dots for the pictures of control characters, such as ␁ and ␂ between properties: many fonts lack them.
+ *
+ * @param {unknown} text
+ */
 export function withDots(text) {
   return String(text).replace(/[\u2400-\u2421]/g, "·");
 }
 
-/** A span of time, coarse: "12 s", "3 min", "2 h 5 min". */
+/**
+ * A span of time, coarse: "12 s", "3 min", "2 h 5 min".
+ *
+ * @param {Figure} value Milliseconds.
+ */
 export function span(value) {
   if (isUnknown(value)) return "–";
   const seconds = Math.max(0, Math.round(value / 1000));
@@ -57,27 +93,46 @@ export function span(value) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** 14:03:27 (or 14:03:27.512) on this machine's clock. */
+/**
+ * 14:03:27 (or 14:03:27.512) on this machine's clock.
+ *
+ * @param {number} epochMs
+ * @param {boolean} withMilliseconds
+ */
 export function clockTime(epochMs, withMilliseconds = false) {
   const date = new Date(epochMs);
   if (!(epochMs > 0) || Number.isNaN(date.getTime())) return "–"; // a damaged record may have any time
+  /** @param {number} value */
   const two = (value) => String(value).padStart(2, "0");
   const text = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
 }
 
-/** RocketMQ's version number (an ordinal of MQVersion) as its users know it, where it is a common one. */
+/**
+ * RocketMQ's version number (an ordinal of MQVersion) as its users know it, where it is a common one.
+ *
+ * @param {number} ordinal
+ */
 export function clientVersion(ordinal) {
+  /** @type {Record<number, string>} */
   const known = { 63: "3.1.8", 253: "4.2.0", 273: "4.3.0", 393: "4.9.0", 401: "4.9.4", 409: "4.9.8", 413: "5.0.0" };
   return known[ordinal] ?? `#${ordinal}`;
 }
 
-/** The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`; 1 where there is none. */
+/**
+ * The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`; 1 where there is none.
+ *
+ * @param {number} least
+ */
 export function roundStep(least) {
   if (!(least > 0)) return 1;
   const decade = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least);
+  return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least) ?? 10 * decade;
 }
 
-/** A key or tag as typed, without spaces around it. Other blanks, full-width ones too, are part of a key. */
-export const typedKey = (text) => text.replace(/^ +| +$/g, "");
+/**
+ * A key or tag as typed, without spaces around it. Other blanks, full-width ones too, are part of a key.
+ *
+ * @param {FormDataEntryValue | null} text What a form has of its field.
+ */
+export const typedKey = (text) => String(text ?? "").replace(/^ +| +$/g, "");

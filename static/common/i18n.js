@@ -9,7 +9,13 @@ export const language = pageData.language;
 /** {name}, or {name:one|several}: the word for a number. */
 const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
 
-/** The text for `key`, its {placeholders} filled. */
+/**
+ * The text for `key`, its {placeholders} filled.
+ *
+ * @param {string} key
+ * @param {Record<string, any>} values
+ * @returns {string}
+ */
 export function t(key, values = {}) {
   const text = Object.hasOwn(texts, key) ? texts[key] : key;
   return text.replace(PLACEHOLDER, (placeholder, name, one, several) => {
@@ -22,6 +28,7 @@ export function t(key, values = {}) {
 
 const counts = new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en");
 
+/** @param {number} value */
 function formatCount(value) {
   return counts.format(value);
 }

@@ -2,6 +2,7 @@
 // A visitor's choices, kept by the browser. In a frame of another site there may be no such place: then nothing is
 // kept.
 
+/** @param {string} key */
 export function kept(key) {
   try {
     return localStorage.getItem(key);
@@ -10,6 +11,10 @@ export function kept(key) {
   }
 }
 
+/**
+ * @param {string} key
+ * @param {string} value
+ */
 export function keep(key, value) {
   try {
     localStorage.setItem(key, value);

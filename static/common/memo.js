@@ -11,13 +11,15 @@ import { Component, h } from "htm/preact";
 export function memo(render) {
   /** @type {any} */
   const Remembering = class extends Component {
+    /** @param {Record<string, unknown>} next */
     shouldComponentUpdate(next) {
-      const now = this.props;
+      const now = /** @type {Record<string, unknown>} */ (this.props);
       for (const key in next) if (next[key] !== now[key]) return true;
       for (const key in now) if (!(key in next)) return true;
       return false;
     }
 
+    /** @param {any} props */
     render(props) {
       return h(render, props);
     }

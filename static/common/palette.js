@@ -28,23 +28,46 @@ let isInOrder = false;
 /** From now on a mark differs, as far as there are any left, from those that were handed out before it. */
 export const markInOrder = () => (isInOrder = true);
 
-/** Hands out the same mark for the same name as long as the page lives; no mark changes when others come or go. */
+/**
+ * Hands out the same mark for the same name as long as the page lives; no mark changes when others come or go.
+ *
+ * @template Mark
+ * @param {(name: string, others: Mark[] | null) => Mark} make
+ * @returns {(name: string) => Mark}
+ */
 function assigner(make) {
+  /** @type {Map<string, Mark>} */
   const given = new Map();
   return (name) => {
-    if (!given.has(name)) given.set(name, make(name, isInOrder ? [...given.values()] : null));
-    return given.get(name);
+    const mark = given.get(name) ?? make(name, isInOrder ? [...given.values()] : null);
+    given.set(name, mark);
+    return mark;
   };
 }
 
-export const topicMark = assigner((name, others) => ({
-  tone: SYSTEM_NAME.test(name) ? SYSTEM_TONE : oneOf(TONES, name, others, "tone"),
+/** @typedef {{ tone: string, code: string }} TopicMark */
+/** @typedef {{ tone: string, shape: string, letter: string }} GroupMark */
+
+/** @type {(name: string) => TopicMark} */
+export const topicMark = assigner((name, /** @type {TopicMark[] | null} */ others) => ({
+  tone: SYSTEM_NAME.test(name)
+    ? SYSTEM_TONE
+    : oneOf(
+        TONES,
+        name,
+        others?.map(({ tone }) => tone),
+      ),
   code: freeCode(name, new Set(others?.map((mark) => mark.code))),
 }));
 
-export const groupMark = assigner((name, others) => ({
+/** @type {(name: string) => GroupMark} */
+export const groupMark = assigner((name, /** @type {GroupMark[] | null} */ others) => ({
   tone: GROUP_TONE,
-  shape: oneOf(SHAPES, name, others, "shape"),
+  shape: oneOf(
+    SHAPES,
+    name,
+    others?.map(({ shape }) => shape),
+  ),
   letter: freeLetter(name, new Set(others?.map((mark) => mark.letter))),
 }));
 
@@ -53,25 +76,42 @@ const LETTER_DY = new Map([
   [SHAPES[3], ".52em"],
   [SHAPES[4], ".2em"],
 ]);
+/** @param {{ shape: string }} mark */
 export const letterDy = ({ shape }) => LETTER_DY.get(shape) ?? ".36em";
 
 // ------------------------------------------------------------------------------------- what follows from a name
 
-/** The one that the name is spread to; in order, the first that fewer of the others have than any. */
-function oneOf(choices, name, others, what) {
-  if (others === null) return choices[hashOf(name) % choices.length];
-  const uses = (choice) => others.filter((mark) => mark[what] === choice).length;
+/**
+ * The one that the name is spread to; in order, the first that fewer of the others have than any.
+ *
+ * @param {string[]} choices
+ * @param {string} name
+ * @param {string[]} [others] What the others have; none: in no order.
+ */
+function oneOf(choices, name, others) {
+  if (!others) return choices[hashOf(name) % choices.length];
+  /** @param {string} choice */
+  const uses = (choice) => others.filter((other) => other === choice).length;
   return choices.reduce((best, choice) => (uses(choice) < uses(best) ? choice : best));
 }
 
-/** FNV-1a, its high bits folded into the low ones. */
+/**
+ * FNV-1a, its high bits folded into the low ones.
+ *
+ * @param {string} name
+ */
 function hashOf(name) {
   let hash = 0x811c9dc5;
-  for (const character of name) hash = Math.imul(hash ^ character.codePointAt(0), 0x01000193);
+  for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** A letter of the group's name, in order one that no other group has: "billing" -> B. */
+/**
+ * A letter of the group's name, in order one that no other group has: "billing" -> B.
+ *
+ * @param {string} name
+ * @param {Set<string>} taken
+ */
 function freeLetter(name, taken) {
   const alphabet = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
   const own = [...name.toUpperCase()].filter((character) => alphabet.includes(character));
@@ -79,11 +119,17 @@ function freeLetter(name, taken) {
   return [...own, ...alphabet, ...pairs].find((letter) => !taken.has(letter)) ?? "?";
 }
 
+/** @type {Record<string, string>} */
 const SIGNS = { RETRY: "↻", DLQ: "†" };
 
-/** Two letters that stand for the topic, in order two that no other has: "order-paid" -> OP, "%RETRY%billing" -> ↻B. */
+/**
+ * Two letters that stand for the topic, in order two that no other has: "order-paid" -> OP, "%RETRY%billing" -> ↻B.
+ *
+ * @param {string} name
+ * @param {Set<string>} taken
+ */
 function freeCode(name, taken) {
-  const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1]];
+  const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1] ?? ""];
   const words = name
     .replace(/^%(RETRY|DLQ)%/, "")
     .split(/[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])/)

@@ -3,17 +3,25 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { allOf, targetOf } from "./elements.js";
 
-/** Children with `data-roving` are the items. Which one is the stop follows the focus; at first it is the last one. */
+/**
+ * Children with `data-roving` are the items. Which one is the stop follows the focus; at first it is the last one.
+ *
+ * @param {{ as?: string, children?: any, [property: string]: any }} properties
+ */
 export function Roving({ as = "div", children, ...rest }) {
-  const box = useRef(null);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => {
     const items = itemsOf(box.current);
-    if (items.length > 0 && !items.some((item) => item.tabIndex === 0)) items.at(-1).tabIndex = 0;
+    const last = items.at(-1);
+    if (last && !items.some(({ tabIndex }) => tabIndex === 0)) last.tabIndex = 0;
   });
+  /** @param {KeyboardEvent} event */
   const move = (event) => {
     const items = itemsOf(box.current);
-    const at = items.indexOf(event.target.closest("[data-roving]"));
+    const holder = targetOf(event)?.closest("[data-roving]");
+    const at = items.findIndex((one) => one === holder);
     const to = {
       ArrowLeft: at - 1,
       ArrowUp: at - 1,
@@ -32,4 +40,5 @@ export function Roving({ as = "div", children, ...rest }) {
   return html`<${as} ref=${box} ...${rest} onKeyDown=${move}>${children}</${as}>`;
 }
 
-const itemsOf = (box) => [...(box?.querySelectorAll("[data-roving]") ?? [])];
+/** @param {HTMLElement | null} box */
+const itemsOf = (box) => (box ? allOf("[data-roving]", HTMLElement, box) : []);

@@ -8,8 +8,17 @@ import { io } from "socket.io-client";
 /** WebSocket first; long polling where something on the way does not let WebSockets pass. */
 const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 
-/** Sends a request to an address of the server, which starts with "/"; resolves to a Response as `fetch` does. */
+/**
+ * Sends a request to an address of the server; resolves to a Response as `fetch` does.
+ *
+ * @param {string} address It starts with "/".
+ * @param {RequestInit} [options]
+ */
 export const sendRequest = (address, options) => fetch(address, options);
 
-/** Opens the stream of a namespace such as "/lab": an object with `on`, `emit`, `connect`, `close` and `active`. */
+/**
+ * Opens a stream: an object with `on`, `emit`, `connect`, `close` and `active`.
+ *
+ * @param {string} namespace Such as "/lab".
+ */
 export const openConnection = (namespace) => io(namespace, TRANSPORT);

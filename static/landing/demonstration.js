@@ -126,7 +126,7 @@ function Verdict() {
           <${Icon} name="cross" />${" "}
           <strong>${bilingual(invariant.title)}</strong>${" "}
           <span class="badge badge-bad">
-            ${anomalyName(anomaly)}
+            ${anomalyName(anomaly ?? "")}
           </span>${" "}
           <span>${bilingual(text)}</span>
         </span>`

@@ -26,13 +26,35 @@ function showDone(row, done) {
   bar.ariaLabel = progress;
   row.classList.toggle("is-finished", isFinished);
   firstOf(".lesson-state", HTMLElement, row).textContent = isFinished ? `✓ ${t("lesson.list.finished")}` : progress;
-  const button = firstOf(".button", HTMLElement, row);
-  button.textContent = t(isFinished ? "lesson.list.again" : "lesson.list.go_on");
-  button.classList.toggle("button-primary", !isFinished);
+}
+
+/**
+ * The lesson that a track offers next: the first that is not finished.
+ *
+ * @param {HTMLElement} track
+ */
+function offerNext(track) {
+  const lessons = allOf(".lesson-item", HTMLElement, track);
+  const rest = lessons.filter((row) => !row.classList.contains("is-finished"));
+  const finished = lessons.length - rest.length;
+  const next = rest[0] ?? lessons[0];
+  const isBegun = finished > 0 || firstOf("progress", HTMLProgressElement, next).value > 0;
+  const way = rest.length === 0 ? "again_with" : isBegun ? "go_on_with" : "begin_with";
+  const link = firstOf(".track-next", HTMLAnchorElement, track);
+  firstOf(".track-state", HTMLElement, track).textContent = t("lesson.list.track_done", {
+    done: finished,
+    n: lessons.length,
+  });
+  link.href = firstOf(".lesson-link", HTMLAnchorElement, next).href;
+  link.textContent = t(`lesson.list.${way}`, { n: firstOf(".lesson-number", HTMLElement, next).textContent });
+  link.classList.toggle("button-primary", rest.length > 0);
 }
 
 const known = await doneSteps();
-if (known) for (const row of rows) showDone(row, known.get(row.dataset.lesson ?? ""));
+if (known) {
+  for (const row of rows) showDone(row, known.get(row.dataset.lesson ?? ""));
+  allOf(".lesson-track").forEach(offerNext);
+}
 
 const input = elementOf("progress-file", HTMLInputElement);
 const taken = elementOf("progress-taken");

@@ -18,7 +18,7 @@ let before = {};
 
 effect(() => {
   const { connections, cluster } = state.value;
-  const nowMs = cluster.now_ms ?? 0;
+  const nowMs = (cluster.now_us ?? 0) / 1000;
   const known = frameRates.peek();
   const rates = {};
   for (const [address, now] of Object.entries(connections)) {

@@ -14,7 +14,7 @@ function rootIn(language) {
 }
 
 export function addressOf(page) {
-  const [, path, rest] = /^([^?#]*)(.*)$/s.exec(page);
+  const [, path, rest] = /** @type {RegExpExecArray} */ (/^([^?#]*)(.*)$/s.exec(page));
   if (path.startsWith("/static/")) return `${ROOT}${path.slice(1)}${rest}`;
   if (path.startsWith("/api/") && !ABSENT.test(path)) return page; // static/site/transport.js asks the worker
   if (ABSENT.test(path)) return `${PAGES}/needs-a-server/`;

@@ -5,6 +5,11 @@
 
 const STORE = "steps";
 
+/**
+ * @template Result
+ * @param {IDBRequest<Result>} request
+ * @returns {Promise<Result>}
+ */
 function finished(request) {
   return new Promise((resolve, reject) => {
     request.addEventListener("success", () => resolve(request.result));
@@ -12,6 +17,11 @@ function finished(request) {
   });
 }
 
+/**
+ * @template Result
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => Promise<Result>} work
+ */
 async function inStore(mode, work) {
   const opening = indexedDB.open("glassmq-lessons", 1);
   opening.addEventListener("upgradeneeded", () => {
@@ -35,12 +45,18 @@ export async function keptSteps() {
   }
 }
 
-/** Adds `steps`, and forgets those of the lesson `reset` before. */
-export async function keepSteps(steps, reset = null) {
+/**
+ * Adds steps.
+ *
+ * @param {object[]} steps
+ * @param {string} [reset] The lesson whose steps are forgotten before.
+ */
+export async function keepSteps(steps, reset) {
   try {
     await inStore("readwrite", async (store) => {
       const old = reset ? await finished(store.getAllKeys(IDBKeyRange.bound([reset], [reset, []]))) : [];
-      await Promise.all([...old.map((key) => store.delete(key)), ...steps.map((row) => store.put(row))].map(finished));
+      const changes = [...old.map((key) => store.delete(key)), ...steps.map((row) => store.put(row))];
+      await Promise.all(changes.map((change) => finished(/** @type {IDBRequest<unknown>} */ (change))));
     });
   } catch (error) {
     console.warn(`progress is not kept: ${error}`);

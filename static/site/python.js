@@ -1,15 +1,23 @@
+// @ts-check
 // Python on WebAssembly with the modules of GlassMQ, in a worker: that of a page, or that of a search.
 
 export const PYTHON = new URL("../../python/", import.meta.url);
 
 const ARCHIVE = "glassmq.tar.zst";
 
-/** Loads Python and the modules; `tell` takes { progress, megabytes } of each step. */
+/** @typedef {{ progress: string, megabytes?: string }} Progress */
+
+/**
+ * Loads Python and the modules.
+ *
+ * @param {(progress: Progress) => void} tell Takes each step.
+ * @returns {Promise<any>} Pyodide's own object: https://pyodide.org
+ */
 export async function loadPython(tell) {
   tell({ progress: "python" });
   await countBytes(tell);
   const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
-  const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON));
+  const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON).href);
   const python = await loadPyodide({ indexURL: PYTHON.href });
   tell({ progress: "modules" });
   python.FS.writeFile("/glassmq.tar.zst", new Uint8Array(await archive));
@@ -23,7 +31,11 @@ sys.path.insert(0, "/glassmq")
   return python;
 }
 
-/** Says in megabytes what has been loaded, of what will be: the build has added it up. */
+/**
+ * Says in megabytes what has been loaded, of what will be: the build has added it up.
+ *
+ * @param {(progress: Progress) => void} tell
+ */
 async function countBytes(tell) {
   const plainFetch = self.fetch;
   const versions = new URL("../versions.json", PYTHON);
@@ -46,6 +58,7 @@ async function countBytes(tell) {
   };
 }
 
+/** @param {Response} response */
 async function bytesOf(response) {
   if (!response.ok) throw new Error(`${ARCHIVE}: ${response.status}`);
   return response.arrayBuffer();

@@ -1,3 +1,4 @@
+// @ts-check
 // A search for a bad schedule in a worker of its own, so that worlds go on meanwhile: Python once more, which plays one
 // schedule after the other until the worker is ended (app/site/search_worker.py).
 //
@@ -5,7 +6,7 @@
 
 import { loadPython } from "./python.js";
 
-self.addEventListener("message", async ({ data: order }) => {
+addEventListener("message", async ({ data: order }) => {
   try {
     const python = await loadPython(() => {});
     python.pyimport("app.site.search_worker").report_search(order, postMessage);
@@ -13,5 +14,5 @@ self.addEventListener("message", async ({ data: order }) => {
     const problem = message.slice(-500);
     postMessage(JSON.stringify({ phase: "failed", error: { en: problem, zh: problem } }));
   }
-  self.close();
+  close();
 });

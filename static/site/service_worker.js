@@ -1,30 +1,33 @@
+// @ts-check
 /* global VERSION */
 // Keeps the whole site in the visitor's browser, so that it works offline. The build writes this file into the site's
 // folder with its VERSION, a digest of all files: a new version is copied next to the one in use, and takes its place
 // when no page uses that any more, or when the reader asks for it (static/site/offline.js). A copy is complete or is
 // not used: pages never mix two versions.
 
+const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
 const MANIFEST = "files.json";
-const PREFIX = `glassmq ${self.registration.scope} `;
+const PREFIX = `glassmq ${worker.registration.scope} `;
 const CACHE = `${PREFIX}${VERSION}`;
 /** Files that are copied at the same time. */
 const AT_A_TIME = 8;
 
-const addressOf = (path) => new URL(path.replace(/(^|\/)index\.html$/, "$1"), self.registration.scope).href;
+/** @param {string} path */
+const addressOf = (path) => new URL(path.replace(/(^|\/)index\.html$/, "$1"), worker.registration.scope).href;
 
-self.addEventListener("install", (event) => event.waitUntil(copy()));
-self.addEventListener("activate", (event) => event.waitUntil(take()));
-self.addEventListener("message", ({ data }) => data === "take over" && self.skipWaiting());
-self.addEventListener("fetch", (event) => {
+worker.addEventListener("install", (event) => event.waitUntil(copy()));
+worker.addEventListener("activate", (event) => event.waitUntil(take()));
+worker.addEventListener("message", ({ data }) => data === "take over" && worker.skipWaiting());
+worker.addEventListener("fetch", (event) => {
   const { method, url } = event.request;
-  if (method === "GET" && url.startsWith(self.registration.scope)) event.respondWith(answer(event.request));
+  if (method === "GET" && url.startsWith(worker.registration.scope)) event.respondWith(answer(event.request));
 });
 
 async function copy() {
   const cache = await caches.open(CACHE);
   const { files } = await (await fetch(addressOf(MANIFEST), { cache: "no-cache" })).json();
   const before = await copied();
-  const waiting = Object.entries(files);
+  const waiting = Object.entries(/** @type {Record<string, string>} */ (files));
   const work = async () => {
     for (let next = waiting.pop(); next; next = waiting.pop()) await copyFile(cache, before, ...next);
   };
@@ -32,7 +35,11 @@ async function copy() {
   await cache.put(addressOf(MANIFEST), Response.json({ files }));
 }
 
-/** The cache of an older version with its files' digests: what has not changed is not loaded again. */
+/**
+ * The cache of an older version with its files' digests: what has not changed is not loaded again.
+ *
+ * @returns {Promise<{ cache: Cache, files: Record<string, string> } | null>}
+ */
 async function copied() {
   const older = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== CACHE);
   for (const name of older) {
@@ -43,6 +50,12 @@ async function copied() {
   return null;
 }
 
+/**
+ * @param {Cache} cache
+ * @param {Awaited<ReturnType<typeof copied>>} before
+ * @param {string} path
+ * @param {string} digest
+ */
 async function copyFile(cache, before, path, digest) {
   const address = addressOf(path);
   const known = before?.files[path] === digest ? await before.cache.match(address) : null;
@@ -56,10 +69,14 @@ async function take() {
   await Promise.all(
     names.filter((name) => name.startsWith(PREFIX) && name !== CACHE).map((name) => caches.delete(name)),
   );
-  await self.clients.claim();
+  await worker.clients.claim();
 }
 
-/** A file of the copy; what it does not have (sources, or a file that the browser dropped) comes from the host. */
+/**
+ * A file of the copy; what it does not have (sources, or a file that the browser dropped) comes from the host.
+ *
+ * @param {Request} request
+ */
 async function answer(request) {
   const address = new URL(request.url);
   address.search = "";

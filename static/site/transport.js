@@ -76,7 +76,7 @@ export async function sendRequest(address, { method = "GET", headers = {}, body,
 /** A stream of events to and from the lab; that of a broker never connects. */
 class Stream {
   active = true;
-  #id = crypto.randomUUID();
+  #id = `stream ${++requests}`;
   /** @type {Map<string, ((message: any) => void)[]>} */
   #listeners = new Map();
 

@@ -1,3 +1,4 @@
+// @ts-check
 // The worker of a page of the site: Python on WebAssembly with the site's application (app/site/worker.py).
 //
 // From the page: { request, method, address, contentType, bytes }, or { stream, event, message } with events of the
@@ -13,22 +14,34 @@ const SOURCE = /^\/api\/lab\/source\?file=(engine%2F[a-z0-9_%F]+\.py)$/;
 
 const FORMAT = "glassmq-lessons";
 
-/** What Python asks for a search: a worker of its own, and its end. */
+/**
+ * What Python asks for a search: a worker of its own, and its end.
+ *
+ * @type {Record<string, (id: string, order: string) => void>}
+ */
 const SEARCHES = { search: beginSearch, "end-search": (id) => searches.get(id)?.terminate() };
 
-/** The workers of searches, by the search's id. */
+/**
+ * The workers of searches, by the search's id.
+ *
+ * @type {Map<string, Worker>}
+ */
 const searches = new Map();
-let timer = 0;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 // What comes before Python is there waits for it.
 const loaded = load();
-self.addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)));
+addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)));
 
+/** @typedef {{ python: any, site: any }} Application Pyodide's own object, and SiteWorker of app/site/worker.py. */
+
+/** @returns {Promise<Application | null>} */
 async function load() {
   try {
     const python = await loadPython(postMessage);
     const site = python
       .pyimport("app.site.worker")
-      .SiteWorker((to, event, message) =>
+      .SiteWorker((/** @type {string} */ to, /** @type {string} */ event, /** @type {string} */ message) =>
         event in SEARCHES ? SEARCHES[event](to, message) : postMessage({ stream: to, event, message }),
       );
     const steps = await keptSteps();
@@ -42,6 +55,10 @@ async function load() {
   }
 }
 
+/**
+ * @param {Application} application
+ * @param {any} message
+ */
 async function take({ python, site }, message) {
   if (message.request) {
     const source = SOURCE.exec(message.address);
@@ -58,7 +75,15 @@ async function take({ python, site }, message) {
   work(site);
 }
 
-/** Sends a request to the application: { status, headers, body }. */
+/**
+ * Sends a request to the application.
+ *
+ * @param {Application} application
+ * @param {string} method
+ * @param {string} address
+ * @param {string | ArrayBuffer} body
+ * @param {string} contentType
+ */
 function ask({ python, site }, method, address, body = "", contentType = "application/json") {
   const bytes = python.toPy(typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body));
   const answer = site.request(method, address, contentType, bytes);
@@ -68,29 +93,48 @@ function ask({ python, site }, method, address, body = "", contentType = "applic
   return { status, headers, body: content.slice().buffer };
 }
 
-/** Starts the worker of a search, and passes on what it reports. */
+/**
+ * Starts the worker of a search, and passes on what it reports.
+ *
+ * @param {string} id
+ * @param {string} order
+ */
 function beginSearch(id, order) {
   const search = new Worker(new URL("search_worker.js", import.meta.url), { type: "module" });
   searches.set(id, search);
-  const report = async (state) => (await loaded).site.search_reported(id, state);
+  /** @param {string} state As JSON. */
+  const report = async (state) => (await loaded)?.site.search_reported(id, state);
   search.addEventListener("message", ({ data }) => report(data));
   search.addEventListener("error", () => report(JSON.stringify({ phase: "failed" })));
   search.postMessage(order);
 }
 
+/**
+ * @param {Application} application
+ * @param {string} [reset] The name of a lesson that begins again.
+ */
 async function keepProgress(application, reset) {
   const { body } = ask(application, "GET", "/api/lessons/progress");
   const { steps } = JSON.parse(new TextDecoder().decode(body));
   await keepSteps(steps, reset);
 }
 
-/** Lets the lab work, and again when it wants to; messages from the page come in between. */
+/**
+ * Lets the lab work, and again when it wants to; messages from the page come in between.
+ *
+ * @param {any} site
+ */
 function work(site) {
   clearTimeout(timer);
   timer = setTimeout(work, 1000 * site.work(), site);
 }
 
-/** Sources are not in the archive: the source view reads them one by one. */
+/**
+ * Sources are not in the archive: the source view reads them one by one.
+ *
+ * @param {any} files Pyodide's file system.
+ * @param {string} path
+ */
 async function addSource(files, path) {
   const response = await fetch(new URL(`sources/${path}`, PYTHON));
   if (response.ok) files.writeFile(`/glassmq/${path}`, new Uint8Array(await response.arrayBuffer()));

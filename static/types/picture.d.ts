@@ -7,7 +7,7 @@ declare namespace Picture {
   /** The time of a picture. */
   interface Now {
     /** To the second: a finer time would make every picture a new one. */
-    now_ms: number;
+    now_us: number;
   }
 
   /** Names, addresses and settings of the live broker. */
@@ -18,7 +18,7 @@ declare namespace Picture {
     cluster_name: string;
     /** Version of GlassMQ. */
     version: string;
-    started_ms: number;
+    started_us: number;
     /** "async" or "sync". */
     flush: string;
     data_folder: string;
@@ -92,9 +92,6 @@ declare namespace Picture {
     role: string[];
     producer_groups: string[];
     consumer_groups: string[];
-    opened_ms: number;
-    /** As seen once a second. */
-    last_frame_ms: number;
     frames_in: number;
     frames_out: number;
     bytes_in: number;
@@ -109,7 +106,6 @@ declare namespace Picture {
     address: string;
     language: string;
     version: number;
-    last_heartbeat_ms: number;
   }
 
   /** What a group wants of a topic, and what the broker's filter did with the topic's messages so far. */
@@ -125,24 +121,29 @@ declare namespace Picture {
 
   /** A pull that found nothing and waits at the broker. */
   interface HeldPull {
+    topic: string;
+    queue_id: number;
     /** The offset that it waits for. */
     offset: number;
-    since_ms: number;
+    since_us: number;
     /** How long it waits at most. */
     timeout_ms: number;
     /** None once its group has no members. */
     client_id: string | null;
   }
 
-  /** A held pull together with the queue and the group that it is for. */
-  interface NamedHeldPull extends HeldPull {
-    group: string;
-    topic: string;
-    queue_id: number;
+  /** How far a group is, and what its members do at the broker. */
+  interface GroupProgress {
+    /** Messages that the group has not confirmed; None: it broadcasts. */
+    lag: number | null;
+    /** Topic -> queue id -> id of the client that pulled last: clients decide the assignment, the broker sees the pulls. */
+    assignment: Record<string, Record<string, string>>;
+    /** "topic@queue id" -> pull. */
+    held_pulls: Record<string, HeldPull>;
   }
 
-  /** A consumer group. */
-  interface ConsumerGroup {
+  /** A consumer group of the live broker. */
+  interface ConsumerGroup extends GroupProgress {
     /** How many groups existed before it. */
     age: number;
     /** None while no member is online, like the next two; that a group broadcasts is remembered. */
@@ -154,12 +155,92 @@ declare namespace Picture {
     omitted_members: number;
     /** Topic -> subscription. */
     subscriptions: Record<string, Subscription>;
-    /** Topic -> queue id -> id of the client that pulled last: clients decide the assignment, the broker sees the pulls. */
-    assignment: Record<string, Record<string, string>>;
-    /** Messages that the group has not confirmed; None: it broadcasts. */
-    lag: number | null;
-    /** "topic@queue id" -> pull. */
-    held_pulls: Record<string, HeldPull>;
+  }
+
+  /** How a member consumes a topic; what it does not report is None. */
+  interface TopicRates {
+    ok_per_s: number | null;
+    failed_per_s: number | null;
+    rt_ms: number | null;
+    /** In the last hour. */
+    failed: number | null;
+  }
+
+  /** What a member reports of its idempotent listener. */
+  interface IdempotenceReport {
+    strategy: string;
+    scope: string;
+    /** What identifies a message. */
+    key: string;
+    expiry_ms: number;
+    when_unreachable: string;
+    /** Names of ``engine.idempotence.foundation.counters``. */
+    counters: Record<string, number>;
+  }
+
+  /** What a member reports of itself (code 307); a value that its kind of client does not report is None. */
+  interface RunningInfo {
+    orderly: boolean | null;
+    threads: number | null;
+    started_us: number | null;
+    /** How it assigns queues. */
+    strategy: string;
+    suspended: boolean | null;
+    /** How many queues wait for the end of a reset. */
+    queues_in_reset: number | null;
+    /** Why the offsets of a broadcasting member cannot be written. */
+    offsets_failure: string;
+    /** None without an idempotent listener. */
+    idempotence: IdempotenceReport | null;
+    /** By topic. */
+    rates: Record<string, TopicRates>;
+    queues: ProcessQueue[];
+    omitted_queues: number;
+    /** What its kind of client does not report of queues: "trees", "counts", "times". */
+    untold: string[];
+  }
+
+  /** A member of a live group, and its last answer. */
+  interface MemberReport extends RunningInfo {
+    client_id: string;
+    address: string;
+    language: string;
+    version: number;
+    /** See ``app.live.client_questions.AnswerState``; or "unreadable". */
+    state: string;
+    /** None: it was not asked yet. */
+    asked_us: number | null;
+    /** None: it has reported nothing. */
+    answered_us: number | null;
+    /** Why it has reported nothing. */
+    remark: string;
+  }
+
+  /** A message that a group will get again. */
+  interface WaitingRetry {
+    key: string;
+    /** Its first one. */
+    topic: string;
+    queue_id: number;
+    queue_offset: number;
+    /** In the commit log. */
+    offset: number;
+    /** How many times it was given back. */
+    retries: number;
+    /** None: it can be pulled. */
+    due_us: number | null;
+  }
+
+  /** What the members of a live group report, and what the group will get again. */
+  interface GroupReport {
+    group: string;
+    now_us: number;
+    members: MemberReport[];
+    omitted_members: number;
+    /** Those that are due first. */
+    retries: WaitingRetry[];
+    /** False: some messages that wait were not read. */
+    are_all_retries: boolean;
   }
 
   /** A group that has or had dead letters. */
@@ -553,6 +634,38 @@ declare namespace Picture {
   /** Group -> topic (empty: all topics) -> outlook. */
   type BacklogOutlooks = Record<string, Record<string, BacklogOutlook>>;
 
+  /** The values of one measure in each cell of a history; None where nothing was measured. */
+  interface Measure {
+    min: (number | null)[];
+    max: (number | null)[];
+    mean: (number | null)[];
+  }
+
+  /** A stretch of the history in cells of one width. */
+  interface HistoryCells {
+    /** Seconds that a cell covers. */
+    resolution_s: number;
+    /** When each cell begins, since 1970. */
+    seconds: number[];
+    /** By name: see ``app.watch.history.MEASURES``. */
+    measures: Record<string, Measure>;
+  }
+
+  /** Something that happened to the live broker; plots mark it. */
+  interface BrokerEvent {
+    /** By the broker's clock, since 1970. */
+    at_us: number;
+    /** A rebalance is a change of the members of consumer groups. */
+    kind: "start" | "stop" | "fault_on" | "fault_off" | "rebalance";
+    /** By language. */
+    text: Record<string, string>;
+  }
+
+  /** What a page asks for: a stretch, and the events in it. */
+  interface History extends HistoryCells {
+    events: BrokerEvent[];
+  }
+
   /** A rule: see ``engine.faults.fault_rule``. */
   interface LiveFaultRule {
     what: string;
@@ -713,7 +826,7 @@ declare namespace Picture {
     groups: Record<string, ConsumerGroup>;
     commit_log: CommitLog;
     /** Group -> "topic@queue id" -> lease. */
-    locks: Record<string, Record<string, QueueLock>>;
+    locks: Record<string, Record<string, Lock>>;
     /** None while there was never a half message. */
     transactions: Transactions | null;
     /** None while no message was ever delayed. */
@@ -740,6 +853,8 @@ declare namespace Picture {
   interface LivePicture extends EngineState {
     verdict: Health;
     backlogs: BacklogOutlooks;
+    /** The newest, the oldest of them first: what plots mark. */
+    events: BrokerEvent[];
     /** Only where the server runs jobs. */
     spark?: SparkProgress;
   }
@@ -767,28 +882,22 @@ declare namespace Picture {
   }
 
   /** A lease of a queue in the broker's lock table, which has expired leases until they are replaced. */
-  interface QueueLock {
-    client_id: string;
-    /** When it was granted or renewed. */
-    since_ms: number;
-    age_ms: number;
-    /** How long it lasts without renewal. */
-    lease_ms: number;
-  }
-
-  /** A lease together with the queue and the group that it is for. */
-  interface NamedQueueLock extends QueueLock {
-    group: string;
+  interface Lock {
     topic: string;
     queue_id: number;
+    client_id: string;
+    /** When it was granted or renewed, by the broker's clock. */
+    since_us: number;
+    /** How long it lasts without renewal. */
+    lease_ms: number;
   }
 
   /** A lock inside one consumer. */
   interface LocalLock {
     /** Name of the task that holds it; None: it is free. */
     owner: string | null;
-    /** Names of the tasks that wait for it, the next one first. */
-    waiters: string[];
+    /** How many tasks wait for it. */
+    waiters: number;
     /** False: a switch of the lab has turned it off. */
     on: boolean;
   }
@@ -963,41 +1072,63 @@ declare namespace Picture {
     topics: Record<string, NumbersOfTopic>;
   }
 
-  /** A process queue of a consumer in a lab world. */
+  /** The messages of a tree. */
+  interface HeldMessages {
+    count: number;
+    /** Queue offset of the first and of the last one; None: it is not known, or the tree is empty. */
+    first: number | null;
+    last: number | null;
+  }
+
+  /** A process queue of a consumer: as a live one reports it (code 307), or as a lab world has it. A value that the kind of client does not report is None. */
   interface ProcessQueue {
     topic: string;
     broker: string;
     queue_id: number;
-    /** Messages that are not consumed yet; None: the tree is empty. */
+    /** The tree of messages that are not consumed yet; its lower levels may be left out. None: it is empty. */
     tree: TreeNode | null;
-    /** Messages that an orderly listener has now. */
+    /** The tree of messages that an orderly listener has now. */
     consuming_tree: TreeNode | null;
-    message_count: number;
-    cached_bytes: number;
+    /** What is in ``tree``. */
+    waiting: HeldMessages | null;
+    /** What is in ``consuming_tree``. */
+    in_hand: HeldMessages | null;
+    /** Of both. */
+    message_count: number | null;
+    /** A live client reports full mebibytes. */
+    cached_bytes: number | null;
     /** The member has lost the queue. */
-    dropped: boolean;
+    dropped: boolean | null;
     /** The broker has granted its lock. */
-    locked: boolean;
+    locked: boolean | null;
+    /** When the broker's lock was last granted or renewed. */
+    locked_us: number | null;
+    /** How long the member trusts it. */
+    lock_lease_ms: number | null;
     /** The group's progress as the member knows it; None: not known yet. */
     consume_offset: number | null;
-    next_pull_offset: number | null;
-    last_pull_us: number;
-    pull_in_flight: boolean;
-    consume_lock: LocalLock;
+    last_pull_us: number | null;
+    last_consume_us: number | null;
     /** Why it is not pulled: "count", "size", "span" or None. */
     flow_control: string | null;
-    /** Reason -> how many times it was the reason. */
+    try_unlock_times: number | null;
+    consume_lock: LocalLock | null;
+    /** Of an orderly consumer, as the next one. */
+    local_lock: LocalLock | null;
+    /** Its chain of consume requests runs. */
+    consuming: boolean | null;
+  }
+
+  /** A process queue of a consumer in a lab world. */
+  interface WorldProcessQueue extends ProcessQueue {
+    next_pull_offset: number | null;
+    pull_in_flight: boolean;
+    /** Reason of flow control -> how many times it was the reason. */
     flow_control_times: Record<string, number>;
-    /** Of an orderly consumer, like all below: when the broker's lock was last granted or renewed. */
-    locked_us?: number;
-    lock_lease_ms?: number;
-    local_lock?: LocalLock;
-    consuming?: boolean;
-    /** Since when a worker has been at it; None: no worker is. */
-    slice_us?: number | null;
+    /** Since when a worker of an orderly consumer has been at it; None: no worker is. */
+    slice_us: number | null;
     /** How long a worker may. */
-    slice_ms?: number;
-    try_unlock_times?: number;
+    slice_ms: number;
   }
 
   /** The last full second. Percentiles are 0 if nothing was measured in it. */
@@ -1368,20 +1499,14 @@ declare namespace Picture {
   /** "system": the broker's own. "half" and "op": the two system topics of transactions, as a lab broker names them. */
   type TopicKind = "normal" | "retry" | "dlq" | "system" | "half" | "op";
 
-  /** What every queue has. */
-  interface QueueOffsets {
+  /** A queue of a topic. */
+  interface Queue {
     /** Offset of the oldest message. */
     min: number;
     /** Offset of the next message to be stored. */
     max: number;
     /** Group -> its committed offset. Groups that broadcast have none. */
     committed: Record<string, number>;
-  }
-
-  /** A queue of the live broker. */
-  interface Queue extends QueueOffsets {
-    /** None before the first message. */
-    last_store_ms: number | null;
   }
 
   /** A topic of the live broker. */
@@ -1616,8 +1741,8 @@ declare namespace Picture {
     key: string;
   }
 
-  /** A queue. */
-  interface WorldQueue extends QueueOffsets {
+  /** A queue of a lab broker. */
+  interface WorldQueue extends Queue {
     /** The newest ones, newest last. */
     entries: QueueEntry[];
   }
@@ -1629,14 +1754,10 @@ declare namespace Picture {
     queues: Record<string, WorldQueue>;
   }
 
-  /** A consumer group. */
-  interface WorldGroup {
+  /** A consumer group of a lab broker. */
+  interface WorldGroup extends GroupProgress {
     /** Client ids. */
     members: string[];
-    /** Messages that the group has not confirmed; None: it broadcasts. */
-    lag: number | null;
-    /** Topic -> queue id -> id of the client that pulled last. */
-    assignment: Record<string, Record<string, string>>;
   }
 
   /** What a broker's process has. */
@@ -1645,13 +1766,12 @@ declare namespace Picture {
     commit_log: WorldCommitLog;
     topics: Record<string, WorldTopic>;
     groups: Record<string, WorldGroup>;
-    /** Its lock table. */
-    locks: NamedQueueLock[];
+    /** Its lock table: group -> "topic@queue id" -> lease. */
+    locks: Record<string, Record<string, Lock>>;
     /** None while no message was delayed. */
     delay_levels: WorldDelayLevels | null;
     /** None while there was no half message. */
     transactions: WorldTransactions | null;
-    held_pulls: NamedHeldPull[];
     /** None for a broker that has no followers and follows none. */
     replication: Replication | null;
   }
@@ -1772,7 +1892,7 @@ declare namespace Picture {
     /** Names of ``engine.lab.scenario.switches``. */
     switched_off: string[];
     /** By "topic@queue id"; with several brokers by "topic@broker@queue id". */
-    process_queues: Record<string, ProcessQueue>;
+    process_queues: Record<string, WorldProcessQueue>;
     /** By the same names: of queues that it no longer owns but that a worker still holds. */
     local_locks: Record<string, LocalLock>;
     listener_calls: ListenerCall[];

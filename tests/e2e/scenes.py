@@ -55,8 +55,8 @@ class Scene(RecordSearch):
                 "broker_address": "127.0.0.1:10911",
                 "cluster_name": "DefaultCluster",
                 "version": "0.1.0",
-                "started_ms": START_MS,
-                "now_ms": START_MS,
+                "started_us": START_MS * 1000,
+                "now_us": START_MS * 1000,
                 "flush": "async",
                 "data_folder": "./data",
             },
@@ -83,10 +83,7 @@ class Scene(RecordSearch):
     # ----------------------------------------------------------------------------------------- what a test does
 
     def add_topic(self, name: str, queues: int = 4, kind: str = "normal", stored: int = 0, start: int = 0) -> None:
-        lanes = {
-            str(number): {"min": start, "max": start + stored, "last_store_ms": self.now_ms, "committed": {}}
-            for number in range(queues)
-        }
+        lanes = {str(number): {"min": start, "max": start + stored, "committed": {}} for number in range(queues)}
         self.tree["topics"][name] = {
             "kind": kind,
             "perm": 6,
@@ -106,8 +103,6 @@ class Scene(RecordSearch):
             "role": [role for role, name in (("producer", producer), ("consumer", group)) if name],
             "producer_groups": [producer] if producer else [],
             "consumer_groups": [group] if group else [],
-            "opened_ms": self.now_ms,
-            "last_frame_ms": self.now_ms,
             "frames_in": 4,
             "frames_out": 4,
             "bytes_in": 900,
@@ -184,7 +179,6 @@ class Scene(RecordSearch):
         log["max_offset"] = log["dispatched_offset"] = offset + len(raw)
         log["files"] = [{"name": f"{0:020d}", "size": 16 * 2**20}]
         queue["max"] += 1
-        queue["last_store_ms"] = self.now_ms
         self.sent_total += 1
         return offset
 
@@ -200,7 +194,7 @@ class Scene(RecordSearch):
         """Let ``milliseconds`` pass: producers send at their rate, groups follow at their share."""
         second_before = self.now_ms // 1000
         self.now_ms += milliseconds
-        self.tree["cluster"]["now_ms"] = self.now_ms
+        self.tree["cluster"]["now_us"] = self.now_ms * 1000
         stored = 0
         for topic, rate in self.rate_per_second.items():
             owed = self._owed.get(topic, 0.0) + rate * milliseconds / 1000 * self.random.uniform(0.6, 1.4)
@@ -242,18 +236,26 @@ class Scene(RecordSearch):
             group["lag"] = lag
         return delivered
 
+    def lease(self, group: str, topic: str, queue_id: int, client_id: str, age_ms: int = 0) -> None:
+        """Lease a queue to a client, ``age_ms`` ago."""
+        since_us = (self.now_ms - age_ms) * 1000
+        entry = {"topic": topic, "queue_id": queue_id, "client_id": client_id, "since_us": since_us, "lease_ms": 60_000}
+        self.tree["locks"].setdefault(group, {})[f"{topic}@{queue_id}"] = entry
+
     def _hold_pulls(self) -> None:
         for group in self.tree["groups"].values():
             for topic, owners in group["assignment"].items():
                 for queue, owner in owners.items():
                     key = f"{topic}@{queue}"
                     held = group["held_pulls"].get(key)
-                    if held is None or self.now_ms - held["since_ms"] > 15_000:
+                    if held is None or self.now_ms * 1000 - held["since_us"] > 15_000_000:
                         since = self.now_ms - self.random.randrange(15_000) * (held is None)
                         offset = self.tree["topics"][topic]["queues"][queue]["max"]
                         group["held_pulls"][key] = {
+                            "topic": topic,
+                            "queue_id": int(queue),
                             "offset": offset,
-                            "since_ms": since,
+                            "since_us": since * 1000,
                             "timeout_ms": 15_000,
                             "client_id": owner,
                         }
@@ -333,9 +335,6 @@ def small_scene(*, lively: bool = True) -> Scene:
         queue["committed"]["search-index"] = queue["max"] - 9 * number
     scene.tree["topics"]["%DLQ%billing"]["queues"]["0"]["committed"] = {}
     owner = next(iter(scene.tree["groups"]["ledger"]["members"]))
-    scene.tree["locks"]["ledger"] = {
-        f"payments@{number}": {"client_id": owner, "age_ms": 9_000 * number, "lease_ms": 60_000} for number in range(4)
-    }
     scene.consume_share = {"billing": 0.9, "ledger": 1.0, "reports": 0.0, "search-index": 0.25}
     scene.note("WARNING", "index file torn at its end: rebuilt from commit log offset 0")
     scene.note("INFO", "client 192.168.1.1@13667#8823 of group billing connected; 2 members, 4 queues shared anew")
@@ -343,6 +342,8 @@ def small_scene(*, lively: bool = True) -> Scene:
         scene.rate_per_second = {"orders": 9, "payments": 4, "audit-trail": 2}
         for _ in range(300):
             scene.advance(1000)
+    for number in range(4):
+        scene.lease("ledger", "payments", number, owner, age_ms=9_000 * number)
     scene.advance(0)
     return scene
 

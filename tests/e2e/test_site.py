@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import expect
 
 from app.site.build import build_site, digests
-from tests.e2e.lab.lab_page import expect_event, opened, show_panel
+from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
+from tests.e2e.scenes import empty_scene
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
@@ -90,6 +91,8 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     page.goto(f"{site}/tutorials/")
     row = page.locator("[data-lesson='04-three-locks']")
     expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    track = page.locator(".lesson-track", has=row)
+    expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
         page.locator(".progress-file a").click()
     saving.value.save_as(tmp_path / "progress.json")
@@ -116,6 +119,16 @@ def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
     page.locator(".explorer-form button[type=submit]").click()
     page.locator(".explorer-bar button").click()
     expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
+
+
+def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.set_content(f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>')
+    frame = page.frame_locator("iframe")
+    frame.locator("#control-step").click()
+    expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
+    expect(frame.locator(".page-head")).to_be_hidden()
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):
@@ -150,6 +163,60 @@ def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(s
     expect(heading).to_have_text("The lab")
     page.locator(".site-progress button").click()
     expect(heading).to_have_text("The newer lab")
+
+
+def shown(page, event):
+    """Return the link to an event, and the cards of the stage there."""
+    expect_event(page, event)
+    link = open_share(page).locator("#share-link").input_value()
+    page.keyboard.press("Escape")
+    return link.split("#")[1], page.locator("#stage [data-node]").all_inner_texts()
+
+
+def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve, open_page):
+    server = serve(empty_scene())
+    page = opened(open_page(f"{server}/lab/three-locks"))
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    run_to_ms(page, 900)
+    event = event_number(page)
+    on_server = shown(page, event)
+    page.goto(f"{site}/lab/three-locks/#{on_server[0]}")
+    opened(page)
+    assert shown(page, event) == on_server
+    page.locator("#control-step").click()
+    on_site = shown(page, event + 1)
+    page.goto(f"{server}/lab/three-locks#{on_site[0]}")
+    opened(page)
+    assert shown(page, event + 1) == on_site
+
+
+def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
+    page = open_page(f"{site}/lab/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.wait_for_selector("html[data-offline=ready]")
+    page.evaluate("""async () => {
+      for (const name of await caches.keys()) {
+        const cache = await caches.open(name);
+        for (const { url } of await cache.keys())
+          if (url.endsWith("/glassmq.tar.zst")) await cache.put(url, new Response("damaged"));
+      }
+    }""")
+    page.goto(f"{site}/lab/three-locks/")
+    expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
+    page.locator(".site-progress button").click()
+    opened(page)
+
+
+def test_two_tabs_have_a_world_each_and_a_phone_steps_its_own(site, open_page):
+    first, phone = (open_page("about:blank") for _ in range(2))
+    phone.set_viewport_size({"width": 390, "height": 844})
+    for page in (first, phone):
+        page.set_default_timeout(STARTED_WITHIN_MS)
+        page.goto(f"{site}/lab/three-locks/")
+        opened(page)
+    phone.locator("#control-step").click()
+    expect_event(phone, 1)
+    expect_event(first, 0)
 
 
 def test_a_browser_without_webassembly_is_told_what_helps_and_sees_a_picture(site, open_page):

@@ -16,13 +16,13 @@ def test_the_cpp_client_tells_counts_and_times_of_its_queues_but_no_trees(client
     clients.cpp("consume", group, topic, instance="only")
 
     def has_all(member):
-        return [queue["commit_offset"] for queue in member["queues"][:4]] == [2, 2, 2, 2]
+        return [queue["consume_offset"] for queue in member["queues"][:4]] == [2, 2, 2, 2]
 
     member = member_when(clients.cluster, group, has_all)
     assert (member["state"], member["language"], member["untold"]) == ("told", "CPP", ["trees"])
     for queue in member["queues"][:4]:
-        assert (queue["topic"], queue["count"], queue["dropped"]) == (topic, 0, False)
-        assert queue["last_pull_ms"] >= member["started_ms"]
+        assert (queue["topic"], queue["message_count"], queue["dropped"]) == (topic, 0, False)
+        assert queue["last_pull_us"] >= member["started_us"]
         assert queue["last_lock_ms"] is None  # never had: what it writes there is no time
 
 

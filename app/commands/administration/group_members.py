@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,7 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
 if TYPE_CHECKING:
+    from app.picture.consumer_group import RunningInfo
     from app.remote.cluster_reader import ClusterReader
 
 _HEADINGS = ("MEMBER", "LANGUAGE", "TOPIC", "QUEUE", "HELD", "COMMITTED", "LOCKED", "DROPPED", "PULLED")
@@ -45,7 +46,7 @@ async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
 
     header = GetConsumerConnectionListRequestHeader(group)
     command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
-    reported: dict[str, tuple[str, dict[str, Any] | str]] = {}
+    reported: dict[str, tuple[str, RunningInfo | str]] = {}
     async with open_cluster_reader(name_servers) as reader:
         for address in (await reader.broker_addresses()).values():
             reply = await reader.exchange(address, command, f"list the members of group {group}")
@@ -60,7 +61,7 @@ async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
     print_table(_HEADINGS, [row for name in sorted(reported) for row in _rows(name, *reported[name])])
 
 
-async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) -> dict[str, Any] | str:
+async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) -> RunningInfo | str:
     """Return what the member reports, or why it reports nothing."""
     from app.live.client_answers import running_info_view
 
@@ -75,23 +76,22 @@ async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) 
         return str(error)
 
 
-def _rows(client_id: str, language: str, reported: dict[str, Any] | str) -> Iterator[tuple[object, ...]]:
+def _rows(client_id: str, language: str, reported: RunningInfo | str) -> Iterator[tuple[object, ...]]:
     if isinstance(reported, str):
         yield client_id, language, reported, *"-" * 6
         return
     for queue in reported["queues"]:
-        held = None if queue["count"] is None else queue["count"] + (queue["in_hand"] or 0)
-        pulled = queue["last_pull_ms"]
+        pulled_us = queue["last_pull_us"]
         yield (
             client_id,
             language,
             queue["topic"],
             queue["queue_id"],
-            _shown(held),
-            _shown(queue["commit_offset"]),
+            _shown(queue["message_count"]),
+            _shown(queue["consume_offset"]),
             _shown(queue["locked"]),
             _shown(queue["dropped"]),
-            "-" if pulled is None else f"{max(0.0, time.time() - pulled / 1000):.1f} s ago",
+            "-" if pulled_us is None else f"{max(0.0, time.time() - pulled_us / 1_000_000):.1f} s ago",
         )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import translate
 from app.glossary.glossary import searched_text
-from app.pictures.scenario_pictures import THEMES, picture_path
+from app.pictures.scenario_pictures import picture_addresses
 from engine.lab.scenario.scenario import LANGUAGES, Breaks, Scenario
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
 
@@ -72,10 +72,8 @@ def poster(name: str, static_folder: Path) -> JsonObject:
 
 def _pictures(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
     moment = scenario.key_moment
-    paths = {theme: picture_path(shelf, scenario.name, theme) for theme in THEMES}
-    has_pictures = moment is not None and all((static_folder / path).is_file() for path in paths.values())
     return {
-        "pictures": {theme: f"/static/{path}" for theme, path in paths.items()} if has_pictures else {},
+        "pictures": picture_addresses(shelf, scenario.name, static_folder) if moment is not None else {},
         "shows": dict(moment.shows) if moment is not None else {},
     }
 

@@ -12,7 +12,7 @@ from app.observation.groups_view import GroupsView
 from app.observation.replication_view import replication_view
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
-from app.picture.consumer_group import ConsumerGroup, NamedHeldPull
+from app.picture.consumer_group import ConsumerGroup
 from app.picture.delay_level import DelayLevel, WorldDelayLevel, WorldDelayLevels
 from app.picture.half_message import (
     GivenUpMessage,
@@ -21,7 +21,6 @@ from app.picture.half_message import (
     WorldHalfMessage,
     WorldTransactions,
 )
-from app.picture.lock import NamedQueueLock
 from app.picture.record import RecordSummary
 from app.picture.topic import TopicKind
 from app.picture.world.broker import (
@@ -52,7 +51,7 @@ class BrokerView:
         self.broker = broker
         self._tail = CommitLogTail(broker.store)
         self._kinds = TopicsView(broker)
-        self._groups = GroupsView(broker)
+        self._groups = GroupsView(broker, self._world_us)
         self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
         self._delay_levels = DelayLevelsView(broker)
         #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
@@ -71,25 +70,11 @@ class BrokerView:
             "commit_log": self._commit_log(),
             "topics": self._topics(committed),
             "groups": {name: _group_view(group) for name, group in groups.items()},
-            "locks": [],
+            "locks": self._groups.locks(),
             "delay_levels": self._delay_levels_view(),
             "transactions": transactions,
-            "held_pulls": _held_pulls(groups),
             "replication": replication_view(self.broker),
         }
-
-    def locks(self) -> list[NamedQueueLock]:
-        """Return the lock table. Ages change with time, so this part is built for every view."""
-        manager = self.broker.rebalance_lock_manager
-        if not len(manager):
-            return []
-        tables = self._groups.locks(self.broker.runtime.clock.now_ms())
-        locks: list[NamedQueueLock] = []
-        for group, queues in tables.items():
-            for queue, lock in queues.items():
-                topic, _, queue_id = queue.rpartition("@")
-                locks.append({"group": group, "topic": topic, "queue_id": int(queue_id), **lock})
-        return locks
 
     # ------------------------------------------------------------------------------ commit log and queues
 
@@ -201,6 +186,9 @@ class BrokerView:
         levels = [_delay_level(level, skew_ms) for level in view["levels"]]
         return {"delays_ms": view["delays_ms"], "levels": levels}
 
+    def _world_us(self, timestamp_ms: int) -> int:
+        return world_us(timestamp_ms, self._skew_ms())
+
     def _skew_ms(self) -> int:
         """Return by how much the broker's clock is ahead of the world's."""
         clock = self.broker.runtime.clock
@@ -254,13 +242,9 @@ def _delay_level(level: DelayLevel, skew_ms: int) -> WorldDelayLevel:
 
 
 def _group_view(group: ConsumerGroup) -> WorldGroup:
-    return {"members": list(group["members"]), "lag": group["lag"], "assignment": group["assignment"]}
-
-
-def _held_pulls(groups: dict[str, ConsumerGroup]) -> list[NamedHeldPull]:
-    held: list[NamedHeldPull] = []
-    for name, group in groups.items():
-        for queue, pull in group["held_pulls"].items():
-            topic, _, queue_id = queue.rpartition("@")
-            held.append({"group": name, "topic": topic, "queue_id": int(queue_id), **pull})
-    return held
+    return {
+        "members": list(group["members"]),
+        "lag": group["lag"],
+        "assignment": group["assignment"],
+        "held_pulls": group["held_pulls"],
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from app.lab.views.money.xa_nodes_view import cash_machine_view
 from app.lab.views.sending_view import sending_view, trace_view
 from app.lab.views.work_view import idempotence_view
 from app.picture.lock import LocalLock
-from app.picture.process_queue import ProcessQueue as ProcessQueuePicture
+from app.picture.process_queue import HeldMessages, WorldProcessQueue
 from app.picture.world import producer as picture
 from app.picture.world.consumer import (
     Consumer,
@@ -36,6 +35,7 @@ from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+    from engine.client.foundation.red_black_tree import RedBlackTree
     from engine.client.queues.message_queue_lock import MessageQueueLock
     from engine.client.queues.process_queue import ProcessQueue
     from engine.lab.nodes.helper_producer import MoveAside, Replier
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from engine.lab.nodes.local_transactions import LocalTransactions
     from engine.lab.nodes.producer_node import ProducerNode
     from engine.protocol.body.message_queue import MessageQueue
+    from engine.protocol.message.message import MessageExt
     from engine.runtime.engine_lock import EngineLock
 
 
@@ -178,7 +179,7 @@ def _moved_aside(move_aside: MoveAside) -> MovedAside:
     return {"topic": move_aside.spec.topic, "above": move_aside.spec.above, "count": move_aside.moved}
 
 
-def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> dict[str, ProcessQueuePicture]:
+def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> dict[str, WorldProcessQueue]:
     """Return the process queues by ``topic@queue id``; with several brokers by ``topic@broker@queue id``.
 
     A pull in flight is a task.
@@ -187,13 +188,12 @@ def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> dict
     pulls = {name.removeprefix("pull ") for name in tasks if name.startswith("pull ")}
     queues = consumer.process_queues
     one_broker = len({queue.broker_name for queue in queues}) <= 1
-    offset_of = consumer.offset_store.offset_in_memory
     skew_ms = role.runtime.clock.skew_ms
-    shown: dict[str, ProcessQueuePicture] = {}
+    shown: dict[str, WorldProcessQueue] = {}
     for queue, process_queue in queues.items():
-        view = _process_queue(queue, process_queue, offset_of, skew_ms, pulls)
+        view = _process_queue(queue, process_queue, consumer, skew_ms, pulls)
         if role.spec.orderly:
-            _add_order(view, queue, process_queue, consumer, skew_ms)
+            _add_order(view, queue, process_queue, consumer)
         shown[_name(queue, one_broker)] = view
     return shown
 
@@ -203,22 +203,14 @@ def _name(queue: MessageQueue, one_broker: bool) -> str:
 
 
 def _add_order(
-    view: ProcessQueuePicture,
-    queue: MessageQueue,
-    process_queue: ProcessQueue,
-    consumer: DefaultMQPushConsumer,
-    skew_ms: int,
+    view: WorldProcessQueue, queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer
 ) -> None:
     """Add to ``view`` what keeps the queue in order."""
     service = consumer.consume_service
     request = service.slices.get(queue) if isinstance(service, ConsumeMessageOrderlyService) else None
-    view["locked_us"] = world_us(process_queue.last_lock_timestamp, skew_ms)
-    view["lock_lease_ms"] = process_queue.lock_max_live_time_ms
     view["local_lock"] = _local_lock(queue, consumer.message_queue_lock)
     view["consuming"] = process_queue.consuming
     view["slice_us"] = request.slice_began_us if request is not None else None
-    view["slice_ms"] = consumer.config.max_time_consume_continuously_ms
-    view["try_unlock_times"] = process_queue.try_unlock_times
 
 
 def _orphaned_locks(consumer: DefaultMQPushConsumer) -> dict[str, LocalLock]:
@@ -232,11 +224,11 @@ def _orphaned_locks(consumer: DefaultMQPushConsumer) -> dict[str, LocalLock]:
 def _local_lock(queue: MessageQueue, message_queue_lock: MessageQueueLock) -> LocalLock:
     lock = message_queue_lock.locks.get(queue)
     # The lock has not been requested yet.
-    return {"owner": None, "waiters": [], "on": message_queue_lock.enabled} if lock is None else _lock(lock)
+    return {"owner": None, "waiters": 0, "on": message_queue_lock.enabled} if lock is None else _lock(lock)
 
 
 def _lock(lock: EngineLock) -> LocalLock:
-    return {"owner": lock.owner, "waiters": list(lock.waiters), "on": lock.enabled}
+    return {"owner": lock.owner, "waiters": len(lock.waiters), "on": lock.enabled}
 
 
 def world_us(timestamp_ms: int, skew_ms: int) -> int:
@@ -245,29 +237,40 @@ def world_us(timestamp_ms: int, skew_ms: int) -> int:
 
 
 def _process_queue(
-    queue: MessageQueue,
-    process_queue: ProcessQueue,
-    offset_of: Callable[[MessageQueue], int | None],
-    skew_ms: int,
-    pulls: set[str],
-) -> ProcessQueuePicture:
-    consume_offset = offset_of(queue)
+    queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer, skew_ms: int, pulls: set[str]
+) -> WorldProcessQueue:
+    waiting, in_hand = process_queue.msg_tree_map, process_queue.consuming_msg_orderly_tree_map
+    consume_offset = consumer.offset_store.offset_in_memory(queue)
     greatest = process_queue.queue_offset_max
     return {
         "topic": queue.topic,
         "broker": queue.broker_name,
         "queue_id": queue.queue_id,
-        "tree": message_tree(process_queue.msg_tree_map, TREE_NODES_SHOWN),
-        "consuming_tree": message_tree(process_queue.consuming_msg_orderly_tree_map, TREE_NODES_SHOWN),
+        "tree": message_tree(waiting, TREE_NODES_SHOWN),
+        "consuming_tree": message_tree(in_hand, TREE_NODES_SHOWN),
+        "waiting": _held(waiting),
+        "in_hand": _held(in_hand),
         "message_count": process_queue.msg_count,
         "cached_bytes": process_queue.msg_size,
         "dropped": process_queue.dropped,
         "locked": process_queue.locked,
+        "locked_us": world_us(process_queue.last_lock_timestamp, skew_ms),
+        "lock_lease_ms": process_queue.lock_max_live_time_ms,
         "consume_offset": consume_offset,
         "next_pull_offset": greatest + 1 if greatest or process_queue.msg_count else consume_offset,
         "last_pull_us": world_us(process_queue.last_pull_timestamp, skew_ms),
+        "last_consume_us": world_us(process_queue.last_consume_timestamp, skew_ms),
         "pull_in_flight": f"{queue.topic} {queue.broker_name} {queue.queue_id}" in pulls,
         "consume_lock": _lock(process_queue.consume_lock),
+        "local_lock": None,
+        "consuming": None,
         "flow_control": process_queue.flow_control,
         "flow_control_times": dict(process_queue.flow_control_times),
+        "try_unlock_times": process_queue.try_unlock_times,
+        "slice_us": None,
+        "slice_ms": consumer.config.max_time_consume_continuously_ms,
     }
+
+
+def _held(tree: RedBlackTree[MessageExt]) -> HeldMessages:
+    return {"count": len(tree), "first": tree.first_key(), "last": tree.last_key()}

@@ -49,10 +49,6 @@ class NodeView:
         """Return what the view of this kind has besides that of all nodes."""
         raise NotImplementedError
 
-    def refresh(self, view: Mapping[str, object]) -> Mapping[str, object]:
-        """Return ``view`` with what time changes without an action of the node; itself if there is no such change."""
-        return view
-
 
 NodeViewMaker = Callable[[ScenarioNode, LifeView], NodeView]
 
@@ -87,13 +83,7 @@ class _BrokerNodeView(NodeView):
         fixed["flush"] = role.spec.flush
         copies = self._lives.copies_of(role.name)
         dead_letters = None if copies is None else dead_letters_view(copies, self._lives)
-        return {**fixed, **known.build(), "dead_letters": dead_letters, "locks": known.locks()}
-
-    def refresh(self, view: Mapping[str, object]) -> Mapping[str, object]:
-        """Return ``view`` with the present locks: they expire."""
-        if self._known is None or view["locks"] == (locks := self._known.locks()):
-            return view
-        return {**view, "locks": locks}
+        return {**fixed, **known.build(), "dead_letters": dead_letters}
 
 
 class _DatabaseNodeView(NodeView):

@@ -141,9 +141,8 @@ class WorldView:
             known = self._nodes.get(name)
             if known is None or acted is None or name in acted or known[0] != state:
                 known = (state, self._node(role, held, owners))
-            view = node_view.refresh(known[1])
-            self._nodes[name] = (state, view)
-            nodes[name] = cast("NodePicture", view)
+            self._nodes[name] = known
+            nodes[name] = cast("NodePicture", known[1])
         return nodes
 
     def _nodes_that_acted(self) -> set[str] | None:

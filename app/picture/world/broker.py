@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from app.picture.consumer_group import NamedHeldPull
+from app.picture.consumer_group import GroupProgress
 from app.picture.dead_letter import WorldDeadLetters
 from app.picture.delay_level import WorldDelayLevels
 from app.picture.half_message import WorldTransactions
-from app.picture.lock import NamedQueueLock
+from app.picture.lock import Lock
 from app.picture.replica import Replication
-from app.picture.topic import QueueOffsets, TopicKind
+from app.picture.topic import Queue, TopicKind
 
 
 class WorldRecord(TypedDict):
@@ -56,8 +56,8 @@ class QueueEntry(TypedDict):
     key: str
 
 
-class WorldQueue(QueueOffsets):
-    """A queue."""
+class WorldQueue(Queue):
+    """A queue of a lab broker."""
 
     #: The newest ones, newest last.
     entries: list[QueueEntry]
@@ -71,15 +71,11 @@ class WorldTopic(TypedDict):
     queues: dict[str, WorldQueue]
 
 
-class WorldGroup(TypedDict):
-    """A consumer group."""
+class WorldGroup(GroupProgress):
+    """A consumer group of a lab broker."""
 
     #: Client ids.
     members: list[str]
-    #: Messages that the group has not confirmed; None: it broadcasts.
-    lag: int | None
-    #: Topic -> queue id -> id of the client that pulled last.
-    assignment: dict[str, dict[str, str]]
 
 
 class BrokerProcess(TypedDict):
@@ -89,13 +85,12 @@ class BrokerProcess(TypedDict):
     commit_log: WorldCommitLog
     topics: dict[str, WorldTopic]
     groups: dict[str, WorldGroup]
-    #: Its lock table.
-    locks: list[NamedQueueLock]
+    #: Its lock table: group -> "topic@queue id" -> lease.
+    locks: dict[str, dict[str, Lock]]
     #: None while no message was delayed.
     delay_levels: WorldDelayLevels | None
     #: None while there was no half message.
     transactions: WorldTransactions | None
-    held_pulls: list[NamedHeldPull]
     #: None for a broker that has no followers and follows none.
     replication: Replication | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from app.picture.lock import LocalLock
-from app.picture.process_queue import ProcessQueue
+from app.picture.process_queue import WorldProcessQueue
 from app.picture.world.bank import Bank
 from app.picture.world.producer import MessageTrace
 from app.picture.world.work import Idempotence
@@ -125,7 +125,7 @@ class Consumer(TypedDict):
     #: Names of ``engine.lab.scenario.switches``.
     switched_off: list[str]
     #: By "topic@queue id"; with several brokers by "topic@broker@queue id".
-    process_queues: dict[str, ProcessQueue]
+    process_queues: dict[str, WorldProcessQueue]
     #: By the same names: of queues that it no longer owns but that a worker still holds.
     local_locks: dict[str, LocalLock]
     listener_calls: list[ListenerCall]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.broker.delivery.dead_letter import ResendTo
-from engine.faults.fault_rule import Direction, FaultAction
+from engine.faults.fault_rule import MS_MAX, RULE_FIELDS, FaultAction
 from engine.faults.frame_subject import REPLY
 from engine.fields.field import Field, read_fields, read_tag
 from engine.fields.refusal import FieldRefused
@@ -23,14 +23,11 @@ from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode
 from engine.replication.raft.raft_commands import COMMAND_NAME
 from engine.replication.raft.raft_messages import FRAME_NAMES as RAFT_FRAMES
 from engine.texts import Text
 from engine.xa.request_codes import XaRequestCode
 
-#: No fault needs to last longer than a day.
-MS_MAX = 86_400_000
 TEXT_MAX_LENGTH = 200
 
 #: Requests for which ``drop-next`` and similar commands can wait.
@@ -101,19 +98,7 @@ _BIT = Field("bit", "integer", 0, 1 << 40, default=0)
 _MESSAGE = _text("message")
 
 #: Fields of a permanent rule: which frames, what happens to them, how often; see :mod:`engine.faults.fault_rule`.
-RULE_FIELDS = (
-    Field("what", "choice", allowed=tuple(action.value for action in FaultAction)),
-    _FRAME,
-    Field("direction", "choice", default="", allowed=("", *(direction.value for direction in Direction))),
-    *(Field(name, "pattern", 0, TEXT_MAX_LENGTH, default="") for name in ("client", "topic", "group", "key")),
-    Field("ms", "integer", 1, MS_MAX, default=1_000),
-    Field("code", "choice", default=ResponseCode.SYSTEM_ERROR.name, allowed=tuple(code.name for code in ResponseCode)),
-    Field("times", "integer", 0, 1_000_000, default=0),
-    Field("every", "integer", 1, 1_000_000, default=1),
-    Field("ratio", "number", 0, 1, default=1.0),
-    Field("seed", "integer", 0, 1 << 53, default=0),
-    Field("for_ms", "integer", 0, MS_MAX, default=0),
-)
+_RULE_FIELDS = (Field("what", "choice", allowed=tuple(action.value for action in FaultAction)), _FRAME, *RULE_FIELDS)
 
 #: Kind -> its target and its fields.
 _KINDS: Mapping[str, tuple[Target, *tuple[Field, ...]]] = {
@@ -149,7 +134,7 @@ _KINDS: Mapping[str, tuple[Target, *tuple[Field, ...]]] = {
     "flip-in-state": (Target.PEER, _BIT),
     "lose-last-second": (Target.PEER,),
     "fail-fsync": (Target.BROKER, Field("on", "switch", default=False)),
-    "fault": (Target.BROKER, *RULE_FIELDS),
+    "fault": (Target.BROKER, *_RULE_FIELDS),
     "clear-faults": (Target.BROKER,),
     "group-lock": (Target.BROKER, _text("group"), Field("on", "switch", default=False)),
     "give-lock": (

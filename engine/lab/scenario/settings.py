@@ -15,6 +15,8 @@ from typing import Any
 
 from engine.broker.foundation.broker_config import java_name
 from engine.client.foundation.client_config import ClientConfig
+from engine.fields.field import Field, Kind
+from engine.fields.refusal import FieldRefused
 from engine.kafka.client.consumer_config import ConsumerConfig as KafkaConsumerConfig
 from engine.kafka.client.consumer_config import IsolationLevel, OffsetReset
 from engine.kafka.client.producer_config import KafkaProducerConfig
@@ -86,6 +88,7 @@ _NEEDED: Mapping[type, dict[str, Any]] = {
 }
 
 _TYPES: Mapping[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
+_KINDS: Mapping[type, Kind] = {int: "integer", float: "number", bool: "switch", str: "text"}
 
 #: Endings of names of durations in milliseconds; RocketMQ's own names spell it out or not at all.
 _DURATION_WORDS = ("_ms", "_mills", "_millis")
@@ -111,25 +114,14 @@ class Setting:
         """Return whether the setting is a duration in milliseconds."""
         return self.unit == "ms"
 
-    def check(self, value: object) -> SettingValue:
-        """Return ``value`` as the engine accepts it. Raises :class:`SettingRefused`."""
-        if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if type(value) is not self.kind:
-            raise SettingRefused(
-                "refusal.wrong_type", name=self.name, expected=Text(f"refusal.type.{self.kind.__name__}"), value=value
-            )
-        if isinstance(value, str) and len(value) > TEXT_MAX_LENGTH:
-            raise SettingRefused("refusal.text_too_long", name=self.name, limit=TEXT_MAX_LENGTH, length=len(value))
-        if self.choices and value not in self.choices:
-            raise SettingRefused("refusal.no_choice", name=self.name, known=", ".join(self.choices), value=value)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            low, high = self.bounds
-            # Also refuses "not a number".
-            if not low <= value <= high:
-                raise SettingRefused("refusal.out_of_bounds", name=self.name, low=low, high=high, value=value)
-        assert isinstance(value, int | float | str)
-        return value
+    def check(self, value: object, name: str = "", *, of_text: bool = False) -> SettingValue:
+        """Return ``value`` as the engine accepts it; ``name``: the setting's, as it was given.
+
+        Raises :class:`SettingRefused`.
+        """
+        low, high = (0, TEXT_MAX_LENGTH) if self.kind is str else self.bounds
+        kind: Kind = "choice" if self.choices else _KINDS[self.kind]
+        return read_setting(Field(name or self.name, kind, low, high, allowed=self.choices), value, of_text=of_text)
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -142,6 +134,15 @@ class Setting:
         if self.kind is float:
             return 0, 1 if self.unit == "ratio" else _GREATEST
         return low, _LONGEST_MS if self.is_duration else _GREATEST
+
+
+def read_setting(field: Field, value: object, *, of_text: bool = False) -> SettingValue:
+    """Return ``value`` as the field has it. Raises :class:`SettingRefused`."""
+    try:
+        read: SettingValue = field.read(value, field.name, of_text=of_text)
+    except FieldRefused as refused:
+        raise SettingRefused(refused.text) from None
+    return read
 
 
 def _unit_of(name: str) -> str:

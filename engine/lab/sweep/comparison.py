@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.fields.field import Field
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
 from engine.lab.scenario.kinds.consumer import THREADS_MAX, ConsumerSpec
@@ -22,10 +23,8 @@ from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.scenario.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
-from engine.lab.scenario.settings import check_settings, find_setting
+from engine.lab.scenario.settings import check_settings, find_setting, read_setting
 from engine.lab.sweep.client_figures import ConsumerFigures, ConsumerMeter, ProducerFigures, ProducerMeter
-from engine.store.files.setting_rules import read_number
-from engine.texts import Text
 
 #: Most runs of one comparison.
 VALUES_MAX = 20
@@ -86,20 +85,16 @@ def parse_values(scenario: Scenario, node: str, name: str, text: str) -> list[Se
 
 
 def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
-    own = _OWN_FIELDS.get(type(spec), {})
-    kind: type = int if name in own else find_setting(spec.role, name).kind
-    value: SettingValue = word
-    if kind is bool and word in ("true", "false"):
-        value = word == "true"
-    elif kind in (int, float):
-        try:
-            value = read_number(kind, word)
-        except ValueError:
-            raise SettingRefused(
-                "refusal.wrong_type", name=name, expected=Text(f"refusal.type.{kind.__name__}"), value=word
-            ) from None
+    value = _checked(spec, name, word, of_text=True)
     _changed(spec, name, value)
     return value
+
+
+def _checked(spec: NodeSpec, name: str, value: object, *, of_text: bool = False) -> SettingValue:
+    own = _OWN_FIELDS.get(type(spec), {})
+    if name in own:
+        return read_setting(Field(name, "integer", *own[name]), value, of_text=of_text)
+    return find_setting(spec.role, name).check(value, name, of_text=of_text)
 
 
 def find_node(scenario: Scenario, name: str) -> NodeSpec:
@@ -120,15 +115,12 @@ def with_change(scenario: Scenario, change: Change) -> Scenario:
 
 
 def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
-    own = _OWN_FIELDS.get(type(spec), {})
-    if name not in own:
-        setting = find_setting(spec.role, name)
-        settings = {**spec.settings, setting.name: setting.check(value)}
+    value = _checked(spec, name, value)
+    if name not in _OWN_FIELDS.get(type(spec), {}):
+        settings = {**spec.settings, find_setting(spec.role, name).name: value}
         check_settings(spec.role, settings)
         return dataclasses.replace(spec, settings=settings)
-    low, high = own[name]
-    if not isinstance(value, int) or not low <= value <= high:
-        raise SettingRefused("refusal.out_of_bounds", name=name, low=low, high=high, value=value)
+    assert isinstance(value, int)
     if isinstance(spec, ConsumerSpec):
         return dataclasses.replace(spec, threads=value)
     assert isinstance(spec, ProducerSpec), "others have no fields here"

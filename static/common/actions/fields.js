@@ -4,12 +4,34 @@
 import { html } from "htm/preact";
 import { t } from "../i18n.js";
 
-/** What a field begins with where the table leaves it open. */
+/**
+ * @typedef {object} CommandFieldFacts A line in the table of commands.
+ * @property {string} name
+ * @property {string} kind
+ * @property {any} [default]
+ * @property {number} [low]
+ * @property {number} [high]
+ * @property {string[]} allowed What a choice can be.
+ *
+ * @typedef {[value: string, text: string][]} Options
+ */
+
+/**
+ * What a field begins with where the table leaves it open.
+ *
+ * @type {Record<string, number>}
+ */
 const STARTS = { ms: 1000, ratio: 0.3, n: 8 };
 /** Fields that may stay empty: any will do. */
+/** @param {CommandFieldFacts} field */
 const isOpen = (field) => field.kind === "pattern";
 
-/** `start`: what it begins with; `options`: [value, text] pairs, where it is one of what is there. */
+/**
+ * @param {object} properties
+ * @param {CommandFieldFacts} properties.field
+ * @param {any} [properties.start] What it begins with.
+ * @param {Options} [properties.options] Where it is one of what is there.
+ */
 export function CommandField({ field, start = field.default ?? STARTS[field.name] ?? "", options }) {
   const label = t(`field.${field.name}`);
   if (field.kind === "switch")
@@ -19,6 +41,11 @@ export function CommandField({ field, start = field.default ?? STARTS[field.name
   return html`<label class="form-row"><span>${label}</span>${inputOf(field, start, options)}</label>`;
 }
 
+/**
+ * @param {CommandFieldFacts} field
+ * @param {any} start
+ * @param {Options} [options]
+ */
 function inputOf(field, start, options) {
   if (options)
     return html`<select name=${field.name}>
@@ -55,12 +82,14 @@ const FIRST_FRAMES = [
   "CHECK_TRANSACTION_STATE",
 ];
 
+/** @type {Record<string, (value: string) => string>} */
 const TEXTS = {
   result: (value) => t(`lab.listener.${value}`),
   what: (value) => t(`faults.what.${value}`),
   direction: (value) => t(`faults.direction.${value}`),
 };
 
+/** @param {{ field: CommandFieldFacts, start: any }} properties */
 function Choice({ field, start }) {
   const isFrame = field.name === "frame";
   const first = isFrame ? FIRST_FRAMES.filter((name) => field.allowed.includes(name)) : [];
@@ -68,7 +97,7 @@ function Choice({ field, start }) {
   const textOf = TEXTS[field.name] ?? ((value) => value);
   const chosen = start || (first[0] ?? start);
   // Not the select's value: a form that is drawn again keeps what was chosen.
-  const option = (value, text = textOf(value)) =>
+  const option = (/** @type {string} */ value, text = textOf(value)) =>
     html`<option key=${value} value=${value} selected=${value === chosen}>${text}</option>`;
   return html`<select name=${field.name}>
     ${field.allowed.includes("") && option("", t(`field.any_${field.name}`))}
@@ -81,7 +110,12 @@ function Choice({ field, start }) {
   </select>`;
 }
 
-/** The value of a field in a form that was sent. */
+/**
+ * The value of a field in a form that was sent.
+ *
+ * @param {CommandFieldFacts} field
+ * @param {FormData} data
+ */
 export function readField(field, data) {
   if (field.kind === "switch") return data.get(field.name) !== null;
   if (field.kind === "names") return data.getAll(field.name);

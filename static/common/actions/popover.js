@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { allOf } from "../elements.js";
+import { allOf, targetOf } from "../elements.js";
 import { openThing } from "./thing.js";
 
 const GAP_PX = 6;
@@ -47,6 +47,7 @@ export function ActionsPopover({ anchor, title, text, actions, Form, children })
       close();
     }
   };
+  /** @param {KeyboardEvent & { target: HTMLElement }} event */
   const keys = (event) => {
     if (event.key === "Escape") close();
     else if (event.target.matches("input, select") || !box.current || !move(box.current, event)) return;
@@ -59,8 +60,10 @@ export function ActionsPopover({ anchor, title, text, actions, Form, children })
   useEffect(() => {
     const [first] = box.current ? [...actionsIn(box.current), box.current] : [];
     first?.focus({ preventScroll: true });
+    /** @param {PointerEvent} event */
     const elsewhere = (event) => {
-      if (!box.current?.contains(event.target) && !anchor.contains(event.target)) close(false);
+      const target = targetOf(event);
+      if (!box.current?.contains(target) && !anchor.contains(target)) close(false);
     };
     document.addEventListener("pointerdown", elsewhere, true);
     addEventListener("resize", again);
@@ -69,6 +72,7 @@ export function ActionsPopover({ anchor, title, text, actions, Form, children })
       removeEventListener("resize", again);
     };
   }, []);
+  /** @param {FocusEvent & { relatedTarget: Node | null }} event */
   const leave = (event) => {
     if (event.relatedTarget && !box.current?.contains(event.relatedTarget)) close(false);
   };

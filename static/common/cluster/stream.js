@@ -12,19 +12,25 @@ const STARTUP_MS = 15_000;
 const REFUSED_RETRY_MS = 5000;
 
 /**
- * Follows /live and calls `onState(state, { history })` after every snapshot and patch; `history` is given with
- * snapshots only. `onAbsent({ name, leader, term })`: the broker is elsewhere, as long as no state comes.
- * Returns the signals that the connection banner shows, and `resync`.
+ * Follows /live.
  *
- * status: "connecting" | "live" | "reconnecting" | "resyncing" | "resynced" | "refused"
+ * @param {(state: any, extra: { history?: any }) => void} onState Called after every snapshot and patch; the history
+ *   is given with snapshots only.
+ * @param {ReturnType<typeof openConnection>} socket
+ * @param {(told: { name: string, leader: string, term: number }) => void} onAbsent The broker is elsewhere, as long as
+ *   no state comes.
+ * @returns The signals that the connection banner shows, and `resync`.
  */
 export function openStream(onState, socket = openConnection("/live"), onAbsent = () => {}) {
-  const status = signal("connecting");
+  /** @typedef {"connecting" | "live" | "reconnecting" | "resyncing" | "resynced" | "refused"} Status */
+  const status = signal(/** @type {Status} */ ("connecting"));
   const sequence = signal(/** @type {number | null} */ (null));
+  /** @type {any} */
   let state = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let noticeTimer;
 
+  /** @param {Status} next */
   const settle = (next) => {
     clearTimeout(noticeTimer);
     status.value = next;
@@ -38,6 +44,7 @@ export function openStream(onState, socket = openConnection("/live"), onAbsent =
   };
 
   // Acknowledged only once it is applied: a browser that lags behind holds the server's stream to it back.
+  /** @param {number} number */
   const accept = (number) => {
     sequence.value = number;
     socket.emit("acknowledge", { sequence: number });

@@ -23,6 +23,7 @@ const EMPTY_STATE = {
   omitted: {},
   verdict: null,
   backlogs: {},
+  events: [],
 };
 
 export const paused = signal(false);
@@ -34,15 +35,23 @@ export const history = signal(EMPTY_HISTORY);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
 
-/** { name, leader, term } while another member of a group of brokers leads; else null. */
-export const absent = signal(null);
+/** @typedef {{ name: string, leader: string, term: number }} Absence */
+
+/** Says so while another member of a group of brokers leads; else null. */
+export const absent = signal(/** @type {Absence | null} */ (null));
+/** @param {Absence} told */
 export const beAbsent = (told) => (absent.value = told);
 
 let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };
+
+/**
+ * @param {Partial<Picture.LivePicture>} next
+ * @param {{ history?: import("./history.js").History }} extra
+ */
 export function receive(next, { history: sent }) {
   absent.value = null;
   const whole = { ...EMPTY_STATE, ...next };
-  const before = sent ? historyOf(sent, whole.cluster.started_ms) : latest.history;
+  const before = sent ? historyOf(sent, (whole.cluster.started_us ?? 0) / 1000) : latest.history;
   latest = { state: whole, history: withSecond(before, whole.rates), isReal: true };
   if (paused.value) missedUpdates.value += 1;
   else show();
@@ -55,6 +64,7 @@ function show() {
   loaded.value = latest.isReal;
 }
 
+/** @param {boolean} value */
 export function setPaused(value) {
   paused.value = value;
   if (!value) show();
@@ -63,7 +73,7 @@ export function setPaused(value) {
 // ------------------------------------------------------------------------------------------- clock of the broker
 
 const TICK_MS = 250;
-const brokerSecondMs = computed(() => state.value.cluster.now_ms);
+const brokerSecondUs = computed(() => state.value.cluster.now_us);
 const ticking = signal(Date.now());
 setInterval(() => {
   if (!paused.value && !document.hidden) ticking.value = Date.now();
@@ -72,25 +82,34 @@ setInterval(() => {
 /** The broker's clock minus this machine's. The state carries full seconds, so it is measured when they change. */
 let clockSkewMs = 0;
 effect(() => {
-  const nowMs = brokerSecondMs.value;
-  if (nowMs !== undefined) clockSkewMs = nowMs - Date.now();
+  const nowUs = brokerSecondUs.value;
+  if (nowUs !== undefined) clockSkewMs = nowUs / 1000 - Date.now();
 });
 
 /** The broker's time now, in milliseconds. Four ticks a second; stands still while the view is paused. */
-export const brokerNowMs = computed(() => ticking.value + (brokerSecondMs.value === undefined ? 0 : clockSkewMs));
+export const brokerNowMs = computed(() => ticking.value + (brokerSecondUs.value === undefined ? 0 : clockSkewMs));
+/** The same in microseconds, as the times of queues, locks and clients are. */
+export const brokerNowUs = computed(() => 1000 * brokerNowMs.value);
 
 // --------------------------------------------------------------------------------------------- choices of the user
 
-const stored = (key, fallback) => kept(`glassmq.${key}`) ?? fallback;
+/** @param {string} key */
+const stored = (key) => kept(`glassmq.${key}`);
 
+/**
+ * A choice that the browser keeps.
+ *
+ * @param {string} key
+ * @param {string} fallback
+ */
 export function choice(key, fallback) {
-  const chosen = signal(stored(key, fallback));
+  const chosen = signal(stored(key) ?? fallback);
   effect(() => keep(`glassmq.${key}`, chosen.value));
   return chosen;
 }
 
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
-const motionChoice = signal(stored("motion", null)); // null: as the operating system says
+const motionChoice = signal(stored("motion")); // null: as the operating system says
 const systemMotion = signal(!reducedMotion.matches);
 reducedMotion.addEventListener("change", () => (systemMotion.value = !reducedMotion.matches));
 
@@ -100,9 +119,11 @@ export const motionWanted = computed(() =>
   motionChoice.value === null ? systemMotion.value : motionChoice.value === "on",
 );
 
+/** @param {boolean} on */
 export function setMotion(on) {
-  motionChoice.value = on ? "on" : "off";
-  keep("glassmq.motion", motionChoice.value);
+  const chosen = on ? "on" : "off";
+  motionChoice.value = chosen;
+  keep("glassmq.motion", chosen);
 }
 effect(() => void (document.documentElement.dataset.motion = motion.value ? "on" : "off"));
 
@@ -111,8 +132,8 @@ export const showSystemTopics = choice("system-topics", "no");
 export const shortcuts = choice("shortcuts", "on");
 export const topicFilter = signal("");
 
-/** Topic sections that the user opened or closed: name -> boolean. */
-export const openTopics = signal({});
+/** Whether the user opened or closed the section of a topic, by its name. */
+export const openTopics = signal(/** @type {Record<string, boolean>} */ ({}));
 
 /** What the pointer or focus is on, to mark the same thing elsewhere: { topic, queueId } or { clientId } or null. */
 export const highlighted = signal(/** @type {any | null} */ (null));
@@ -130,7 +151,8 @@ export const keyMapOpen = signal(false);
 
 /** A group that keeps up is a few messages behind too, because it commits with its next pull: no need for alarm. */
 const USUAL_LAG = 10;
-export const isLagging = (lag) => lag > USUAL_LAG;
+/** @param {number | null} lag null: unknown. */
+export const isLagging = (lag) => lag !== null && lag > USUAL_LAG;
 
 const DEFAULT_NAME_SERVER = "127.0.0.1:9876";
 
@@ -140,8 +162,13 @@ export const nameServerOption = computed(() => {
   return address === DEFAULT_NAME_SERVER ? "" : ` --name-server ${address}`;
 });
 
-/** A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly. */
+/**
+ * A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly.
+ *
+ * @param {() => string[]} make
+ */
 function steadyList(make) {
+  /** @type {string[]} */
   let last = [];
   return computed(() => {
     const next = make();
@@ -150,7 +177,9 @@ function steadyList(make) {
   });
 }
 
+/** @param {object} object */
 const sortedKeys = (object) => Object.keys(object).sort(compare);
+/** @param {Picture.TopicKind[]} kinds */
 const topicsOfKind = (...kinds) =>
   steadyList(() => sortedKeys(state.value.topics).filter((name) => kinds.includes(state.value.topics[name].kind)));
 
@@ -162,12 +191,20 @@ export const groupTopics = steadyList(() =>
   groupTopicsUnsorted.value.filter(hasHeldMessages).sort((a, b) => compare(groupOf(a), groupOf(b)) || compare(b, a)),
 );
 
-/** Every group has a retry topic; most of them stay empty for ever. */
+/**
+ * Every group has a retry topic; most of them stay empty for ever.
+ *
+ * @param {string} topic
+ */
 function hasHeldMessages(topic) {
   return Object.values(state.value.topics[topic].queues).some(({ max }) => max > 0);
 }
 
-/** "%RETRY%billing" -> "billing" */
+/**
+ * "%RETRY%billing" -> "billing"
+ *
+ * @param {string} topic
+ */
 export function groupOf(topic) {
   return topic.replace(/^%(RETRY|DLQ)%/, "");
 }
@@ -175,20 +212,32 @@ export function groupOf(topic) {
 /** All groups, those with members first: the others have no consumers at the moment. */
 export const groupNames = steadyList(() => {
   const { groups } = state.value;
+  /** @param {string} group */
   const isOnline = (group) => Object.keys(groups[group].members ?? {}).length > 0;
   return Object.keys(groups).sort((a, b) => Number(isOnline(b)) - Number(isOnline(a)) || compare(a, b));
 });
 const groupRanks = computed(() => new Map(groupNames.value.map((group, rank) => [group, rank])));
+/** @param {string} group */
 const rankOf = (group) => groupRanks.value.get(group) ?? Infinity;
 
-/** The order of `groupNames`; groups that are known by their offsets only come last. */
+/**
+ * The order of `groupNames`; groups that are known by their offsets only come last.
+ *
+ * @param {string} a
+ * @param {string} b
+ */
 export const byGroup = (a, b) => (rankOf(a) === rankOf(b) ? compare(a, b) : rankOf(a) - rankOf(b));
 export const addresses = steadyList(() => sortedKeys(state.value.connections));
 
+/**
+ * @param {string} a
+ * @param {string} b
+ */
 export function compare(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** @param {Picture.Topic} topic */
 export function queueCounts(topic) {
   let number = 0;
   for (const queue of Object.values(topic.queues)) number += Math.max(0, queue.max - queue.min);

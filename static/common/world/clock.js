@@ -20,9 +20,16 @@ let wanted = 0;
 const PAINT_EVERY_MS = 14;
 let paintedAt = 0;
 
+/** @typedef {(timeUs: number) => void} Painter */
+
+/** @type {Set<Painter>} */
 const painters = new Set();
 
-/** Calls `paint(timeUs)` in every animation frame in which something moves. Returns how to stop. */
+/**
+ * Calls a painter in every animation frame in which something moves. Returns how to stop.
+ *
+ * @param {Painter} paint
+ */
 export function onPaint(paint) {
   painters.add(paint);
   repaint();
@@ -32,8 +39,13 @@ export function onPaint(paint) {
 /** The virtual time shown at this moment, microseconds. */
 export const shownTime = (now = performance.now()) => glide.timeAt(now);
 
-/** Lets the picture's time run on to `timeUs` within `ms`, before the view of that time is there: frames that arrive
-    then fly to their end. */
+/**
+ * Lets the picture's time run on to `timeUs` within `ms`, before the view of that time is there: frames that arrive
+ * then fly to their end.
+ *
+ * @param {number} timeUs
+ * @param {number} ms
+ */
 export function runAhead(timeUs, ms) {
   glide.start(performance.now(), timeUs, ms);
   repaint();
@@ -44,6 +56,7 @@ export function repaint() {
   if (!wanted) wanted = requestAnimationFrame(paintAll);
 }
 
+/** @param {number} now */
 function paintAll(now) {
   wanted = 0;
   if (now - paintedAt < PAINT_EVERY_MS) return repaint();

@@ -8,6 +8,7 @@ import { virtualTime } from "./format.js";
 import { switchName } from "./labels.js";
 import { actionOf } from "./compare.js";
 
+/** @param {import("./compare.js").Command} done */
 export function commandLine(done) {
   const { kind, target, ...values } = actionOf(done);
   if (kind === "lock-switch") {

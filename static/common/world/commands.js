@@ -9,13 +9,31 @@ import { view } from "./view.js";
 /** The tables that all pages with a stage share, and what the server wrote into this one: a poster or a recording. */
 export const labData = { ...tables, ...JSON.parse(document.getElementById("lab-data")?.textContent ?? "{}") };
 
-/** kind -> { target, fields: [{name, kind, default, low, high, allowed}], name, what } */
+/**
+ * @typedef {object} CommandKind
+ * @property {string} target The kind of thing that it is done to.
+ * @property {import("../actions/fields.js").CommandFieldFacts[]} fields
+ * @property {Picture.Words} name
+ * @property {Picture.Words} what
+ */
+
+/**
+ * By kind.
+ *
+ * @type {Record<string, CommandKind>}
+ */
 export const COMMANDS = labData.commands ?? {};
 
+/** @param {string} kind */
 export const commandName = (kind) => bilingual(COMMANDS[kind]?.name) || kind;
+/** @param {string} kind */
 export const commandText = (kind) => bilingual(COMMANDS[kind]?.what);
 
-/** What a switch of engine/lab/scenario/switches.py is called, and what it means that it is on or off. */
+/**
+ * What a switch of engine/lab/scenario/switches.py is called, and what it means that it is on or off.
+ *
+ * @param {string} name
+ */
 export function switchFacts(name) {
   const { name: title, what } = labData.switches?.[name] ?? {};
   return { title: bilingual(title) || name, text: bilingual(what) };
@@ -61,9 +79,17 @@ const ORDER = [
   "add-consumer",
   "queue-count",
 ];
+/**
+ * @param {string} a
+ * @param {string} b
+ */
 const byOrder = (a, b) => (ORDER.indexOf(a) + 1 || ORDER.length + 1) - (ORDER.indexOf(b) + 1 || ORDER.length + 1);
 
-/** In which states of a node a command makes sense; others always do while it runs. */
+/**
+ * In which states of a node a command makes sense; others always do while it runs.
+ *
+ * @type {Record<string, string[]>}
+ */
 const STATES = {
   restart: ["crashed", "off"],
   "start-consumer": ["off", "crashed"],
@@ -75,6 +101,7 @@ const STATES = {
   "flip-in-log": ["running", "paused", "crashed", "off"],
   "flip-in-state": ["running", "paused", "crashed", "off"],
 };
+/** @type {Record<string, string[]>} */
 const ROLES = {
   broker: ["broker"],
   "broker or bank": ["broker", "database", "kafka_broker", "kafka_controller", "raft_peer"],
@@ -111,9 +138,14 @@ const ELSEWHERE = [
   "drop-frame",
 ];
 
-/** Kinds for the menu of one node. */
+/**
+ * Kinds for the menu of one node.
+ *
+ * @param {string} name
+ */
 export function kindsForNode(name) {
   const { role, status, bank, page_cache: cache } = view.value.nodes[name] ?? {};
+  /** @param {string} target */
   const suits = (target) => (ROLES[target] ?? []).includes(role) || (target === "broker or bank" && Boolean(bank));
   return Object.keys(COMMANDS)
     .filter(
@@ -127,7 +159,11 @@ export function kindsForNode(name) {
     .sort(byOrder);
 }
 
-/** Kinds for the palette: everything that does not concern one node or actor. */
+/**
+ * Kinds for the palette: everything that does not concern one node or actor.
+ *
+ * @param {string[]} targets
+ */
 export const kindsOfTarget = (...targets) =>
   Object.keys(COMMANDS)
     .filter((kind) => targets.includes(COMMANDS[kind].target) && !ELSEWHERE.includes(kind))

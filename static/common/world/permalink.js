@@ -9,18 +9,33 @@ import { loaded, mine, view } from "./view.js";
 
 const WRITE_AFTER_MS = 400;
 
-/** The run that the address asks for: { scenario, seed?, link?, world?, exact?, asks? }. A page that was opened at an
-    address begins at its moment, and asks before it goes on with a run of earlier; one that was loaded again, or lost
-    its connection, is back where it was. */
+/**
+ * @typedef {object} RunRequest
+ * @property {string} [scenario]
+ * @property {number} [seed]
+ * @property {string} [link]
+ * @property {string} [world]
+ * @property {boolean} [exact]
+ * @property {boolean} [asks] Whether the user is asked before a run of earlier goes on.
+ */
+
+/**
+ * The run that the address asks for. A page that was opened at an address begins at its moment, and asks before it goes
+ * on with a run of earlier; one that was loaded again, or lost its connection, is back where it was.
+ *
+ * @param {Pick<Location, "pathname" | "search" | "hash">} address
+ */
 export function requestOfAddress(address = location) {
   const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
   const isOpened = navigation?.type === "navigate" && !loaded.peek();
   const [, , scenario] = pageOf(address.pathname).split("/");
   const search = new URLSearchParams(address.search);
+  /** @type {RunRequest} */
   const request = {};
   if (scenario) request.scenario = decoded(scenario);
   if (/^\d+$/.test(search.get("seed") ?? "")) request.seed = Number(search.get("seed"));
-  if (search.get("world")) request.world = search.get("world");
+  const world = search.get("world");
+  if (world) request.world = world;
   const link = address.hash.slice(1);
   if (link) request.link = link;
   if (link && (isOpened || search.has("exact"))) request.exact = true;
@@ -28,7 +43,11 @@ export function requestOfAddress(address = location) {
   return request;
 }
 
-/** A part of an address as text; one that is badly encoded stands for itself. */
+/**
+ * A part of an address as text; one that is badly encoded stands for itself.
+ *
+ * @param {string} part
+ */
 function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -48,9 +67,17 @@ export function goToEventOfAddress() {
   });
 }
 
-/** The event that is shown, if it is not the newest. */
+/**
+ * The event that is shown, if it is not the newest.
+ *
+ * @param {Picture.ShownWorld} shown
+ */
 const lookedAt = ({ in_past: inPast, event }) => (inPast ? String(event) : null);
 
+/**
+ * @param {URL} address
+ * @param {string | null} event
+ */
 function putEvent(address, event) {
   if (event === null) address.searchParams.delete("at");
   else address.searchParams.set("at", event);
@@ -66,7 +93,12 @@ export function shareAddress() {
   return address.href;
 }
 
-/** A frame with this run's stage, for other pages. */
+/**
+ * A frame with this run's stage, for other pages.
+ *
+ * @param {number | string} width
+ * @param {number | string} height
+ */
 export function embedCode(width, height) {
   const address = new URL(shareAddress());
   address.searchParams.set("embed", "1");
@@ -85,10 +117,13 @@ export function followAddress() {
 }
 
 export function keepAddressInStep() {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  let written = null;
+  let written = "";
+  /** @type {(shown: Picture.ShownWorld) => [link: string, event: string | null]} */
   const placeOf = (shown) => [shown.link, mine.peek() ? lookedAt(shown) : null];
 
+  /** @param {Picture.ShownWorld} shown */
   function write(shown) {
     const [link, event] = placeOf(shown);
     clearTimeout(timer);

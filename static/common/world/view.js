@@ -262,14 +262,14 @@ export const accused = computed(() => {
 export const chosenEvent = signal(/** @type {number | null} */ (null));
 /** Id of the frame in the dialog, or null. */
 export const openFrame = signal(/** @type {number | null} */ (null));
-/** { node, record } in the dialog, or null. */
-export const openRecord = signal(/** @type {{ broker: string, record: any } | null} */ (null));
-/** { node, name } of the setting in the editor, or null. */
-export const openSetting = signal(null);
+/** The record in the dialog, or null; `holder`: the consumer that has it. */
+export const openRecord = signal(/** @type {{ broker: string, holder?: string, record: any } | null} */ (null));
+/** The setting in the editor, or null. */
+export const openSetting = signal(/** @type {{ node: string, name: string } | null} */ (null));
 /** { broker, message } of the half message that is decided by hand, or null. */
 export const openHalf = signal(/** @type {{ broker: string, message: any } | null} */ (null));
-/** { broker, group } whose dead letters are listed, or null. */
-export const openDeadLetters = signal(null);
+/** Whose dead letters are listed, or null. */
+export const openDeadLetters = signal(/** @type {{ broker: string, group: string } | null} */ (null));
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(/** @type {string | null} */ (null));
 

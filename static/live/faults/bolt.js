@@ -1,3 +1,4 @@
+// @ts-check
 // The small bolt at a thing of the live page: what can be broken at it, there where faults are allowed. Filled while a
 // rule waits for frames of it.
 

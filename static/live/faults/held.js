@@ -1,3 +1,4 @@
+// @ts-check
 // Frames that wait at the broker: a stack in the order in which they came, and the chosen one in full. While
 // somebody looks, their lease is renewed; who looks away lets them go on after a time that is shown.
 
@@ -14,7 +15,7 @@ const RENEW_MS = 10_000;
 const TICK_MS = 250;
 
 export function Held() {
-  const chosen = useSignal(null);
+  const chosen = useSignal(/** @type {number | null} */ (null));
   const now = useSignal(performance.now());
   useEffect(() => {
     const renew = () => isHolding.peek() && !document.hidden && !faults.peek().paused_ms && renewLease();

@@ -1,8 +1,10 @@
+// @ts-check
 // One frame that waits: its meaning, header, properties and body, which may be changed before it goes on.
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { dropHeld, letPass } from "../../common/faults.js";
+import { allOf } from "../../common/elements.js";
 import { bytes } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
 import { Way } from "./rules.js";
@@ -13,6 +15,7 @@ const PROPERTIES = ["properties", "i"];
 /** A placeholder for bytes that are not text. */
 const NO_TEXT = "\ufffd";
 
+/** @type {(props: { frame: import("../../common/faults.js").HeldFrame }) => any} */
 export function HeldFrame({ frame }) {
   const isChanged = useSignal(false);
   const { id, header, properties, body, body_bytes: size, body_hex: hex } = frame;
@@ -72,10 +75,14 @@ const Bytes = ({ hex }) =>
     <pre class="held-hex" tabindex="0">${hex}</pre>
   </details>`;
 
-/** The focus goes to what waits next. */
+/**
+ * The focus goes to what waits next.
+ *
+ * @param {Promise<boolean>} action
+ */
 async function decide(action) {
   if (await action)
-    requestAnimationFrame(() => (document.querySelector(".held-frame") ?? document.getElementById("faults")).focus());
+    requestAnimationFrame(() => (allOf(".held-frame")[0] ?? document.getElementById("faults"))?.focus());
 }
 
 function Part({ title, part, names, values, hasLetters = false }) {

@@ -1,3 +1,4 @@
+// @ts-check
 // A whole rule: what happens to which frames, how often, until when. Fields that mean nothing for the chosen action are
 // left out.
 
@@ -5,6 +6,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { CommandField, readField } from "../../common/actions/fields.js";
+import { firstOf } from "../../common/elements.js";
 import { command, faults } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
 import { KINDS, kindText } from "./table.js";
@@ -15,7 +17,11 @@ const ONLY_OF = {
   code: ["reject"],
   direction: ["drop", "delay", "duplicate", "cut", "corrupt", "hold"],
 };
-/** What a group of fields is called, and its fields. */
+/**
+ * What a group of fields is called, and its fields.
+ *
+ * @type {[text: string, fields: string[]][]}
+ */
 const GROUPS = [
   ["word.action", ["what", "frame", "ms", "code"]],
   ["lab.panel.frames", ["direction", "client", "topic", "group", "key"]],
@@ -25,12 +31,14 @@ const STARTS = { what: "drop", times: 1 };
 
 export function RuleForm({ onDone }) {
   const what = useSignal(STARTS.what);
-  const form = useRef(null);
-  useEffect(() => form.current.elements.what.focus(), []);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  /** The select of what happens to the frames. */
+  const choice = () => form.current && firstOf("[name=what]", HTMLSelectElement, form.current);
+  useEffect(() => choice()?.focus(), []);
   const fields = KINDS.fault.fields.filter(({ name }) => !(name in ONLY_OF) || ONLY_OF[name].includes(what.value));
   const submit = async (event) => {
     event.preventDefault();
-    const data = new FormData(form.current);
+    const data = new FormData(event.currentTarget);
     const values = Object.fromEntries(fields.map((field) => [field.name, readField(field, data)]));
     if (await command("fault", faults.value.broker, values)) onDone();
   };
@@ -40,7 +48,7 @@ export function RuleForm({ onDone }) {
     ref=${form}
     onSubmit=${submit}
     onKeyDown=${(event) => event.key === "Escape" && onDone()}
-    onChange=${() => (what.value = form.current.elements.what.value)}
+    onChange=${() => (what.value = choice()?.value ?? what.value)}
   >
     <p class="quiet">${kindText("fault")}</p>
     <div class="rule-fields">

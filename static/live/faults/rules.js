@@ -1,3 +1,4 @@
+// @ts-check
 // The rules at the broker, each with how often it has acted, and the frames that were hit last.
 
 import { html } from "htm/preact";

@@ -1,3 +1,4 @@
+// @ts-check
 // What can be done to each thing of the stage: its name, one sentence about it, and its actions. An action either acts
 // immediately (`act`), or asks for fields first (`form`). What changes the world (`changes`) is not offered in a
 // recording.
@@ -9,7 +10,7 @@ import { labelText, stateText } from "../../common/world/labels.js";
 import { canAsk, openWhy } from "../messages/why.js";
 import { isSound } from "../nodes/work/guard.js";
 import { command, runUntil, setForAll, stepActor } from "../../common/world/session.js";
-import { settingFacts, settingOfTimer, settingValue } from "../../common/world/settings.js";
+import { knownSettingFacts, settingFacts, settingOfTimer, settingValue } from "../../common/world/settings.js";
 import {
   nodesOfRole,
   openFrame,
@@ -49,7 +50,8 @@ const look = (id, label, act, hint = "") => ({ id, label, hint, act, changes: fa
 
 const why = (key, group) => key && canAsk.value && look("why", t("lab.why.ask_of", { key }), () => openWhy(key, group));
 
-const nodeOf = (name) => view.value.nodes[name] ?? {};
+/** A node as it is now; one that is gone has no parts. */
+const nodeOf = (name) => view.value.nodes[name] ?? /** @type {Picture.AnyNode} */ ({});
 
 function node({ name }) {
   const { role } = nodeOf(name);
@@ -163,7 +165,8 @@ const fireNow = ({ actor, due_us, index, label }, words) => ({
 function timer({ timer: known }) {
   const { node: owner, actor, label, due_us } = known;
   const setting = settingOfTimer(known);
-  const held = view.value.actors.find((one) => one.name === actor)?.held_until_us > view.value.time_us;
+  const heldUntil = view.value.actors.find((one) => one.name === actor)?.held_until_us ?? 0;
+  const held = heldUntil > view.value.time_us;
   const isTask = actor.includes("/");
   return {
     title: `${owner} · ${labelText(label || actor.split("/").at(-1))}`,
@@ -186,7 +189,7 @@ const timeOut = (name) => {
 
 /** A setting next to what it controls: it can be changed, and the timers that follow it can be fired. */
 function rule({ node: owner, name }) {
-  const { unit } = settingFacts(owner, name);
+  const { unit } = knownSettingFacts(owner, name);
   const timers = runningTimers.value.filter((one) => one.node === owner && settingOfTimer(one) === name).slice(0, 6);
   const now = view.value.time_us;
   return {
@@ -221,11 +224,16 @@ function heldMessage({ node: holder, broker, topic, queueId, offset, key }) {
 
 /** A half message, or one that the broker gave up; what is decided already is decided again only in the dialog. */
 function half({ node: broker, id }) {
-  const { messages = [], given_up: givenUp = [], check_max: max } = nodeOf(broker).transactions ?? {};
+  const {
+    messages = [],
+    given_up: givenUp = [],
+    check_max: max,
+  } = /** @type {Partial<Picture.WorldTransactions>} */ (nodeOf(broker).transactions ?? {});
   const gone = givenUp.findLast((one) => one.id === id);
   const message = messages.findLast((one) => one.id === id) ?? gone;
   if (!message) return { title: id, text: t("lab.actions.half_gone"), actions: [] };
-  const { key, offset, queue_offset, check_times: n, decided_by: op } = message;
+  const { key, offset, queue_offset, check_times: n } = message;
+  const op = "decided_by" in message ? message.decided_by : null;
   const topic = gone ? "TRANS_CHECK_MAX_TIME_TOPIC" : "RMQ_SYS_TRANS_HALF_TOPIC";
   const record = { offset, key, topic, queue_id: 0, queue_offset };
   const decide = (kind) => action(kind, broker, { message: id });
@@ -268,12 +276,13 @@ function call({ node: holder, call: running }) {
 function guard({ node: owner }) {
   const { group, idempotence } = nodeOf(owner);
   const members = nodesOfRole.consumer.value.filter((name) => nodeOf(name).group === group && nodeOf(name).idempotence);
+  if (!idempotence) return { title: owner, text: stateText(nodeOf(owner)), actions: [] };
   const words = (strategy) => t(`lab.guard.strategy_${strategy.replaceAll("-", "_")}`);
   return {
     title: `${t("lab.shelf.idempotence")} · ${owner}`,
     text: `${words(idempotence.strategy)} ${t("lab.guard.switch_hint", { names: members.join(", ") })}`,
     actions: [
-      ...settingFacts(owner, "idempotence_strategy").choices.map((strategy) => ({
+      ...(settingFacts(owner, "idempotence_strategy")?.choices ?? []).map((strategy) => ({
         id: strategy,
         kind: "setting",
         label: `${strategy === idempotence.strategy ? "● " : ""}${isSound(strategy) ? "" : "⚠ "}${strategy}`,

@@ -1,3 +1,4 @@
+// @ts-check
 // What can be done to the thing of the stage that was pressed. What changes nothing any more is left out.
 
 import { html } from "htm/preact";

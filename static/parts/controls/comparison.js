@@ -1,3 +1,4 @@
+// @ts-check
 // Opens two worlds side by side: this run on the left, on the right the same run with one difference.
 
 import { html } from "htm/preact";
@@ -6,7 +7,13 @@ import { addressOf } from "../../common/addresses.js";
 import { t } from "../../common/i18n.js";
 import { commandLine } from "../../common/world/command_line.js";
 import { isRecording, variantOf } from "../../common/world/session.js";
-import { seenSettings, settingFacts, settingNames, settingValue } from "../../common/world/settings.js";
+import {
+  knownSettingFacts,
+  seenSettings,
+  settingFacts,
+  settingNames,
+  settingValue,
+} from "../../common/world/settings.js";
 import { loaded, nodeNames, tell, view } from "../../common/world/view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
@@ -58,6 +65,7 @@ function switches() {
 function Choice() {
   const offered = useComputed(switches).value;
   const last = useComputed(() => view.value.commands.at(-1)).value;
+  /** @type {{ text: string, change?: any, isSetting?: boolean, isSame?: boolean }[]} */
   const choices = [
     ...offered.map((command) => ({ text: commandLine(command), change: { command, from_start: true } })),
     ...(last ? [{ text: t("lab.pair.ask_last", { command: commandLine(last) }), change: null }] : []),
@@ -120,10 +128,11 @@ function go({ left, right }) {
   location.assign(addressOf(`/lab/pair?scenario=${scenario}#${new URLSearchParams({ left, right })}`));
 }
 
+/** @param {FormData} form */
 const settingCommand = (form) => {
-  const [node, name] = [form.get("node"), form.get("name")];
-  const { default: standard } = settingFacts(node, name);
-  const text = form.get("value").trim();
+  const [node, name] = [String(form.get("node")), String(form.get("name"))];
+  const { default: standard } = knownSettingFacts(node, name);
+  const text = String(form.get("value")).trim();
   return { kind: "setting", target: node, name, value: typeof standard === "number" ? Number(text) : text };
 };
 
@@ -134,7 +143,7 @@ function SettingFields() {
   const names = [...new Set([...seenSettings(node.value), ...settingNames(node.value)])];
   const wanted = useSignal(view.peek().settings[0]?.name);
   const shown = names.includes(wanted.value) ? wanted.value : names[0];
-  const facts = settingFacts(node.value, shown) ?? {};
+  const unit = settingFacts(node.value, shown)?.unit;
   const row = (label, field) => html`<label class="form-row"><span>${label}</span>${field}</label>`;
   const options = (all) => all.map((one) => html`<option key=${one} value=${one}>${one}</option>`);
   return html`
@@ -151,7 +160,7 @@ function SettingFields() {
       </select>`,
     )}
     ${row(
-      `${t("word.value")}${facts.unit ? ` (${facts.unit})` : ""}`,
+      `${t("word.value")}${unit ? ` (${unit})` : ""}`,
       html`<input
         class="input"
         name="value"

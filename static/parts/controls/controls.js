@@ -1,3 +1,4 @@
+// @ts-check
 // What moves time, next to the sequence: restart, step back, play, step, run until, speed, the scrub bar, fork.
 
 import { html } from "htm/preact";
@@ -56,15 +57,15 @@ function Buttons() {
 function Scrub() {
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => Math.max(view.value.events_total, view.value.event));
-  const dragged = useSignal(null);
+  const dragged = useSignal(/** @type {number | null} */ (null));
   // The later ones cover the earlier ones.
   const marks = useComputed(() => {
     const { calls, commands, stopped_by: stopped } = view.value;
     return [
-      ...calls.map((call) => ["call", call.event]),
-      ...commands.map((command) => ["fault", command.event]),
-      ...(stopped?.kind === "breakpoint" ? [["breakpoint", total.value]] : []),
-      ...violations.value.map((violation) => ["violation", violation.event]),
+      ...calls.map((call) => ({ kind: "call", at: call.event })),
+      ...commands.map((command) => ({ kind: "fault", at: Number(command.event) })),
+      ...(stopped?.kind === "breakpoint" ? [{ kind: "breakpoint", at: total.value }] : []),
+      ...violations.value.map((violation) => ({ kind: "violation", at: violation.event })),
     ];
   });
   const shown = dragged.value ?? event.value;
@@ -83,7 +84,7 @@ function Scrub() {
     />
     <span class="scrub-marks" aria-hidden="true">
       ${marks.value.map(
-        ([kind, at], index) => html`<span
+        ({ kind, at }, index) => html`<span
           key=${index}
           class=${`scrub-mark scrub-${kind}`}
           style=${{ left: `${(100 * at) / Math.max(1, total.value)}%` }}
@@ -120,7 +121,7 @@ function Place() {
 
 /** Virtual time, written straight into the document: it changes with every picture. */
 function Clock() {
-  const text = useRef(null);
+  const text = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(
     () =>
       onPaint((time) => {

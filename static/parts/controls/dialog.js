@@ -1,14 +1,25 @@
+// @ts-check
 // A dialog that is open while `isOpen`: Escape, its button and a click outside close it.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../common/i18n.js";
 
+/**
+ * @param {object} properties
+ * @param {boolean} properties.isOpen
+ * @param {() => void} properties.onClose
+ * @param {string} properties.id
+ * @param {string} [properties.kind] Its classes.
+ * @param {any} properties.title
+ * @param {any} [properties.children] Drawn only while it is open.
+ */
 export function Dialog({ isOpen, onClose, id, kind = "", title, children }) {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
-    if (isOpen && !dialog.current.open) dialog.current.showModal();
-    if (!isOpen && dialog.current.open) dialog.current.close();
+    const element = dialog.current;
+    if (isOpen && !element?.open) element?.showModal();
+    if (!isOpen && element?.open) element.close();
   }, [isOpen]);
   return html`<dialog
     class=${kind}

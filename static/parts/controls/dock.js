@@ -1,8 +1,10 @@
+// @ts-check
 // The drawer next to the stage, and groups of tabs. What everyone needs comes first; internals are
 // shown with the switch "Expert". In a narrow window the drawer covers the stage, and is closed at first.
 
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
+import { allOf } from "../../common/elements.js";
 import { t } from "../../common/i18n.js";
 import { keep, kept } from "../../common/kept.js";
 import { canCompare } from "../analysis/compare.js";
@@ -74,9 +76,13 @@ export function setDrawer(open) {
 export const dockOpen = signal(true);
 
 /** Names of panels, the one that was chosen last first: a group shows its first. */
-const chosen = signal([]);
+const chosen = signal(/** @type {string[]} */ ([]));
 
-/** Shows a panel, wherever it is kept. */
+/**
+ * Shows a panel, wherever it is kept.
+ *
+ * @param {string} name
+ */
 export function showPanel(name) {
   if (EXPERT.includes(name) && !expert.peek() && document.querySelector(".drawer")) setExpert(true);
   if (chosen.peek()[0] !== name) chosen.value = [name, ...chosen.peek().filter((other) => other !== name)];
@@ -84,13 +90,19 @@ export function showPanel(name) {
   dockOpen.value = true;
 }
 
-/** Shows a panel and moves the focus to it, or to the element of `selector` inside. */
+/**
+ * Shows a panel and moves the focus to it.
+ *
+ * @param {string} name
+ * @param {string} [selector] To the element of it inside.
+ */
 export function focusPanel(name, selector) {
   showPanel(name);
   requestAnimationFrame(() => {
     const panel = document.getElementById(`panel-${name}`);
     panel?.scrollIntoView({ block: "nearest" });
-    (selector ? panel?.querySelector(selector) : panel)?.focus();
+    const inside = panel && selector ? allOf(selector, HTMLElement, panel)[0] : panel;
+    inside?.focus();
   });
 }
 

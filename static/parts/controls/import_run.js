@@ -1,3 +1,4 @@
+// @ts-check
 // Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of
 // it.
 
@@ -5,7 +6,12 @@ import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { bilingual } from "../../common/world/format.js";
 
-/** Sends `file` to the server. Resolves never when all is well: the page is left. Rejects with a text for users. */
+/**
+ * Sends a file to the server. Resolves never when all is well: the page is left. Rejects with a text for users.
+ *
+ * @param {File} file
+ * @param {number} maxBytes
+ */
 export async function importRun(file, maxBytes) {
   // A body that is not read ends the connection before the answer is here: such a file is not sent at all.
   if (file.size > maxBytes) throw new Error(t("lab.error.import_too_long", { limit: maxBytes }));
@@ -26,15 +32,21 @@ export async function importRun(file, maxBytes) {
   return new Promise(() => {});
 }
 
-/** Lets files be dropped anywhere on the page. `onFile` gets the first; `onOver(isOver)` says whether one is above it.
-    Returns how to stop. */
+/**
+ * Lets files be dropped anywhere on the page. Returns how to stop.
+ *
+ * @param {(file: File) => void} onFile Gets the first.
+ * @param {(isOver: boolean) => void} onOver Says whether one is above the page.
+ */
 export function acceptDrops(onFile, onOver = () => {}) {
+  /** @param {DragEvent} event */
   const hasFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   let depth = 0;
   const over = (by) => {
     depth = Math.max(0, depth + by);
     onOver(depth > 0);
   };
+  /** @type {Record<string, (event: DragEvent) => void>} */
   const listeners = {
     dragenter: () => over(1),
     dragleave: () => over(-1),
@@ -42,11 +54,14 @@ export function acceptDrops(onFile, onOver = () => {}) {
     drop(event) {
       event.preventDefault();
       over(-depth);
-      if (event.dataTransfer.files.length > 0) onFile(event.dataTransfer.files[0]);
+      const [file] = event.dataTransfer?.files ?? [];
+      if (file) onFile(file);
     },
   };
   const stop = new AbortController();
   for (const [type, listener] of Object.entries(listeners))
-    addEventListener(type, (event) => hasFile(event) && listener(event), { signal: stop.signal });
+    addEventListener(type, (event) => event instanceof DragEvent && hasFile(event) && listener(event), {
+      signal: stop.signal,
+    });
   return () => stop.abort();
 }

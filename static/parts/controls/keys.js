@@ -1,6 +1,8 @@
+// @ts-check
 // Keyboard shortcuts of the lab: single keys anywhere on the page, except while the user types or moves inside a
 // widget.
 
+import { allOf, targetOf } from "../../common/elements.js";
 import { shortcuts } from "../../common/cluster/view.js";
 import { signal } from "@preact/signals";
 import { focusPanel } from "./dock.js";
@@ -11,20 +13,39 @@ import { pointedKey, view } from "../../common/world/view.js";
 
 export const keyMapOpen = signal(false);
 
-/** The next speed up or down; from "auto" on: from how fast time passes now. */
+/**
+ * The next speed up or down; from "auto" on: from how fast time passes now.
+ *
+ * @param {1 | -1} by
+ */
 function changeSpeed(by) {
   const { speed, speed_now: now } = view.peek();
-  const here = speed === "auto" ? (now ?? 1) : speed;
+  const here = typeof speed === "number" ? speed : (now ?? 1);
   const next = by > 0 ? SPEEDS.find((one) => one > here * 1.01) : SPEEDS.findLast((one) => one < here * 0.99);
   setSpeed(next ?? SPEEDS.at(by > 0 ? -1 : 0));
 }
 
-/** Key -> [its text, or the name of the panel that it goes to; what it does]. */
+function stepNextActor() {
+  const { next } = view.peek();
+  if (next) stepActor(next.actor);
+}
+
+function askWhy() {
+  const key = pointedKey.peek();
+  if (key) openWhy(key);
+  else focusPanel("story", "#why-key");
+}
+
+/**
+ * By key: its text, or the name of the panel that it goes to; what it does.
+ *
+ * @type {Map<string, [text: string, act: () => void]>}
+ */
 export const SHORTCUTS = new Map([
   [" ", ["lab.keys.play", togglePlay]],
   [".", ["lab.controls.step", step]],
   [",", ["lab.controls.back", stepBack]],
-  ["a", ["lab.controls.actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
+  ["a", ["lab.controls.actor", stepNextActor]],
   ["u", ["lab.keys.run_until", () => document.getElementById("run-until")?.click()]],
   ["]", ["lab.keys.faster", () => changeSpeed(1)]],
   ["[", ["lab.keys.slower", () => changeSpeed(-1)]],
@@ -33,7 +54,7 @@ export const SHORTCUTS = new Map([
   ["f", ["lab.past.fork", fork]],
   ["r", ["word.restart", restart]],
   ["c", ["lab.share.heading", () => document.getElementById("share")?.click()]],
-  ["n", ["lab.keys.nodes", () => document.querySelector(".node")?.focus()]],
+  ["n", ["lab.keys.nodes", () => allOf(".node")[0]?.focus()]],
   ["e", ["lab.panel.frames", () => focusPanel("frames")]],
   ["d", ["lab.panel.sequence", () => focusPanel("sequence", "[role=application]")]],
   ["l", ["lab.keys.log", () => focusPanel("log", "#log-filter")]],
@@ -42,7 +63,7 @@ export const SHORTCUTS = new Map([
   ["t", ["lab.panel.timers", () => focusPanel("timers")]],
   ["x", ["lab.panel.faults", () => focusPanel("faults")]],
   ["g", ["lab.panel.settings", () => focusPanel("settings")]],
-  ["w", ["lab.keys.why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
+  ["w", ["lab.keys.why", askWhy]],
 ]);
 
 export function listenToKeys() {
@@ -50,23 +71,32 @@ export function listenToKeys() {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (shortcuts.value !== "on" || document.querySelector("dialog[open]") || isBusy(event)) return;
     if (event.key === "?") keyMapOpen.value = true;
-    else if (SHORTCUTS.has(event.key)) SHORTCUTS.get(event.key)[1]();
-    else return;
+    else {
+      const [, act] = SHORTCUTS.get(event.key) ?? [];
+      if (!act) return;
+      act();
+    }
     event.preventDefault();
   });
 }
 
-/** Typing goes into fields; the space bar presses the button that has the focus; Home and End belong to widgets. */
-function isBusy({ target, key }) {
+/**
+ * Typing goes into fields; the space bar presses the button that has the focus; Home and End belong to widgets.
+ *
+ * @param {KeyboardEvent} event
+ */
+function isBusy(event) {
+  const { key } = event;
+  const target = targetOf(event);
   if (
-    target.matches?.(
+    target?.matches(
       "input:not([type=radio]):not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]",
     )
   )
     return true;
-  if (key === " ") return target.matches?.("button, a, summary, [role=tab], input") ?? false;
+  if (key === " ") return target?.matches("button, a, summary, [role=tab], input") ?? false;
   return (
     (key === "Home" || key === "End") &&
-    (target.matches?.("input, [role=tab], [role=application], [data-roving]") ?? false)
+    (target?.matches("input, [role=tab], [role=application], [data-roving]") ?? false)
   );
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // "Run until": what to wait for, on which node, containing which text; or a point in virtual time.
 
 import { html } from "htm/preact";
@@ -13,22 +14,22 @@ const KINDS = ["label", "frame", "sent", "consume-begins", "consumed", "command"
 const EXAMPLES = { label: "commits offset", frame: "PULL_MESSAGE", command: "crash" };
 
 export function RunUntil() {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const on = useSignal("frame");
   const isOpen = useSignal(false);
   useEffect(() => {
-    if (isOpen.value) dialog.current.showModal();
+    if (isOpen.value) dialog.current?.showModal();
   }, [isOpen.value]);
   if (isRecording()) return null;
   const start = (event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const isTime = on.value === "time";
-    dialog.current.close();
+    dialog.current?.close();
     runUntil({
       on: on.value,
-      node: isTime ? "" : form.get("node"),
-      contains: isTime ? "" : form.get("contains").trim(),
+      node: isTime ? "" : String(form.get("node")),
+      contains: isTime ? "" : String(form.get("contains")).trim(),
       time_us: isTime ? Math.round(Number(form.get("time_ms")) * 1000) : 0,
     });
   };
@@ -98,7 +99,7 @@ export function RunUntil() {
             `
         }
         <div class="form-end">
-          <button type="button" class="button" onClick=${() => dialog.current.close()}>${t("word.cancel")}</button>
+          <button type="button" class="button" onClick=${() => dialog.current?.close()}>${t("word.cancel")}</button>
           <button type="submit" class="button button-primary">${t("lab.until.run")}</button>
         </div>
       </form>

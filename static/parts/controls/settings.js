@@ -1,3 +1,4 @@
+// @ts-check
 // Timers and sizes, editable in place. Another value makes another past: the run starts again from its beginning.
 
 import { html } from "htm/preact";
@@ -5,7 +6,13 @@ import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../../common/world/format.js";
 import { command, isRecording } from "../../common/world/session.js";
-import { seenSettings, settingFacts, settingNames, settingValue } from "../../common/world/settings.js";
+import {
+  knownSettingFacts,
+  seenSettings,
+  settingFacts,
+  settingNames,
+  settingValue,
+} from "../../common/world/settings.js";
 import { nodeNames, openSetting, view } from "../../common/world/view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
@@ -18,7 +25,7 @@ export function Settings() {
     const changed = set.value.filter((setting) => setting.node === node).map((setting) => setting.name);
     if (!text) return [...new Set([...changed, ...seenSettings(node)])];
     return settingNames(node).filter((name) =>
-      `${node} ${name} ${settingFacts(node, name).java}`.toLowerCase().includes(text),
+      `${node} ${name} ${knownSettingFacts(node, name).java}`.toLowerCase().includes(text),
     );
   };
   const nodes = nodeNames.value.map((node) => [node, namesOf(node)]).filter(([, names]) => names.length > 0);
@@ -130,7 +137,7 @@ export function SettingDialog() {
 }
 
 function Editor({ node, name, onDone }) {
-  const facts = settingFacts(node, name);
+  const facts = knownSettingFacts(node, name);
   const value = settingValue(node, name);
   const submit = (event) => {
     event.preventDefault();

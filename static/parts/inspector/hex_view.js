@@ -1,3 +1,4 @@
+// @ts-check
 // A hex dump: position, sixteen bytes, the same bytes as text. Only the rows in sight are in the document.
 //
 // The dump is one tab stop with a byte cursor: arrow keys move it, and the field under it is the chosen one.
@@ -14,18 +15,27 @@ const TINTS = 6;
 /** Height of a row, as in styles/inspector.css. */
 const ROW_REM = 1.6;
 
-/** `chosen` is a signal with the index of the field to mark (or null), `cursor` one with a byte (or null); `base`: the
-    position that is written before the first byte. */
+/**
+ * @param {object} properties
+ * @param {Uint8Array} properties.bytes
+ * @param {ArrayLike<number>} properties.owners By byte: the index of its field; below 0: none.
+ * @param {{ start: number }[]} properties.fields
+ * @param {import("@preact/signals").Signal<number | null>} properties.chosen The index of the field to mark.
+ * @param {import("@preact/signals").Signal<number | null>} properties.cursor A byte.
+ * @param {number} [properties.base] The position that is written before the first byte.
+ */
 export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
-  const box = useRef(null);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const sight = useSignal({ top: 0, height: 400 });
   const rowHeight = ROW_REM * remPx.value;
   const rows = Math.ceil(bytes.length / ROW_BYTES);
 
   useLayoutEffect(() => {
-    const measure = () => (sight.value = { top: box.current.scrollTop, height: box.current.clientHeight });
+    const element = box.current;
+    if (!element) return undefined;
+    const measure = () => (sight.value = { top: element.scrollTop, height: element.clientHeight });
     const observer = new ResizeObserver(measure);
-    observer.observe(box.current);
+    observer.observe(element);
     measure();
     return () => observer.disconnect();
   }, []);
@@ -101,6 +111,11 @@ function HexRow({ row, bytes, owners, base, top, chosen, cursor }) {
   </div>`;
 }
 
+/**
+ * @param {HTMLElement | null} box
+ * @param {number} byte
+ * @param {number} rowHeight
+ */
 function reveal(box, byte, rowHeight) {
   if (!box) return;
   const top = Math.floor(byte / ROW_BYTES) * rowHeight;

@@ -1,3 +1,4 @@
+// @ts-check
 // Everything about one stored message: its fields, its bytes, its properties, its body. Fields and bytes point at each
 // other. Used by the live page's inspector and by the lab.
 
@@ -68,7 +69,7 @@ function Facts({ view, clock }) {
 
 /** The fields as a listbox: one tab stop, arrow keys choose. */
 function FieldList({ fields, chosen }) {
-  const list = useRef(null);
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
   const move = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const at =

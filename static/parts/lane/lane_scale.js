@@ -1,3 +1,4 @@
+// @ts-check
 // The position of an offset on a lane. All lanes share one axis: the number of messages before the newest one.
 //
 //   oldest                                   newest
@@ -7,27 +8,45 @@
 // On the logarithmic scale every decade gets the same width, so a lag of 10 and one of 10 million both show;
 // the linear scale is there for comparing lengths.
 
+/** @typedef {string} Scale LOGARITHMIC or LINEAR. */
+
 export const LOGARITHMIC = "log";
 export const LINEAR = "linear";
 
 /** The smallest axis: a topic with three messages should not look like a full one. */
 const LEAST_DEPTH = 10;
 
-/** The axis length for lanes that hold at most `most` messages: the next power of ten (log) or 1-2-5 step. */
+/**
+ * The length of the axis: the next power of ten (log) or 1-2-5 step.
+ *
+ * @param {number} most The number of messages that a lane holds at most.
+ * @param {Scale} scale
+ */
 export function axisDepth(most, scale) {
   const wanted = Math.max(most, LEAST_DEPTH);
   const decade = 10 ** Math.floor(Math.log10(wanted));
   const steps = scale === LOGARITHMIC ? [1, 10] : [1, 2, 5, 10];
-  return decade * steps.find((step) => decade * step >= wanted);
+  return decade * (steps.find((step) => decade * step >= wanted) ?? 10);
 }
 
-/** 0 at the old end of the axis, 1 at the newest message. */
+/**
+ * 0 at the old end of the axis, 1 at the newest message.
+ *
+ * @param {number} behind
+ * @param {number} depth
+ * @param {Scale} scale
+ */
 export function positionOf(behind, depth, scale) {
   const clamped = Math.min(Math.max(behind, 0), depth);
   return scale === LOGARITHMIC ? 1 - Math.log10(1 + clamped) / Math.log10(1 + depth) : 1 - clamped / depth;
 }
 
-/** The distances that get a mark on the axis, newest first. */
+/**
+ * The distances that get a mark on the axis, newest first.
+ *
+ * @param {number} depth
+ * @param {Scale} scale
+ */
 export function axisTicks(depth, scale) {
   if (scale === LINEAR) return [0, depth / 4, depth / 2, (3 * depth) / 4, depth].filter(Number.isInteger);
   const ticks = [0];

@@ -11,14 +11,16 @@ import { shortMs } from "../../common/world/format.js";
 import { memo } from "../../common/memo.js";
 import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
-import { isPointed, openRecord, pointedKey } from "../../common/world/view.js";
+import { acting } from "../actions/thing.js";
+import { compare, isPointed, nodes, openRecord, pointedKey } from "../../common/world/view.js";
 import { DelayLevels } from "./delay_levels.js";
-import { BrokerLocks, BrokerPill } from "./locks.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
+import { LockRow, Pill } from "./queue/locks.js";
 import { Queues } from "./queues.js";
 import { Replication } from "./replication.js";
 import { Transactions } from "./transactions.js";
+import { worldClock } from "./world_source.js";
 
 export const Broker = memo(({ name, node }) => {
   const topics = node.topics ?? EMPTY;
@@ -28,11 +30,11 @@ export const Broker = memo(({ name, node }) => {
   const beforehand = isFocus("locks") && html`<${BrokerPill} broker=${name} isOff=${isOff} name=${lock} />`;
   return html`<${NodeCard} name=${name} node=${node} summary=${summaryOf(topics)} beforehand=${beforehand}>
     <${Queues} broker=${name} topics=${topics} records=${records} />
-    <${BrokerLocks} broker=${name} locks=${node.locks ?? NONE} isOff=${isOff} />
+    <${BrokerLocks} broker=${name} locks=${node.locks ?? EMPTY} isOff=${isOff} />
     ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
     ${node.delay_levels && html`<${DelayLevels} broker=${name} part=${node.delay_levels} />`}
     ${node.replication && html`<${Replication} part=${node.replication} end=${node.commit_log?.max ?? 0} />`}
-    <${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} />
+    <${HeldPulls} broker=${name} groups=${node.groups ?? EMPTY} />
     ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}
   </${NodeCard}>`;
 });
@@ -117,30 +119,98 @@ const shortKey = (key) => key.match(/([^-_:/ ]{1,4})$/)?.[1] ?? "";
 const HELD_MOST = 16;
 
 /** Pulls that wait for messages: a line with a chip each. */
-const HeldPulls = memo(
-  ({ broker, pulls }) =>
-    pulls.length > 0 &&
-    html`<${Part}
-      part="held_pulls"
-      name=${t("lab.held.title")}
-      summary=${html`<span class="quiet number">${t("lab.waiting", { n: pulls.length })}</span>`}
-      tools=${html`<${Rule} node=${broker} part="held_pulls" />`}
-      class="held-pulls"
-      data-part="held-pulls"
-    >
-      <ul class="chips">
-        ${pulls.slice(0, HELD_MOST).map(
-          (pull) => html`<li
-            key=${`${pull.group} ${pull.topic}@${pull.queue_id}`}
-            class="chip"
-            title=${t("lab.held.hint", { offset: pull.offset, time: shortMs(pull.timeout_ms), client: pull.client_id })}
-          >
-            <${GroupMark} group=${pull.group} size=${1} />
-            <${TopicMark} topic=${pull.topic} />
-            <span class="mono">Q${pull.queue_id}</span>
-          </li>`,
-        )}
-        ${pulls.length > HELD_MOST && html`<li class="quiet">+${pulls.length - HELD_MOST}</li>`}
-      </ul>
-    </${Part}>`,
-);
+const HeldPulls = memo(({ broker, groups }) => {
+  const pulls = Object.entries(groups).flatMap(([group, { held_pulls: held }]) =>
+    Object.values(held).map((pull) => ({ group, ...pull })),
+  );
+  if (pulls.length === 0) return null;
+  return html`<${Part}
+    part="held_pulls"
+    name=${t("lab.held.title")}
+    summary=${html`<span class="quiet number">${t("lab.waiting", { n: pulls.length })}</span>`}
+    tools=${html`<${Rule} node=${broker} part="held_pulls" />`}
+    class="held-pulls"
+    data-part="held-pulls"
+  >
+    <ul class="chips">
+      ${pulls.slice(0, HELD_MOST).map(
+        (pull) => html`<li
+          key=${`${pull.group} ${pull.topic}@${pull.queue_id}`}
+          class="chip"
+          title=${t("lab.held.hint", { offset: pull.offset, time: shortMs(pull.timeout_ms), client: pull.client_id })}
+        >
+          <${GroupMark} group=${pull.group} size=${1} />
+          <${TopicMark} topic=${pull.topic} />
+          <span class="mono">Q${pull.queue_id}</span>
+        </li>`,
+      )}
+      ${pulls.length > HELD_MOST && html`<li class="quiet">+${pulls.length - HELD_MOST}</li>`}
+    </ul>
+  </${Part}>`;
+});
+
+// ----------------------------------------------------------------------------------------------------- locks
+
+/** Whether the lock is on; `name` says which one where nothing else does.
+    @param {{ broker: string, isOff: boolean, name?: string }} props */
+function BrokerPill({ broker, isOff, name }) {
+  const text = t(isOff ? "lab.locks.off_short" : "lab.locks.on");
+  return html`<${Pill}
+    letter="B"
+    name=${name}
+    title=${`${t("lab.order.broker")}: ${text}`}
+    state=${isOff ? "off" : "held"}
+    thing=${{ name: "broker-lock", node: broker }}
+    act=${acting}
+  >
+    <span class="pill-state">${name ? t(isOff ? "lab.order.off" : "lab.order.on") : text}</span>
+  </${Pill}>`;
+}
+
+const BrokerLocks = memo(({ broker, locks, isOff }) => {
+  const rows = Object.entries(locks).flatMap(([group, held]) => Object.values(held).map((lock) => ({ group, lock })));
+  if (rows.length === 0 && !isOff) return null;
+  return html`<${Part}
+    part="locks"
+    name=${t("lab.order.broker_name")}
+    summary=${html`<${BrokerPill} broker=${broker} isOff=${isOff} />`}
+    keepsOpen=${isOff}
+    tools=${html`<${Rule} node=${broker} part="locks" />`}
+    class="broker-table"
+  >
+    <ul class="lock-rows">
+      ${rows
+        .sort((a, b) => isOwn(a.lock) - isOwn(b.lock) || compare(queueOf(a.lock), queueOf(b.lock)))
+        .map(({ group, lock }) => {
+          const owner = ownerOf(lock.client_id);
+          const thing = { name: "broker-lock", node: broker, holder: owner.node, queueId: lock.queue_id };
+          return html`<${LockRow}
+            key=${`${group} ${queueOf(lock)}`}
+            group=${group}
+            lock=${lock}
+            owner=${owner.text}
+            clock=${worldClock}
+            isOff=${isOff}
+            mark=${html`<${GroupMark} group=${group} size=${1.35} />`}
+            button=${acting("lock", thing)}
+          />`;
+        })}
+    </ul>
+  </${Part}>`;
+});
+
+const isOwn = ({ topic }) => Number(topic.startsWith("%"));
+const queueOf = (lock) => `${lock.topic}@${lock.queue_id}`;
+
+/** The node with the address in "10.0.0.4@1234#5", with a sign when its process is gone: its locks are not. */
+function ownerOf(clientId) {
+  const address = clientId.split("@")[0];
+  const [name, node] = Object.entries(nodes.value).find(([, each]) => each.ip === address) ?? [];
+  if (!name || !node) return { text: clientId };
+  if (node.client_id === clientId) return { node: name, text: name };
+  const gone = html`
+    ${name}${" "}
+    <span class="lock-gone" title=${t("lab.locks.gone")}>✕<span class="sr-only">${t("lab.locks.gone")}</span></span>
+  `;
+  return { text: gone };
+}

@@ -5,22 +5,23 @@
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { GroupMark, TopicMark } from "../lane/marks.js";
+import { GroupMark } from "../lane/marks.js";
 import { span } from "../../common/world/format.js";
 import { memo } from "../../common/memo.js";
-import { acting, offer } from "../actions/thing.js";
+import { acting } from "../actions/thing.js";
 import { density, isFocus, togglePart } from "../stage/folding.js";
 import { accused, compare, pointing, view } from "../../common/world/view.js";
 import { Icon } from "../controls/icons.js";
 import { Loss } from "./loss.js";
 import { Bank } from "./bank.js";
-import { OrderLocks } from "./locks.js";
 import { NodeCard } from "./node_card.js";
 import { Rule } from "./part.js";
+import { shortActor } from "./queue/locks.js";
+import { ProcessQueue } from "./queue/process_queue.js";
 import { forgetRoom, keepsRoom } from "./room.js";
 import { Replies, Trace } from "./sending.js";
-import { Held, Tree } from "./tree.js";
 import { Guard } from "./work/guard.js";
+import { worldClock, worldSource } from "./world_source.js";
 
 /** Room for a tree at 14 px text, by the density of the stage; and where queues are in two columns. */
 const WIDE_TREE = [250, 250, 230, 186];
@@ -82,7 +83,7 @@ export const Consumer = memo(({ name, node }) => {
     <div class=${`process-queues ${isMany ? "is-many" : ""}`}>
       ${queues.map(
         (id) =>
-          html`<${ProcessQueue}
+          html`<${WorldQueue}
             key=${id}
             queue=${node.process_queues[id]}
             holder=${name}
@@ -211,98 +212,37 @@ const Calls = memo(
 /** Grows with time, while the rest of a call stays as it is. */
 const Spent = ({ since }) => html`<span class="call-spent number">· ${span(view.value.time_us - since)}</span>`;
 
-const shortActor = (actor) => actor.split("/").at(-1);
+/** What its head says of the locks of a queue that need not be in order. */
+const LockMarks = ({ queue: { consume_lock: lock, locked } }) => html`
+  ${
+    lock?.owner &&
+    html`<span class="chip chip-lock" title=${t("lab.consumer.lock_hint", { owner: lock.owner, n: lock.waiters })}>
+      ${shortActor(lock.owner)}
+      ${lock.waiters > 0 && html` <span class="attempt">+${lock.waiters}</span>`}
+    </span>`
+  }
+  ${
+    locked &&
+    html`<span class="sign" title=${t("lab.consumer.locked")}>
+      <${Icon} name="lock" /><span class="sr-only">${t("lab.consumer.locked")}</span>
+    </span>`
+  }
+`;
 
-const ProcessQueue = memo(({ queue, holder, width }) => {
-  const { topic, queue_id: queueId } = queue;
-  const name = `${topic}@${queueId}`;
-  const isAccused = accused.value.has(name);
-  const open = ({ offset, key }, { currentTarget }) =>
-    offer({ kind: "held", node: holder, broker: queue.broker, topic, queueId, offset, key }, currentTarget);
-  const trees = [
-    ["msgTreeMap", queue.tree],
-    ["consumingMsgOrderlyTreeMap", queue.consuming_tree],
-  ].filter(([, tree]) => tree);
-  const isLarge = isFocus("trees");
-  const isOrderly = Boolean(queue.local_lock);
-  return html`<section
-    class=${`process-queue ${queue.dropped ? "is-dropped" : ""} ${isAccused ? "is-accused" : ""} ${
-      topic.startsWith("%") && queue.message_count === 0 ? "is-idle" : ""
-    }`}
-    data-process-queue=${name}
-    ref=${keepsRoom}
-    aria-label=${`${holder} ${name}`}
-  >
-    <header class="process-head">
-      <${TopicMark} topic=${topic} /><strong title=${name}>Q${queueId}</strong>
-      <button
-        type="button"
-        class="held-count part-toggle number"
-        aria-expanded=${isLarge}
-        onClick=${() => (forgetRoom(), togglePart("trees"))}
-        title=${`${t("lab.consumer.held")}. ${t(isLarge ? "lab.part.fold" : "lab.part.unfold")}`}
-      >
-        ${t("lab.consumer.held_short", { n: queue.message_count })}
-      </button>
-      ${
-        !isOrderly &&
-        queue.consume_lock?.owner &&
-        html`<span
-          class="chip chip-lock"
-          title=${t("lab.consumer.lock_hint", {
-            owner: queue.consume_lock.owner,
-            n: queue.consume_lock.waiters.length,
-          })}
-        >
-          ${shortActor(queue.consume_lock.owner)}
-          ${
-            queue.consume_lock.waiters.length > 0 &&
-            html` <span class="attempt">+${queue.consume_lock.waiters.length}</span>`
-          }
-        </span>`
-      }
-      ${
-        !isOrderly &&
-        queue.locked &&
-        html`<span class="sign" title=${t("lab.consumer.locked")}>
-          <${Icon} name="lock" /><span class="sr-only">${t("lab.consumer.locked")}</span>
-        </span>`
-      }
-      ${
-        queue.flow_control &&
-        html`<span
-          class="badge badge-warning flow-control"
-          data-flow-control=${queue.flow_control}
-          title=${t(`lab.consumer.flow_${queue.flow_control}`, { n: queue.flow_control_times[queue.flow_control] })}
-        >
-          <span class="flow-sign" aria-hidden="true">❚❚</span>${" "}
-          <span class="flow-text">
-            ${t(`lab.consumer.flow_${queue.flow_control}_short`)}
-          </span>
-        </span>`
-      }
-      ${
-        queue.dropped &&
-        html`<span class="badge badge-warning" title=${t("lab.consumer.dropped_hint")}>
-          ${t("lab.consumer.dropped")}
-        </span>`
-      }
-      <span
-        class=${`pull-sign ${queue.pull_in_flight ? "is-pulling" : ""}`}
-        title=${t(queue.pull_in_flight ? "lab.consumer.pulling" : "lab.consumer.not_pulling")}
-      >
-        <span aria-hidden="true">${queue.pull_in_flight ? "⇠" : "·"}</span>${" "}
-        <span class="quiet">
-          ${t("lab.consumer.next")}
-        </span>${" "}
-        <span class="number">${count(queue.next_pull_offset ?? queue.consume_offset)}</span>
-      </span>
-    </header>
-    ${isOrderly && html`<${OrderLocks} queue=${queue} holder=${holder} />`}
-    ${trees.map(([kind, tree]) =>
-      isLarge
-        ? html`<${Tree} key=${kind} tree=${tree} name=${kind} width=${width} onOpen=${open} />`
-        : html`<${Held} key=${kind} tree=${tree} name=${kind} topic=${topic} onOpen=${open} />`,
-    )}
-  </section>`;
+const foldTrees = () => (forgetRoom(), togglePart("trees"));
+
+const WorldQueue = memo(({ queue, holder, width }) => {
+  const isOrderly = queue.local_lock !== null;
+  return html`<${ProcessQueue}
+    queue=${queue}
+    holder=${holder}
+    isOrderly=${isOrderly}
+    clock=${worldClock}
+    source=${worldSource}
+    isTrees=${isFocus("trees")}
+    isLarge=${isFocus("order_locks")}
+    width=${width}
+    onFold=${foldTrees}
+    marks=${isOrderly ? null : html`<${LockMarks} queue=${queue} />`}
+  />`;
 });

@@ -1,3 +1,4 @@
+// @ts-check
 // What must hold after every event: a check mark, or the element, the event and the reason. A click goes there.
 
 import { html } from "htm/preact";
@@ -68,13 +69,15 @@ const BrokenHere = ({ violation }) => {
   </div>`;
 };
 
-/** Shows the world at the event of the violation, and the element that broke. */
-function jump({ event, element = {} }) {
+/**
+ * Shows the world at the event of the violation, and the element that broke.
+ *
+ * @param {Picture.Violation} violation
+ */
+function jump({ event, element }) {
   chosenEvent.value = event;
   scrub(event);
-  const place =
-    document.querySelector(
-      element.queue ? `[data-queue="${CSS.escape(element.queue)}"]` : `[data-node="${CSS.escape(element.node ?? "")}"]`,
-    ) ?? document.querySelector(`[data-node="${CSS.escape(element.node ?? "")}"]`);
-  place?.scrollIntoView({ block: "nearest" });
+  const { queue = "", node = "" } = element;
+  const place = queue && document.querySelector(`[data-queue="${CSS.escape(String(queue))}"]`);
+  (place || document.querySelector(`[data-node="${CSS.escape(String(node))}"]`))?.scrollIntoView({ block: "nearest" });
 }

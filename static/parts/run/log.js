@@ -1,3 +1,4 @@
+// @ts-check
 // The event log: every event of the run in words, with a filter. Only the rows in sight are in the document, and what
 // the stream left out of them is fetched when it comes in sight.
 
@@ -99,19 +100,21 @@ function foundText(search, count) {
 function Rows({ rows, isSearching }) {
   const sight = useSignal({ top: 0, height: 200 });
   const isFollowing = useSignal(true);
-  const box = useRef(null);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const followed = useRef(-1);
   const latest = useRef(rows);
   latest.current = rows;
   const rowHeight = ROW_REM * remPx.value;
   useLayoutEffect(() => {
-    const measure = () => (sight.value = { top: box.current.scrollTop, height: box.current.clientHeight });
+    const element = box.current;
+    if (!element) return undefined;
+    const measure = () => (sight.value = { top: element.scrollTop, height: element.clientHeight });
     const observer = new ResizeObserver(measure);
-    observer.observe(box.current);
+    observer.observe(element);
     return () => observer.disconnect();
   }, []);
   useLayoutEffect(() => {
-    if (!isFollowing.value || followed.current === rows.count) return;
+    if (!isFollowing.value || followed.current === rows.count || !box.current) return;
     followed.current = rows.count;
     box.current.scrollTop = rows.count * rowHeight;
   });

@@ -1,3 +1,4 @@
+// @ts-check
 // The engine's own source with the line marked that the next event continues at.
 
 import { html } from "htm/preact";
@@ -9,32 +10,35 @@ import { sourceFile } from "../../common/world/session.js";
 import { calmView } from "../../common/world/view.js";
 import { colourLine } from "./python_tokens.js";
 
-/** file -> promise of its lines */
+/**
+ * The lines of each file.
+ *
+ * @type {Map<string, Promise<string[]>>}
+ */
 const files = new Map();
 
+/** @param {string} file */
 function linesOf(file) {
-  if (!files.has(file)) {
-    files.set(
-      file,
-      sourceFile(file)
-        .then((answer) => (Array.isArray(answer?.lines) ? answer.lines : (answer?.text ?? "").split("\n")))
-        .catch((error) => (files.delete(file), [`# ${error.message}`])),
-    );
-  }
-  return files.get(file);
+  const lines =
+    files.get(file) ??
+    sourceFile(file)
+      .then((answer) => (Array.isArray(answer?.lines) ? answer.lines : (answer?.text ?? "").split("\n")))
+      .catch((error) => (files.delete(file), [`# ${error.message}`]));
+  files.set(file, lines);
+  return lines;
 }
 
 export function SourceView() {
   const next = useComputed(() => calmView.value.next);
-  const shown = useSignal(null);
-  const box = useRef(null);
-  const file = next.value?.file ?? null;
+  const shown = useSignal(/** @type {{ file: string, lines: string[] } | null} */ (null));
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const { file = null, line: nextLine = null, function: name = "" } = next.value ?? {};
   useEffect(() => {
     let isWanted = true;
     if (file) linesOf(file).then((lines) => isWanted && (shown.value = { file, lines }));
-    return () => (isWanted = false);
+    return () => void (isWanted = false);
   }, [file]);
-  const line = shown.value?.file === file ? next.value?.line : null;
+  const line = shown.value?.file === file ? nextLine : null;
   useLayoutEffect(() => {
     box.current?.querySelector(".is-next")?.scrollIntoView({ block: "center", inline: "nearest" });
   }, [line, shown.value]);
@@ -43,9 +47,9 @@ export function SourceView() {
     ${
       file &&
       html`<div class="source-place">
-        <code>${file}${next.value.line ? `:${next.value.line}` : ""}</code>${" "}
+        <code>${file}${nextLine ? `:${nextLine}` : ""}</code>${" "}
         <span class="quiet mono ellipsis">
-          ${next.value.function}
+          ${name}
         </span>
       </div>`
     }

@@ -1,8 +1,10 @@
+// @ts-check
 // The timers that are running, the next to fire first, with the time left as a bar.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
+import { allOf, firstOf } from "../../common/elements.js";
 import { t } from "../../common/i18n.js";
 import { onPaint, shownTime } from "../../common/world/clock.js";
 import { acting } from "../actions/thing.js";
@@ -19,10 +21,12 @@ const PAINT_EVERY_MS = 150;
 
 export function Timers() {
   const timers = useComputed(() => runningTimers.value.slice(0, MOST));
-  const list = useRef(null);
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
   // Bars and figures move with every picture; the rows are rendered only when timers come and go.
   useEffect(() => {
-    let [paintedAt, last] = [0, 0];
+    let paintedAt = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let last;
     const paint = (time) => {
       clearTimeout(last);
       const rest = PAINT_EVERY_MS - (performance.now() - paintedAt);
@@ -30,7 +34,7 @@ export function Timers() {
       if (rest > 0) last = setTimeout(() => paint(shownTime()), rest);
       else {
         paintedAt = performance.now();
-        for (const row of list.current?.children ?? []) paintRow(row, time);
+        if (list.current) for (const row of allOf(".timer-row", HTMLElement, list.current)) paintRow(row, time);
       }
     };
     const stop = onPaint(paint);
@@ -52,7 +56,7 @@ export function Timers() {
           ...${acting("timer", { timer })}
           title=${`${timer.actor}: ${labelText(timer.label)}`}
         >
-          ${labelText(timer.label || timer.actor.split("/").at(-1))}
+          ${labelText(timer.label || timer.actor.slice(timer.actor.lastIndexOf("/") + 1))}
         </button>
         <button
           type="button"
@@ -69,12 +73,16 @@ export function Timers() {
   </ul>`;
 }
 
+/**
+ * @param {HTMLElement} row
+ * @param {number} time
+ */
 function paintRow(row, time) {
-  const { start, due } = row.dataset;
-  if (due === undefined) return;
+  const [start, due] = [Number(row.dataset.start), Number(row.dataset.due)];
   const left = Math.max(0, due - time);
-  row.querySelector(".bar-fill").style.transform = `scaleX(${Math.min(1, left / Math.max(1, due - start)).toFixed(3)})`;
+  const share = Math.min(1, left / Math.max(1, due - start));
+  firstOf(".bar-fill", HTMLElement, row).style.transform = `scaleX(${share.toFixed(3)})`;
   const text = span(left);
-  const figure = row.querySelector(".timer-left");
+  const figure = firstOf(".timer-left", HTMLElement, row);
   if (figure.textContent !== text) figure.textContent = text;
 }

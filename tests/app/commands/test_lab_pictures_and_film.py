@@ -24,7 +24,9 @@ def test_without_a_browser_they_say_what_to_install(monkeypatch, tmp_path):
 
 
 def test_pictures_of_a_scenario_that_is_not_there_are_refused():
-    assert "there is no scenario nothing" in said("pictures", "hello", "nothing")
+    refusal = said("pictures", "hello", "nothing")
+    assert "there is no scenario nothing" in refusal
+    assert "Lessons with a picture: 01-first-message, " in refusal
 
 
 @pytest.mark.parametrize(

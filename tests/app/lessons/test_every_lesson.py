@@ -363,7 +363,9 @@ def test_the_defaults_that_the_lessons_tell_are_the_engine_s():
     assert consumer.unlock_delay_ms == consumer.rebalance_lock_interval_ms == 20_000
     assert consumer.lock_max_live_time_ms == 30_000
     assert consumer.pull_max_idle_time_ms == 120_000
-    (lock, *_) = rehearsal_of("05-leases-and-long-pauses").end["nodes"]["B1"]["locks"]
+    ((lock, *_),) = (
+        locks.values() for locks in rehearsal_of("05-leases-and-long-pauses").end["nodes"]["B1"]["locks"].values()
+    )
     assert lock["lease_ms"] == 60_000
     settings = {entry["name"]: entry["value"] for entry in rehearsal_of("02-groups-and-rebalance").end["settings"]}
     assert settings == {name: client[name] for name in settings}

@@ -53,6 +53,43 @@ def test_list_and_next_lesson_follow_the_course_and_show_what_a_lesson_builds_on
     assert lesson_data(http, first)["previous"] is None
 
 
+OFFER = r'<p class="track-state">(.*?)</p>\s*<a class="[^"]*" href="/tutorials/(.*?)">(.*?)</a>'
+
+
+def test_each_track_has_a_picture_and_offers_its_first_lesson_that_is_not_finished():
+    course = load_course()
+    basics, order = course.tracks[0].lessons, course.tracks[1].lessons
+    server = create_app(FixtureSource(0), WebSettings(lab_has_thread=False))
+    http = server.app.test_client()
+    http.set_cookie("glassmq_browser", "a" * 22)
+
+    def finish(name, steps=None):
+        for step in load_lesson(name).steps[:steps]:
+            server.parts.progress.note("a" * 22, name, DoneStep(step.identity))
+
+    def offer_of_basics():
+        offers = re.findall(OFFER, http.get("/tutorials?lang=en").text)
+        assert len(offers) == len(course.tracks)
+        return offers[0]
+
+    n = len(basics)
+    assert offer_of_basics() == (f"0 of {n} finished", basics[0], "Begin with lesson 1")
+    finish(basics[0], steps=1)
+    assert offer_of_basics() == (f"0 of {n} finished", basics[0], "Continue with lesson 1")
+    finish(basics[0])
+    finish(order[0])
+    assert offer_of_basics() == (f"1 of {n} finished", basics[1], "Continue with lesson 2")
+    for name in basics:
+        finish(name)
+    assert offer_of_basics() == (f"{n} of {n} finished", basics[0], "Open lesson 1 again")
+    page = http.get("/tutorials").text
+    for name in course.first_lessons():
+        assert f'class="in-light" src="/static/lab/pictures/lessons/{name}.webp"' in page
+        assert f'class="in-dark" src="/static/lab/pictures/lessons/{name}.dark.webp"' in page
+    server.parts.progress.close()
+    server.lab.stop()
+
+
 def test_a_lesson_s_scenario_is_no_preset_of_the_lab_but_can_be_opened_there(lab):
     http = lab.server.app.test_client()
     assert "01-first-message" not in http.get("/lab").text

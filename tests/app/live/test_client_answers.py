@@ -24,9 +24,14 @@ def test_the_answer_of_the_java_client_is_shown_with_what_it_does_not_tell():
     view = running_info_view(captured_reply(307)["body"].encode())
     assert [(queue["topic"], queue["queue_id"]) for queue in view["queues"]] == [("GT", 0), ("GT", 1)]
     queue = view["queues"][0]
-    assert (queue["broker"], queue["count"], queue["commit_offset"], queue["dropped"]) == ("broker-a", 0, 4, False)
-    assert (queue["last_pull_ms"], queue["last_consume_ms"]) == (1795252737717, 1795252737718)
-    assert (view["orderly"], view["threads"], view["started_ms"]) == (False, 20, 1795252735744)
+    assert (queue["broker"], queue["message_count"], queue["consume_offset"], queue["dropped"]) == (
+        "broker-a",
+        0,
+        4,
+        False,
+    )
+    assert (queue["last_pull_us"], queue["last_consume_us"]) == (1795252737717000, 1795252737718000)
+    assert (view["orderly"], view["threads"], view["started_us"]) == (False, 20, 1795252735744000)
     assert view["rates"]["GT"] == {"ok_per_s": 0.6, "failed_per_s": 0.1, "rt_ms": 2.2857142857142856, "failed": 0}
     assert view["untold"] == ["trees"]
     assert queue["tree"] is None
@@ -52,7 +57,7 @@ def test_numbers_and_keys_may_be_texts_and_what_is_missing_is_said(key):
     reported = {"cachedMsgCount": "3", "droped": "1"}
     table = ObjectKeyMap([(key, reported)]) if isinstance(key, dict) else {key: reported, "no queue": reported}
     (queue,) = running_info_view(dumps_json({"mqTable": table}))["queues"]
-    assert (queue["topic"], queue["queue_id"], queue["count"], queue["dropped"]) == ("T", 1, 3, True)
+    assert (queue["topic"], queue["queue_id"], queue["message_count"], queue["dropped"]) == ("T", 1, 3, True)
     view = running_info_view(dumps_json({"mqTable": ObjectKeyMap([(KEY, {"droped": False})])}))
     assert view["untold"] == ["trees", "counts", "times"]
 
@@ -79,4 +84,4 @@ def test_queues_and_trees_without_end_are_cut():
     assert 50 < size(first["tree"]) < 70
     assert len(first["tree"]["key"]) < 210
     assert size(first["tree"]) + size(second["tree"]) == ANSWER_NODES_MAX
-    assert first["consume_lock"] == {"owner": "7", "waiters": 0}
+    assert first["consume_lock"] == {"owner": "7", "waiters": 0, "on": True}

@@ -53,6 +53,38 @@ def test_a_rule_is_added_reported_and_removed(live):
     assert str(rule["rule_id"]) in texts_of(answer)
 
 
+def kinds_of(live):
+    """The kinds of what the history marks, with their texts."""
+    events = live.get("/api/live/history?from=0")[1]["events"]
+    assert all(set(event["text"]) == {*LANGUAGES} for event in events)
+    return [(event["kind"], event["text"]["en"]) for event in events if event["kind"] != "rebalance"]
+
+
+def test_the_history_marks_the_start_faults_and_a_restart(live):
+    assert kinds_of(live)[0] == ("start", "The broker starts")
+    before = len(kinds_of(live))
+    # Each lasts less than the second between two samples.
+    live.ask("POST", "/api/faults", {"kind": "disk-full", "target": "broker-a"})
+    live.ask("POST", "/api/faults", {"kind": "disk-free", "target": "broker-a"})
+    live.ask("POST", "/api/faults", DROP)
+    live.ask("DELETE", "/api/faults")
+    live.ask("POST", "/api/faults", {"kind": "crash", "target": "name-server"})
+    live.ask("POST", "/api/faults", {"kind": "restart", "target": "name-server"})
+    live.ask("POST", "/api/faults", {"kind": "crash", "target": "broker-a"})
+    live.ask("POST", "/api/faults", {"kind": "restart", "target": "broker-a"})
+    assert kinds_of(live)[before:] == [
+        ("fault_on", "Fault: the disk is full"),
+        ("fault_off", "Fault over: the disk is full"),
+        ("fault_on", "Fault: Drop HEART_BEAT"),
+        ("fault_off", "Fault over: Drop HEART_BEAT"),
+        ("fault_on", "Fault: name server was killed"),
+        ("fault_off", "Fault over: name server was killed"),
+        ("stop", "The broker stops"),
+        ("start", "The broker starts"),
+    ]
+    assert [event["kind"] for event in live.get("/api/live/state")[1]["events"]][-2:] == ["stop", "start"]
+
+
 def test_several_commands_are_obeyed_in_order_up_to_the_first_that_is_refused(live):
     commands = [DROP, {**DROP, "what": "delay"}, {**DROP, "what": "explode"}, DROP]
     status, answer = live.ask("POST", "/api/faults", {"commands": commands})

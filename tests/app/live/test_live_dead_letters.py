@@ -324,7 +324,7 @@ def test_without_an_index_a_message_is_found_by_its_offset_id_with_the_copy_that
 
 
 def test_used_delay_levels_are_shown_with_what_waits_and_until_when(live):
-    before_ms = live.host.state()["cluster"]["now_ms"]
+    before_ms = live.host.state()["cluster"]["now_us"] // 1_000
     live.send(message("later", keys="d-1", delay_level=5))
     state = live.state_when(lambda state: any(one["level"] == 5 for one in state["delay_levels"]["levels"]))
     part = state["delay_levels"]

@@ -1,11 +1,12 @@
-"""The pictures of the list of scenarios: each scenario has its own, small enough, with a moment that comes."""
+"""The pictures of the lists: each scenario and each track has one, small enough, of a moment that comes."""
 
 from __future__ import annotations
 
 import pytest
 
 from app.foundation.page_folders import PageFolders
-from app.pictures.scenario_pictures import HEIGHT, MAX_BYTES, THEMES, WIDTH, picture_path
+from app.lessons.course import load_course
+from app.pictures.scenario_pictures import HEIGHT, LESSONS_SHELF, MAX_BYTES, THEMES, WIDTH, picture_path
 from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
@@ -13,6 +14,7 @@ from tests.support.lab.lab_scenarios import small
 
 FOLDER = PageFolders.find().static
 SCENARIOS = [(shelf, name) for shelf, names in shelved_scenario_names().items() for name in names]
+LESSONS = [(LESSONS_SHELF, name) for name in load_course().first_lessons()]
 
 
 def webp_size(data: bytes) -> tuple[int, int]:
@@ -22,16 +24,16 @@ def webp_size(data: bytes) -> tuple[int, int]:
     return int.from_bytes(data[at : at + 2], "little"), int.from_bytes(data[at + 2 : at + 4], "little")
 
 
-@pytest.mark.parametrize(("shelf", "name"), SCENARIOS)
-def test_every_scenario_has_a_small_picture_in_each_theme(shelf, name):
+@pytest.mark.parametrize(("shelf", "name"), SCENARIOS + LESSONS)
+def test_every_scenario_and_first_lesson_has_a_small_picture_in_each_theme(shelf, name):
     for theme in THEMES:
         data = (FOLDER / picture_path(shelf, name, theme)).read_bytes()
         assert len(data) <= MAX_BYTES, f"glassmq lab pictures {name}"
         assert webp_size(data) == (WIDTH, HEIGHT)
 
 
-def test_no_picture_is_left_of_a_scenario_that_is_gone():
-    wanted = {picture_path(shelf, name, theme) for shelf, name in SCENARIOS for theme in THEMES}
+def test_no_picture_is_left_of_a_scenario_or_lesson_that_is_gone():
+    wanted = {picture_path(shelf, name, theme) for shelf, name in SCENARIOS + LESSONS for theme in THEMES}
     there = {path.relative_to(FOLDER).as_posix() for path in (FOLDER / "lab" / "pictures").rglob("*.*")}
     assert there - wanted == set()
 

@@ -85,3 +85,9 @@ def test_the_import_map_is_the_only_script_in_a_page_that_its_policy_allows(file
         policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)[1]
         assert "'unsafe-eval'" not in policy and "nonce" not in page
         assert len(re.findall(r"'sha256-[^']+'", policy)) == 1
+
+
+def test_a_stage_knows_before_it_is_drawn_whether_another_page_holds_it_in_a_frame(files):
+    for path, page in files.items():
+        scripts = re.findall(r'<body[^>]*><script src="([^"]+)"></script>', page)
+        assert len(scripts) == ("lab/three-locks" in path)

@@ -344,7 +344,7 @@ def test_every_rule_and_every_form_has_its_words(language):
 
 def test_facts_are_read_from_the_live_state():
     state = {
-        "cluster": {"now_ms": START_MS},
+        "cluster": {"now_us": START_MS * 1000},
         "connections": {"a:1": {}, "b:2": {}},
         "unsent": {"a:1": 5},
         "dead_letters": {"billing": 4},

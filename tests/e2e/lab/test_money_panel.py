@@ -32,7 +32,7 @@ def test_a_debit_is_seen_uncommitted_at_the_bank_and_committed_in_the_money_pane
     expect(waiting.locator(".money-bar.is-open")).to_have_count(1)
     waiting.click()
     expect(waiting).to_have_attribute("aria-pressed", "true")
-    plot = panel.locator(".money-canvas svg")
+    plot = panel.locator(".money-canvas .plot-canvas")
     plot.focus()
     page.keyboard.press("ArrowRight")
     expect(panel.locator("#money-readout")).to_contain_text("60,000 − 50,000 =")

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from playwright.sync_api import expect
 
+from app.live.client_answers import running_info_view
+from app.picture.process_queue import ProcessQueue
 from engine.client import ConsumeOrderlyStatus
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
@@ -15,46 +17,47 @@ from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.live_server import LiveServer, message
 
 
-def queue(queue_id, **facts):
-    numbers = dict.fromkeys(("first", "last", "in_hand", "in_hand_first", "in_hand_last", "last_lock_ms"), 0)
+def queue(queue_id, held=(), **facts):
+    """A queue as a Java client reports it; ``held``: number of messages, and their first and last offset."""
+    count, first, last = held or (0, None, None)
+    nothing = dict.fromkeys(ProcessQueue.__annotations__)
     reported = {
         "topic": "orders",
         "broker": "broker-a",
         "queue_id": queue_id,
-        "count": 0,
-        "commit_offset": 7,
-        **numbers,
+        "waiting": {"count": count, "first": first, "last": last},
+        "in_hand": {"count": 0, "first": None, "last": None},
+        "message_count": count,
+        "consume_offset": 7,
     }
-    return {**reported, "dropped": False, "locked": False, "flow_control": None, "last_pull_ms": None, **facts}
+    return {**nothing, **reported, "dropped": False, "locked": False, **facts}
 
 
 def member(client_id, language, queues=(), **facts):
     reported = {"state": "told", "address": f"127.0.0.1:{4000 + len(client_id)}", "language": language, "version": 409}
-    known = {"remark": "", "orderly": True, "threads": 20, "started_ms": None, "rates": {}, "untold": ["trees"]}
-    filled = [{"last_consume_ms": None, **each} for each in queues]
-    return {"client_id": client_id, "queues": filled, "asked_ms": 1, "answered_ms": 1, **reported, **known, **facts}
+    known = {"remark": "", "orderly": True, "threads": 20, "untold": ["trees"]}
+    asked = {"client_id": client_id, "queues": [*queues], "asked_us": 1, "answered_us": 1}
+    return {**running_info_view(b"{}"), **asked, **reported, **known, **facts}
 
 
 def scene_with_internals():
     scene = small_scene(lively=False)
     now = scene.now_ms
-    held = {"locked": True, "last_lock_ms": now + 3_600_000}
+    held = {"locked": True, "locked_us": (now + 3_600_000) * 1000}
     scene.internals["billing"] = {
         "members": [
-            member("java@1", "JAVA", [queue(0, count=3, first=7, last=9, **held), queue(1, dropped=True)]),
-            member("java@2", "JAVA", [queue(0, count=40, first=7, last=90, **held), queue(2)]),
-            member("js@3", "JAVA", state="silent", answered_ms=None, untold=[]),
+            member("java@1", "JAVA", [queue(0, (3, 7, 9), **held), queue(1, dropped=True)]),
+            member("java@2", "JAVA", [queue(0, (40, 7, 90), **held), queue(2)]),
+            member("js@3", "JAVA", state="silent", answered_us=None, untold=[]),
         ],
         "retries": [
             {"key": "order-5", "topic": "orders", "offset": 0, "queue_id": 2, "queue_offset": 1, "retries": 2}
-            | {"due_ms": now + 20_000}
+            | {"due_us": (now + 20_000) * 1000}
         ],
         "are_all_retries": False,
     }
-    scene.tree["locks"]["billing"] = {
-        "orders@0": {"client_id": "java@2", "since_ms": now, "age_ms": 0, "lease_ms": 60_000},
-        "orders@3": {"client_id": "left@4", "since_ms": now, "age_ms": 0, "lease_ms": 60_000},
-    }
+    scene.lease("billing", "orders", 0, "java@2")
+    scene.lease("billing", "orders", 3, "left@4")
     return scene
 
 
@@ -73,13 +76,13 @@ def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in
     expect(first.locator("[data-process-queue='orders@0'] .cell")).to_have_text(["7", "8", "9"])
     expect(first.locator("[data-process-queue='orders@0'] .badge-bad")).to_have_text("also held by C2")
     expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text("held by C2")
-    expect(first.locator("[data-process-queue='orders@1'] .badge-off")).to_have_text("dropped")
+    expect(first.locator("[data-process-queue='orders@1'] .badge-warning")).to_have_text("dropped")
     expect(second.locator("[data-process-queue='orders@0'] .pill.is-held")).to_contain_text("Broker lock")
     expect(second.locator("[data-process-queue='orders@0'] .held-cells")).to_contain_text("… 38 …")
-    expect(second.locator("[data-process-queue='orders@2'] .pill.is-off")).to_contain_text("not locked")
+    expect(second.locator("[data-process-queue='orders@2'] .pill.is-free")).to_contain_text("not locked")
     expect(third).to_contain_text("does not answer")
-    expect(panel.locator("[data-lock='orders@0']")).to_contain_text("C2")
-    expect(panel.locator("[data-lock='orders@3']")).to_contain_text("offline")
+    expect(panel.locator("[data-lock='billing orders@0']")).to_contain_text("C2")
+    expect(panel.locator("[data-lock='billing orders@3']")).to_contain_text("offline")
     expect(panel.locator("[data-retry='order-5']")).to_contain_text("↻2")
     expect(panel.locator("[data-part=retries]")).to_contain_text("There may be more")
     assert findings_in_every_theme(page, "#internals") == []
@@ -130,7 +133,7 @@ def test_a_tree_of_our_own_client_is_drawn_and_a_message_of_it_opens_as_a_record
             page.keyboard.press("Enter")
             expect(page.locator("#inspector")).to_contain_text("k3")
             page.keyboard.press("Escape")
-            page.locator("#internals [data-lock='orders@0'] .bolt").click()
+            page.locator("#internals [data-lock='billing orders@0'] .bolt").click()
             expect(page.get_by_role("dialog")).to_contain_text("orders, queue 0")
             page.keyboard.press("Escape")
             assert findings_in_every_theme(page, "#internals") == []

@@ -168,7 +168,7 @@ def test_what_becomes_of_a_backlog_is_reported_at_its_group_and_at_its_topic(ser
     for seconds in range(1, 21):
         before = sequence(page)
         scene.now_ms += 1000
-        scene.tree["cluster"]["now_ms"] = scene.now_ms
+        scene.tree["cluster"]["now_us"] = scene.now_ms * 1000
         scene.commit("billing", "orders", 0, 300 + 20 * seconds)
         scene.tree["groups"]["billing"]["lag"] = 900 - 20 * seconds
         wait_for_update(page, after=before)

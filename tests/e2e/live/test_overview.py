@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
 from tests.e2e.scenes import empty_scene, small_scene
 
@@ -153,3 +154,36 @@ def test_a_latency_of_a_single_second_is_a_dot_that_one_sees(serve, open_page):
              return blue >= 20;
            }"""
     )
+
+
+DARK_PIXELS = """() => {
+  const canvas = document.querySelector('[data-plot=lag] canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let dark = 0;
+  for (let at = 0; at < data.length; at += 4)
+    dark += data[at + 3] > 200 && Math.max(data[at], data[at + 1], data[at + 2]) < 60;
+  return dark;
+}"""
+
+
+def test_events_are_marked_in_the_plots_named_at_the_crosshair_and_listed(serve, open_page):
+    scene = small_scene()
+    page = live(open_page(f"{serve(scene)}/live?theme=light"))
+    page.locator("#plots").scroll_into_view_if_needed()
+    events = page.locator(".plot-events")
+    expect(events.locator("summary")).to_have_text("0 events in this time")
+    page.wait_for_selector("[data-plot=lag] canvas")
+    before = page.evaluate(DARK_PIXELS)
+    second = scene.seconds[-20]["second"]
+    scene.watcher.events.note(second * 1000, "fault_on", fault={"en": "the disk is full", "zh": "磁盘已满"})
+    scene.send("orders", "so that there is something new", 0)
+    expect(events.locator("summary")).to_have_text("1 event in this time")
+    page.wait_for_function(f"before => ({DARK_PIXELS})() > before + 20", arg=before)
+    plot = page.locator("[data-plot=lag] .plot-canvas")
+    plot.focus()
+    for _ in range(20):
+        plot.press("ArrowLeft")
+    expect(events.locator("summary")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d ✕ Fault: the disk is full$"))
+    events.locator("summary").click()
+    expect(events.locator("li")).to_have_text([re.compile("the disk is full")])
+    assert findings_in_every_theme(page) == []

@@ -21,14 +21,12 @@ def test_an_orderly_consumer_tells_counts_times_and_locks_but_no_trees(clients: 
 
     def is_done(member):
         queues = [queue for queue in member["queues"] if queue["topic"] == topic]
-        return len(queues) == 4 and sum(queue["commit_offset"] or 0 for queue in queues) == 40
+        return len(queues) == 4 and sum(queue["consume_offset"] or 0 for queue in queues) == 40
 
     member = member_when(clients.cluster, group, is_done)
     assert (member["state"], member["language"], member["untold"]) == ("told", "JAVA", ["trees"])
     assert member["orderly"] is True
     queues = [queue for queue in member["queues"] if queue["topic"] == topic]
-    assert {(queue["count"], queue["in_hand"], queue["locked"], queue["dropped"]) for queue in queues} == {
-        (0, 0, True, False)
-    }
-    assert all(queue["last_lock_ms"] >= member["started_ms"] for queue in queues)
+    assert {(queue["message_count"], queue["locked"], queue["dropped"]) for queue in queues} == {(0, True, False)}
+    assert all(queue["locked_us"] >= member["started_us"] for queue in queues)
     assert member["rates"][topic]["failed"] == 0

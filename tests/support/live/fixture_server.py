@@ -55,7 +55,6 @@ class FixtureSource(RecordSearch):
         for section in ("topics", "groups"):
             for age, view in enumerate(self.tree[section].values()):
                 view["age"] = age
-        self.base_ms = self.tree["cluster"]["now_ms"]
         self.records = read_golden_records()
         self.sent = 0
         self.noted_second = -1
@@ -69,8 +68,8 @@ class FixtureSource(RecordSearch):
         while self.sent < int((now - self.started) * self.rate):
             self._send_one(int(now * 1000))
         cluster = self.tree["cluster"]
-        cluster["now_ms"] = int(now) * 1000
-        cluster["started_ms"] = int(self.started * 1000)
+        cluster["now_us"] = int(now) * 1_000_000
+        cluster["started_us"] = int(self.started * 1_000_000)
         second = int(now) - 1
         if second != self.noted_second:
             self.noted_second = second
@@ -101,7 +100,6 @@ class FixtureSource(RecordSearch):
         commit_log["flushed_offset"] = commit_log["max_offset"] - 800
         commit_log["dispatched_offset"] = commit_log["max_offset"]
         queue["max"] += 1
-        queue["last_store_ms"] = now_ms
         queue["committed"]["gc1"] = max(queue["committed"]["gc1"], queue["max"] - 2)
 
     def _rates(self, second: int) -> dict[str, int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.foundation.json_types import JsonObject
 from app.foundation.operator_requests import OperationRefused
+from app.live.client_answers import running_info_view
 from app.observation.record_view import record_summary
 from app.watch.thresholds import Thresholds
 from app.watch.watcher import Watcher
@@ -89,11 +90,12 @@ class MadeUpEngine:
     def clients(self, group: str):
         """As ``internals`` has it; members of other groups do not answer."""
         members = self._tree["groups"].get(group, {}).get("members", {})
-        silent = {"state": "silent", "asked_ms": None, "answered_ms": None, "remark": "", "queues": []}
+        nothing = running_info_view(b"{}")
+        silent = {"state": "silent", "asked_us": None, "answered_us": None, "remark": ""}
         made_up = {
             "group": group,
-            "now_ms": self._tree["cluster"]["now_ms"],
-            "members": [{"client_id": name, **facts, **silent} for name, facts in members.items()],
+            "now_us": self._tree["cluster"]["now_us"],
+            "members": [{**nothing, "client_id": name, **facts, **silent} for name, facts in members.items()],
             "omitted_members": 0,
             "retries": [],
             "are_all_retries": True,

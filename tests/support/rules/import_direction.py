@@ -28,10 +28,10 @@ ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "idempotence": frozenset({"protocol", "client", "runtime"}),
     "kafka": frozenset({"runtime"}),
     "pipeline": frozenset({"protocol", "runtime", "acl", "client", "lab", "fields", "texts"}),
-    "faults": frozenset({"protocol", "runtime", "texts"}),
+    "faults": frozenset({"fields", "protocol", "runtime", "texts"}),
     "lab": None,
     "testkit": frozenset(
-        {"protocol", "runtime", "remoting", "store", "name_server", "broker", "faults", "live", "texts"}
+        {"protocol", "runtime", "remoting", "store", "name_server", "broker", "faults", "fields", "live", "texts"}
     ),
     "live": frozenset({"protocol", "runtime", "remoting", "store", "name_server", "replication", "broker", "faults"}),
 }

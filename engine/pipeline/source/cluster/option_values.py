@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
-from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
 from engine.protocol.names import validate_group
 
 #: Options that Spark itself adds to those of the user.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname", "serialization.format", "outputmode"})
-_BOOLEANS = {"true": True, "false": False}
 
 
 class OptionValues:
@@ -56,12 +57,7 @@ class OptionValues:
 
     def group(self, name: str, default: str) -> str:
         """Return the name of a group of producers or consumers."""
-        group = self.text(name) or default
-        try:
-            validate_group(group)
-        except IllegalName as error:
-            raise wrong_option(name, str(error)) from None
-        return group
+        return str(self._read(Field(name, "text", default=default, check=validate_group), self.text(name)))
 
     def words(self, name: str, separators: str = ",") -> tuple[str, ...]:
         """Return the parts between separators, without blanks and without empty ones."""
@@ -72,14 +68,8 @@ class OptionValues:
 
     def integer(self, name: str, default: int | None, minimum: int, maximum: int = 2**63 - 1) -> int | None:
         """Return an integer within the bounds, both included."""
-        value = self.text(name)
-        if value is None:
-            return default
-        digits = value[1:] if value[:1] == "-" else value
-        if not (digits.isascii() and digits.isdigit()) or len(digits) > 19 or not minimum <= int(value) <= maximum:
-            upper = f" to {maximum}" if maximum < 2**63 - 1 else " on"
-            raise wrong_option(name, f"{value!r} is not allowed; allowed: an integer from {minimum}{upper}")
-        return int(value)
+        number: int | None = self._read(Field(name, "integer", minimum, maximum, default=default), self.text(name))
+        return number
 
     def number(self, name: str, default: int, minimum: int, maximum: int = 2**63 - 1) -> int:
         """Return an integer as :meth:`integer` does, for options that always have a value."""
@@ -89,9 +79,11 @@ class OptionValues:
 
     def boolean(self, name: str, default: bool) -> bool:
         """Return a boolean from ``true`` or ``false``."""
-        value = self.text(name)
-        if value is None:
-            return default
-        if value.lower() not in _BOOLEANS:
-            raise wrong_option(name, f"{value!r} is not allowed; allowed: true, false")
-        return _BOOLEANS[value.lower()]
+        text = self.text(name)
+        return bool(self._read(Field(name, "switch", default=default), text and text.lower()))
+
+    def _read(self, field: Field, text: str | None) -> Any:
+        try:
+            return field.read(text, field.name, of_text=True)
+        except FieldRefused as refused:
+            raise wrong_option(field.name, str(refused.detail)) from None

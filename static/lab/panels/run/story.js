@@ -90,10 +90,10 @@ const Actions = () => html`
     ${actions.value.map(
       (action, index) =>
         html`<li key=${actions.value.length - index}>
-          <button type="button" class="link-button number" onClick=${() => scrub(action.event ?? 0)}>
-            ${virtualTime(action.time_us ?? 0)} s
+          <button type="button" class="link-button number" onClick=${() => scrub(Number(action.event ?? 0))}>
+            ${virtualTime(Number(action.time_us ?? 0))} s
           </button>${" "}
-          <strong>${commandName(action.kind)}</strong> ${action.target}
+          <strong>${commandName(String(action.kind))}</strong> ${action.target}
         </li>`,
     )}
   </ul>

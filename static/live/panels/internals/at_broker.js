@@ -1,3 +1,4 @@
+// @ts-check
 // What the broker knows of a group, on one glance: its table of locks with the leases running down, half messages that
 // nobody has decided, what will be retried and how often it was, dead letters.
 
@@ -5,13 +6,14 @@ import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { shortMs } from "../../../common/world/format.js";
+import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../keys.js";
 import { brokerNowMs, compare, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
-import { isLockOff } from "./process_queue.js";
+import { isLockOff, liveClock } from "./process_queue.js";
 
 /** Rows of a part; the rest is counted. */
 const MOST_ROWS = 6;
@@ -62,30 +64,30 @@ function Locks({ group, told }) {
   const rows = Object.keys(locks)
     .sort(compare)
     .map((place) => {
-      const { client_id: id, since_ms: since, lease_ms: lease } = locks[place];
-      const at = place.lastIndexOf("@");
-      const [topic, queueId] = [place.slice(0, at), place.slice(at + 1)];
-      return html`<li key=${place} class="inside-row" data-lock=${place}>
-        <span class="ellipsis" title=${t("word.held_by", { id })}>
-          <${TopicMark} topic=${topic} /> Q${queueId}${" "}
-          <span aria-hidden="true">→</span> <strong>${told && nameOf(group, id)}</strong>
-          ${
-            told?.members.every((member) => member.client_id !== id) &&
-            html`${" "}<span class="lock-gone">✕ ${t("live.internals.owner_gone")}</span>`
-          }
-          ${" "}<span class="quiet mono">${id}</span>
-        </span>
-        <${Left} at=${since + lease} whole=${lease} label="lab.locks.left" />
-        <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
-      </li>`;
+      const lock = locks[place];
+      const { topic, queue_id: queueId, client_id: id } = lock;
+      const facts = { group, topic, queueId: `${queueId}` };
+      const isGone = told?.members.every((member) => member.client_id !== id);
+      const owner = html`${told && nameOf(group, id)}
+        ${isGone && html`${" "}<span class="lock-gone">✕ ${t("live.internals.owner_gone")}</span>`}${" "}
+        <span class="quiet mono">${id}</span>`;
+      return html`<${LockRow}
+        key=${place}
+        group=${group}
+        lock=${lock}
+        owner=${owner}
+        clock=${liveClock}
+        mark=${html`<${TopicMark} topic=${topic} />`}
+        tools=${html`<${Bolt} kind="queue" facts=${facts} name=${`${topic} Q${queueId}`} />`}
+      />`;
     });
   const none = t("live.internals.no_locks");
   return html`<${Part} part="locks" name=${t("lab.order.broker_name")} rows=${rows} none=${none}>
     ${
       isLockOff(group) &&
-      html`<p class="pill is-off">
-        <span class="order-letter" aria-hidden="true">B</span> ${t("lab.locks.off_short")}
-      </p>`
+      html`<p><${Pill} letter="B" title=${t("lab.locks.off_short")} state="off">
+          <span class="pill-state">${t("lab.locks.off_short")}</span>
+        </${Pill}></p>`
     }
   </${Part}>`;
 }
@@ -93,11 +95,18 @@ function Locks({ group, told }) {
 /** Of all groups: a half message belongs to its producer's. */
 function HalfMessages() {
   const part = state.value.transactions;
-  const waiting = (part?.messages ?? []).filter((message) => message.decided_by === null);
-  const rows = waiting.map((message) => {
-    const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
-    const isYoung = askFrom > brokerNowMs.value;
-    return html`<li key=${queueOffset} class="inside-row" data-half=${queueOffset}>
+  const waiting = part?.messages.filter((message) => message.decided_by === null) ?? [];
+  const rows = waiting.map(
+    (message) => html`<${HalfMessage} key=${message.queue_offset} part=${part} message=${message} />`,
+  );
+  return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.internals.no_half")} />`;
+}
+
+/** @type {(props: { part: Picture.Transactions, message: Picture.HalfMessage }) => any} */
+function HalfMessage({ part, message }) {
+  const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
+  const isYoung = askFrom > brokerNowMs.value;
+  return html`<li class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
         <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
         <span aria-hidden="true">→</span> <${TopicMark} topic=${topic} />${" "}
@@ -115,14 +124,12 @@ function HalfMessages() {
       />
       <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
     </li>`;
-  });
-  return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.internals.no_half")} />`;
 }
 
 function Retries({ told }) {
   const retries = told?.retries ?? [];
   const rows = retries.map(
-    ({ key, topic, offset, retries: n, due_ms: due }) => html`<li key=${offset} class="inside-row" data-retry=${key}>
+    ({ key, topic, offset, retries: n, due_us: due }) => html`<li key=${offset} class="inside-row" data-retry=${key}>
       <span class="ellipsis">
         <${TopicMark} topic=${topic} /> <${Open} offset=${offset} text=${key || `#${offset}`} />${" "}
         <span class="badge badge-warning number" title=${t("live.internals.given_back", { n })}>↻${n}</span>
@@ -130,7 +137,7 @@ function Retries({ told }) {
       ${
         due === null
           ? html`<span class="quiet inside-wide">${t("live.internals.can_be_pulled")}</span>`
-          : html`<${Left} at=${due} whole=${wholeDelay(n)} label="live.internals.again_in" />`
+          : html`<${Left} at=${due / 1000} whole=${wholeDelay(n)} label="live.internals.again_in" />`
       }
     </li>`,
   );

@@ -19,7 +19,8 @@ const MOST_OPEN = 6;
 export function Internals({ stream }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   const names = groupNames.value;
-  const group = names.includes(chosenGroup.value) ? chosenGroup.value : names[0];
+  const chosen = chosenGroup.value;
+  const group = chosen !== null && names.includes(chosen) ? chosen : names[0];
   const told = useInternals(group, place, stream.status);
   told?.members.forEach(({ client_id: id }) => nameOf(group, id)); // members first, then owners that have left
   const box = { id: "internals", ref: place, tabindex: "-1" };
@@ -71,7 +72,7 @@ function Members({ group, told }) {
           key=${`${member.client_id} ${member.address}`}
           group=${group}
           member=${member}
-          now=${told.now_ms}
+          nowUs=${told.now_us}
           holders=${holders}
           isOpen=${index < MOST_OPEN}
           isTrees=${asTrees.value === "yes"}

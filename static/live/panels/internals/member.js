@@ -9,14 +9,14 @@ import { LanguageBadge } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
 import { ProcessQueue } from "./process_queue.js";
 
-/** `now`: the broker's time of the answer. `holders`: who holds which queue. */
-export function Member({ group, member, now, holders, isOpen, isTrees }) {
+/** `nowUs`: the broker's time of the answer. `holders`: who holds which queue. */
+export function Member({ group, member, nowUs, holders, isOpen, isTrees }) {
   const { client_id: id, state, queues, untold = [] } = member;
   const what = untold.map((name) => t(`live.internals.untold_${name}`)).join(t("text.list_separator"));
   const lines = [
     member.omitted_queues > 0 && t("word.more", { n: member.omitted_queues }),
-    member.answered_ms && queues.length === 0 && t("lab.consumer.no_queues"),
-    !member.answered_ms && state !== "asked" && t("live.internals.silent_long"),
+    member.answered_us && queues.length === 0 && t("lab.consumer.no_queues"),
+    !member.answered_us && state !== "asked" && t("live.internals.silent_long"),
     what && t("live.internals.untold", { what }),
   ];
   return html`<details class="node inside-member" data-member=${id} open=${isOpen}>
@@ -26,10 +26,10 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
       <span class="ellipsis mono" title=${`${id}\n${member.address} · ${clientVersion(member.version)}`}>
         ${id}
       </span>
-      <${Answer} member=${member} now=${now} />
+      <${Answer} member=${member} nowUs=${nowUs} />
     </summary>
     <p class="inside-line quiet">
-      ${factsOf(member, now)}${" "}
+      ${factsOf(member, nowUs)}${" "}
       <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${nameOf(group, id)} />
     </p>
     ${member.idempotence && html`<${Guard} guard=${member.idempotence} />`}
@@ -41,7 +41,7 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
             group=${group}
             queue=${queue}
             member=${member}
-            now=${now}
+            nowUs=${nowUs}
             holders=${holders}
             isTrees=${isTrees}
           />`,
@@ -69,21 +69,21 @@ function Guard({ guard }) {
   </p>`;
 }
 
-function Answer({ member, now }) {
-  const { state, remark, answered_ms: answered } = member;
+function Answer({ member, nowUs }) {
+  const { state, remark, answered_us: answered } = member;
   const words = t(`live.internals.state_${state}`, { why: remark });
   if (state === "told")
     return html`<span class="good-text" title=${words}>✓<span class="sr-only">${words}</span></span>`;
   if (state === "asked") return html`<span class="quiet">${words}</span>`;
   return html`<span class="badge badge-warning" title=${words}>
-    ${words}${answered ? ` · ${t("live.internals.as_of", { time: span(now - answered) })}` : ""}
+    ${words}${answered ? ` · ${t("live.internals.as_of", { time: span((nowUs - answered) / 1000) })}` : ""}
   </span>`;
 }
 
 /** What it does with its messages in a sentence. */
-function factsOf(member, now) {
-  if (!member.answered_ms) return "";
-  const { orderly, threads, suspended, started_ms: started, rates = {} } = member;
+function factsOf(member, nowUs) {
+  if (!member.answered_us) return "";
+  const { orderly, threads, suspended, started_us: started, rates = {} } = member;
   const { queues_in_reset: inReset, offsets_failure: failure } = member;
   const all = Object.values(rates);
   const sum = (name) => Math.round(10 * all.reduce((before, each) => before + (each[name] ?? 0), 0)) / 10;
@@ -93,7 +93,7 @@ function factsOf(member, now) {
     failure && t("live.internals.offsets_failure", { why: failure }),
     orderly !== null && t(orderly ? "live.internals.orderly" : "live.internals.concurrent"),
     threads !== null && t("live.internals.threads", { n: threads }),
-    started !== null && t("live.internals.up", { time: span(now - started) }),
+    started !== null && t("live.internals.up", { time: span((nowUs - started) / 1000) }),
     all.length > 0 && t("live.internals.rates", { ok: count(sum("ok_per_s")), failed: count(sum("failed_per_s")) }),
   ];
   return facts.filter(Boolean).join(" · ");

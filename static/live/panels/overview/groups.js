@@ -6,7 +6,7 @@ import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import {
-  brokerNowMs,
+  brokerNowUs,
   chosenGroup,
   compare,
   groupNames,
@@ -15,6 +15,7 @@ import {
   state,
 } from "../../../common/cluster/view.js";
 import { ResetButton } from "../operator/reset_button.js";
+import { leftUs } from "../../../parts/nodes/queue/lease.js";
 import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
@@ -241,7 +242,7 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
       ${
         pull &&
         html`<${TimeLeft}
-          sinceMs=${pull.since_ms}
+          sinceUs=${pull.since_us}
           wholeMs=${pull.timeout_ms}
           label="live.pulls.left"
           words="live.pulls.most"
@@ -253,8 +254,8 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
 }
 
 /** A bar that runs down, and the time in `words`. */
-function TimeLeft({ sinceMs, wholeMs, label, words }) {
-  const left = Math.max(0, sinceMs + wholeMs - brokerNowMs.value);
+function TimeLeft({ sinceUs, wholeMs, label, words }) {
+  const left = leftUs(sinceUs, wholeMs, brokerNowUs.value) / 1000;
   const seconds = Math.ceil(left / 1000);
   return html`<span class="timer">
     <${Countdown} left=${left} whole=${wholeMs} label=${t(label, { seconds })} />
@@ -264,8 +265,7 @@ function TimeLeft({ sinceMs, wholeMs, label, words }) {
 
 /** The lease of a queue's lock, which its owner renews before it runs out. */
 function Lease({ lock }) {
-  const sinceMs = lock.since_ms ?? (state.value.cluster.now_ms ?? 0) - lock.age_ms;
   return html`<span title=${t("live.locks.owner", { id: lock.client_id })}>
-    <${TimeLeft} sinceMs=${sinceMs} wholeMs=${lock.lease_ms} label="live.locks.left" words="live.locks.in" />
+    <${TimeLeft} sinceUs=${lock.since_us} wholeMs=${lock.lease_ms} label="live.locks.left" words="live.locks.in" />
   </span>`;
 }

@@ -14,7 +14,7 @@ const SILENT = ["reconnecting", "refused"];
 /** { why: "crashed" | "paused" | "lost", name, since_ms } while nothing new can come, else null. Reads signals. */
 function standstill(status) {
   const { broken, broker, broker_crashed_ms: crashedMs, paused_ms: pausedMs = 0 } = faults.value;
-  const lastMs = state.value.cluster.now_ms;
+  const lastMs = state.value.cluster.now_us / 1000;
   if (SILENT.includes(status)) return loaded.value ? { why: "lost", since_ms: lastMs } : null;
   if (pausedMs > 0) return { why: "paused", name: broker ?? state.value.cluster.broker_name, since_ms: lastMs };
   return broken.broker_crashed ? { why: "crashed", name: broker, since_ms: crashedMs ?? lastMs } : null;

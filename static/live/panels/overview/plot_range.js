@@ -1,9 +1,10 @@
+// @ts-check
 // Which time the plots show: one range for all of them, or a stretch that was marked in one of them. The last five
 // minutes come with the stream; whatever is longer or older is asked of the server when it is looked at.
 
 import { computed, effect, signal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
-import { brokerNowMs, choice, history, paused } from "../../../common/cluster/view.js";
+import { brokerNowMs, choice, history, paused, state } from "../../../common/cluster/view.js";
 
 /** Name -> seconds. */
 export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 };
@@ -15,8 +16,8 @@ const AGAIN_MS = 10_000;
 
 const kept = choice("plot-range", LIVE);
 export const range = computed(() => (kept.value in RANGES ? kept.value : LIVE));
-/** { from, to } in seconds since 1970, or null: the range, up to now. */
-export const zoom = signal(null);
+/** In seconds since 1970, or null: the range, up to now. */
+export const zoom = signal(/** @type {{ from: number, to: number } | null} */ (null));
 /** Why there is no answer of the server, or "". */
 export const problem = signal("");
 
@@ -25,25 +26,35 @@ export function chooseRange(name) {
   kept.value = name;
 }
 
-export function zoomTo(from, to) {
-  if (to - from >= LEAST_SECONDS) zoom.value = { from: Math.floor(from), to: Math.ceil(to) };
+/** Nothing, or no less than the range: the range again. @param {{ from: number, to: number } | null} stretch */
+export function zoomTo(stretch) {
+  if (stretch === null || stretch.to - stretch.from >= RANGES[range.value]) zoom.value = null;
+  else if (stretch.to - stretch.from >= LEAST_SECONDS)
+    zoom.value = { from: Math.floor(stretch.from), to: Math.ceil(stretch.to) };
 }
 
 const isLive = computed(() => zoom.value === null && range.value === LIVE);
-const answer = signal(null);
+const answer = signal(/** @type {Picture.History | null} */ (null));
 
-/** What came with the stream, in the server's shape: of one second the lowest is the highest. */
-const recent = computed(() => {
+/** They stay the same while other parts of the state change. */
+const events = computed(() => state.value.events);
+
+/**
+ * What came with the stream, in the server's shape: of one second the lowest is the highest.
+ * @returns {Picture.History}
+ */
+const recentOf = () => {
   const { seconds, ...columns } = history.value;
   const last = seconds.slice(-RANGES[LIVE]);
   const measures = Object.entries(columns).map(([name, values]) => {
     const column = values.slice(-RANGES[LIVE]);
     return [name, { min: column, max: column, mean: column }];
   });
-  return { resolution_s: 1, seconds: last, measures: Object.fromEntries(measures) };
-});
+  return { resolution_s: 1, seconds: last, measures: Object.fromEntries(measures), events: events.value };
+};
+const recent = computed(recentOf);
 
-/** What the plots draw: { resolution_s, seconds, measures: name -> { min, max, mean } }. */
+/** What the plots draw. */
 export const shown = computed(() => (isLive.value ? recent.value : (answer.value ?? recent.value)));
 
 async function ask(window) {

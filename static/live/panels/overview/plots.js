@@ -1,54 +1,84 @@
+// @ts-check
 // Throughput, latency and backlog over one range of time: the last minutes, a day, or a stretch of it.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
-import { computed, useComputed } from "@preact/signals";
+import { computed, signal, useComputed } from "@preact/signals";
 import { clockTime, compact, microseconds, milliseconds } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { rateOf } from "../../../common/cluster/history.js";
 import { state } from "../../../common/cluster/view.js";
+import { bilingual } from "../../../common/world/format.js";
+import { Chart } from "../../../parts/chart/chart.js";
+import { indexAt, lookOf } from "../../../parts/chart/model.js";
 import { Empty } from "../../../parts/lane/marks.js";
-import { drawWhileShown, pointed, wholeSpikes } from "./plot_chart.js";
-import { chooseRange, problem, range, RANGES, shown, zoom } from "./plot_range.js";
+import { chooseRange, problem, range, RANGES, shown, zoom, zoomTo } from "./plot_range.js";
+
+/** @import { Mark } from "../../../parts/chart/model.js" */
 
 /** The last second; it stays the same while other parts of the state change. */
 const rates = computed(() => state.value.rates);
 
-const perSecond = (value) => (value == null ? "–" : `${compact(value)}/s`);
+/** The second under the pointer, in whichever plot it is; null: it is in none. */
+const pointed = signal(/** @type {number | null} */ (null));
+/** Are spikes shown whole, at the cost of all else? */
+const wholeSpikes = signal(false);
+
+/** A broker that has just started does not stretch its first seconds. */
+const LEAST_SECONDS = 60;
+/** The share of the time shown within which a mark is next to the pointer. */
+const NEAR_SHARE = 0.012;
+const IN = lookOf(0);
+const HIGH = lookOf(1);
+const OUT = { ...lookOf(2), dash: [] };
+
+/** How an event is marked: signs, as colours alone tell nothing apart. */
+const SIGNS = { start: "▶", stop: "■", fault_on: "✕", fault_off: "✓", rebalance: "⇄" };
+
+/** The events of the time that is shown, as marks. */
+const marks = computed(() => {
+  const { events, seconds, resolution_s: width } = shown.value;
+  const [first, last] = [seconds[0], seconds[seconds.length - 1] + width];
+  return events
+    .map(({ at_us: at, kind, text }) => ({ at: at / 1e6, sign: SIGNS[kind], text: bilingual(text) }))
+    .filter(({ at }) => at >= first && at <= last);
+});
+
+/** @typedef {(value: number | null) => string} Print */
+
+/** @type {Print} */
+const perSecond = (value) => (value === null ? "–" : `${compact(value)}/s`);
+/** @type {Print} */
+const wholeMilliseconds = (value) => milliseconds(value === null ? null : Math.round(value));
 
 /**
- * Each plot: how to print a value, its series (column, variable of the colour, dashes), and its upright axis: from 0
- * to at least `least`, or logarithmic from `floor` to at least `least`.
+ * Each plot: its upright axis (see the chart's model), and its series (column, look).
+ * @type {{ name: string, y: import("../../../parts/chart/model.js").UprightAxis,
+ *   series: [string, import("../../../parts/chart/model.js").Look][] }[]}
  */
 const PLOTS = [
   {
     name: "throughput",
-    print: perSecond,
-    least: 10,
+    y: { print: perSecond, least: 10, isWhole: true },
     series: [
-      ["in_messages", "--plot-in", []],
-      ["out_messages", "--plot-out", [7, 4]],
+      ["in_messages", IN],
+      ["out_messages", { ...OUT, dash: [7, 4] }],
     ],
   },
-  { name: "lag", print: compact, least: 10, series: [["backlog", "--plot-in", []]] },
+  { name: "lag", y: { print: compact, least: 10, isWhole: true }, series: [["backlog", IN]] },
   {
     name: "put_latency",
-    print: microseconds,
-    floor: 10,
-    least: 1000,
+    y: { print: microseconds, floor: 10, least: 1000 },
     series: [
-      ["put_p50_us", "--plot-in", []],
-      ["put_p99_us", "--plot-high", [7, 4]],
+      ["put_p50_us", IN],
+      ["put_p99_us", HIGH],
     ],
   },
   {
     name: "deliver_latency",
-    print: milliseconds,
-    floor: 1,
-    least: 100,
+    y: { print: wholeMilliseconds, floor: 1, least: 100 },
     series: [
-      ["deliver_p50_ms", "--plot-out", []],
-      ["deliver_p99_ms", "--plot-high", [7, 4]],
+      ["deliver_p50_ms", OUT],
+      ["deliver_p99_ms", HIGH],
     ],
   },
 ];
@@ -76,7 +106,7 @@ export function Plots() {
         <input
           type="checkbox"
           checked=${wholeSpikes.value}
-          onChange=${(event) => (wholeSpikes.value = event.target.checked)}
+          onChange=${(/** @type {any} */ event) => (wholeSpikes.value = event.target.checked)}
         />
         <span>${t("live.plots.whole")}</span>
       </label>
@@ -85,15 +115,16 @@ export function Plots() {
     <div class="plots" data-coarse=${isCoarse.value}>
       ${PLOTS.map((plot) => html`<${Plot} key=${plot.name} plot=${plot} />`)}
     </div>
+    <${Events} />
   </section>`;
 }
 
 /** Which time is shown, how coarse, and the way back from a zoom; the time under the pointer while there is one. */
 function Time() {
   const { seconds, resolution_s: width } = shown.value;
-  const at = seconds[pointed.value];
+  const at = pointed.value === null ? undefined : seconds[indexAt(seconds, pointed.value)];
   if (problem.value) return html`<span class="problem-text" role="alert">${problem.value}</span>`;
-  const time = (second) => clockTime(second * 1000);
+  const time = (/** @type {number} */ second) => clockTime(second * 1000);
   return html`
     ${
       zoom.value &&
@@ -107,64 +138,49 @@ function Time() {
   `;
 }
 
-function Plot({ plot }) {
-  const place = useRef(null);
-  const isEmpty = useComputed(() => shown.value.seconds.length < 2);
-  useEffect(() => drawWhileShown(place.current, plot), []);
-  const title = t(`live.plots.${plot.name}`);
-  const unit = t(`live.plots.${plot.name}_unit`);
-  return html`<figure class="plot" data-plot=${plot.name}>
-    <figcaption>
-      <strong>${title}</strong> <span class="quiet" title=${unit}>${unit}</span>
-    </figcaption>
-    <div
-      class="plot-canvas"
-      ref=${place}
-      role="img"
-      tabindex="0"
-      aria-label=${`${title}: ${summary(plot)}`}
-      aria-description=${t("live.plots.keys")}
-    ></div>
-    ${isEmpty.value && html`<div class="plot-empty"><${Empty} title=${t("live.plots.none")} /></div>`}
-    <${Legend} plot=${plot} />
-  </figure>`;
-}
-
-/** The series with their values: those under the pointer, else those of the last second. */
-function Legend({ plot }) {
-  const { measures } = shown.value;
+/** What the marks are: those next to the pointer, else how many; all of them as a list on request. */
+function Events() {
+  const { seconds } = shown.value;
   const at = pointed.value;
-  const value = (column) => {
-    if (at === null) return plot.print(rateOf(rates.value, column));
-    const { mean, max } = measures[column] ?? { mean: [], max: [] };
-    const whole = plot.print(mean[at] == null ? null : Math.round(mean[at]));
-    return max[at] > mean[at] ? `${whole} (≤ ${plot.print(max[at])})` : whole;
+  const near = (seconds[seconds.length - 1] - seconds[0]) * NEAR_SHARE;
+  const words = (/** @type {Mark} */ mark) => `${clockTime(mark.at * 1000)} ${mark.sign} ${mark.text}`;
+  const pointedAt = marks.value.filter((mark) => at !== null && Math.abs(mark.at - at) <= near);
+  return html`<details class="plot-events">
+    <summary class=${pointedAt.length > 0 ? "" : "quiet"}>
+      ${pointedAt.map(words).join(" · ") || t("live.plots.events", { n: marks.value.length })}
+    </summary>
+    <ol role="list">
+      ${marks.value.toReversed().map((mark, index) => html`<li key=${index}>${words(mark)}</li>`)}
+    </ol>
+  </details>`;
+}
+
+/** @param {{ plot: (typeof PLOTS)[number] }} props */
+function Plot({ plot: { name, y, series } }) {
+  const { seconds, measures } = shown.value;
+  const nothing = seconds.map(() => null);
+  const chart = {
+    name,
+    x: { places: seconds, kind: "clock", least: LEAST_SECONDS },
+    y: { ...y, cutsSpikes: y.floor === undefined && !wholeSpikes.value },
+    marks: marks.value,
+    series: series.map(([column, look]) => {
+      const { mean, max, min } = measures[column] ?? { mean: nothing, max: nothing, min: nothing };
+      const last = rateOf(rates.value, column);
+      return { name: nameOf(column), look, values: mean, band: { high: max, low: min }, last };
+    }),
   };
-  return html`<ul class="plot-legend" role="list">
-    ${plot.series.map(
-      ([column, colour, dash]) => html`<li key=${column}>
-        <svg width="26" height="8" aria-hidden="true">
-          <line
-            x1="0"
-            x2="26"
-            y1="4"
-            y2="4"
-            stroke=${`var(${colour})`}
-            stroke-width="3"
-            stroke-dasharray=${dash.join(" ")}
-          />
-        </svg>
-        <span>${nameOf(column)}</span> <strong class="number">${value(column)}</strong>
-      </li>`,
-    )}
-  </ul>`;
+  return html`<${Chart}
+    chart=${chart}
+    title=${t(`live.plots.${name}`)}
+    unit=${t(`live.plots.${name}_unit`)}
+    cursor=${pointed}
+    sync="live-plots"
+    onZoom=${zoomTo}
+  >
+    ${seconds.length < 2 && html`<div class="plot-empty"><${Empty} title=${t("live.plots.none")} /></div>`}
+  <//>`;
 }
 
-/** "put_p99_us" is named as every p99. */
+/** "put_p99_us" is named as every p99. @param {string} column */
 const nameOf = (column) => t(`live.plots.${/p\d+/.exec(column) ?? column}`);
-
-function summary(plot) {
-  return plot.series
-    .map(([column]) => `${nameOf(column)} ${plot.print(rateOf(rates.value, column))}`)
-    .join(t("text.list_separator"));
-}

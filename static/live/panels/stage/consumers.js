@@ -1,3 +1,4 @@
+// @ts-check
 // The column at the right of the stage: consumer groups, what becomes of their backlog, and their members with the
 // queues that they own.
 
@@ -7,10 +8,11 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
 import { Bolt } from "../../faults/bolt.js";
-import { brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../../../common/cluster/view.js";
+import { brokerNowUs, compare, groupNames, highlighted, loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
+import { leftUs } from "../../../parts/nodes/queue/lease.js";
 import { LagSentence } from "../../../parts/lane/lag_words.js";
 import { CountdownBar, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
 
@@ -121,7 +123,7 @@ function ownedQueues(assignment, id) {
     .flatMap((topic) =>
       Object.keys(assignment[topic])
         .filter((queueId) => assignment[topic][queueId] === id)
-        .sort((a, b) => a - b)
+        .sort(compare)
         .map((queueId) => ({ topic, queueId })),
     );
 }
@@ -151,18 +153,17 @@ function QueueChip({ group, topic, queueId, isFirst }) {
 
 /** What the chip's signs mean, over the card: for the pointer, the keyboard and screen readers. */
 function ChipWords({ topic, queueId, pull, lock }) {
-  const lease = lock && (lock.since_ms ?? (state.value.cluster.now_ms ?? 0) - lock.age_ms) + lock.lease_ms;
   return html`<span class="chip-words">
     <strong>${t("live.groups.queue_of", { topic, id: queueId })}</strong>
-    ${lock && html`<span>${t("live.locks.leased", { seconds: secondsUntil(lease) })}</span>`}
-    ${pull && html`<span>${t("live.pulls.left", { seconds: secondsUntil(pull.since_ms + pull.timeout_ms) })}</span>`}
+    ${lock && html`<span>${t("live.locks.leased", { seconds: secondsLeft(lock.since_us, lock.lease_ms) })}</span>`}
+    ${pull && html`<span>${t("live.pulls.left", { seconds: secondsLeft(pull.since_us, pull.timeout_ms) })}</span>`}
   </span>`;
 }
 
-const secondsUntil = (ms) => Math.max(0, Math.ceil((ms - brokerNowMs.value) / 1000));
+const secondsLeft = (sinceUs, wholeMs) => Math.ceil(leftUs(sinceUs, wholeMs, brokerNowUs.value) / 1_000_000);
 
 function HeldPull({ pull }) {
   if (!pull) return html`<span class="countdown is-empty"></span>`;
-  const share = (pull.since_ms + pull.timeout_ms - brokerNowMs.value) / Math.max(1, pull.timeout_ms);
+  const share = leftUs(pull.since_us, pull.timeout_ms, brokerNowUs.value) / Math.max(1, 1000 * pull.timeout_ms);
   return html`<${CountdownBar} share=${share} />`;
 }

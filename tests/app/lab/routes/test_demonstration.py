@@ -56,7 +56,8 @@ def locks(view):
     names = {nodes[name].get("client_id"): name for name in ("C1", "C2")}
     return {
         f"{lock['topic']}@{lock['queue_id']}": names.get(lock["client_id"])
-        for lock in nodes["B1"]["locks"]
+        for of_group in nodes["B1"]["locks"].values()
+        for lock in of_group.values()
         if not lock["topic"].startswith("%")
     }
 

@@ -27,7 +27,7 @@ def test_a_queue_that_is_being_consumed_shows_its_three_locks_and_the_slice(run)
     queue = queues(run)["Orders@0"]
     worker = queue["local_lock"]["owner"]
     assert worker.startswith("C1/worker-")
-    assert queue["local_lock"] == queue["consume_lock"] == {"owner": worker, "waiters": [], "on": True}
+    assert queue["local_lock"] == queue["consume_lock"] == {"owner": worker, "waiters": 0, "on": True}
     assert (queue["locked"], queue["consuming"], queue["lock_lease_ms"], queue["slice_ms"]) == (
         True,
         True,
@@ -40,7 +40,7 @@ def test_a_queue_that_is_being_consumed_shows_its_three_locks_and_the_slice(run)
 
 def test_a_queue_at_rest_shows_free_locks(run):
     queue = queues(run)["%RETRY%shop@0"]
-    assert queue["local_lock"] == queue["consume_lock"] == {"owner": None, "waiters": [], "on": True}
+    assert queue["local_lock"] == queue["consume_lock"] == {"owner": None, "waiters": 0, "on": True}
     assert queue["slice_us"] is None
     assert not queue["consuming"]
 
@@ -78,4 +78,4 @@ def test_a_concurrent_consumer_has_none_of_it():
         run.run_to_time(3_000_000)
         node = view_of(run)["nodes"]["C1"]
         assert not node["orderly"]
-        assert all("local_lock" not in queue for queue in node["process_queues"].values())
+        assert all(queue["local_lock"] is None for queue in node["process_queues"].values())

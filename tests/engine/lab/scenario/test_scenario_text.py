@@ -222,7 +222,7 @@ MISTAKES = [
     ("    role: broker", "    role: broker\n    master: B2", "master", "nodes.B1.master", ["not supported by this"]),
     ("messageDelayLevel", "messageDelayLevels", "Delay", "nodes.B1.settings.messageDelayLevels", ["delay_level"]),
     ('"1s 1s 1s 1s"', "1x", "messageDelay", "nodes.B1.settings", ["'1x'"]),
-    ('"1s 1s 1s 1s"', "5", "messageDelay", "nodes.B1.settings.messageDelayLevel", ["must be a string"]),
+    ('"1s 1s 1s 1s"', "5", "messageDelay", "nodes.B1.settings.messageDelayLevel", ["a text of 0 to 200"]),
     ("messageDelayLevel: ", "port: 1, messageDelayLevel: ", "port", "nodes.B1.settings.port", ["no setting"]),
     ("    group: senders\n", "", "P1", "nodes.P1.group", ["missing"]),
     ("group: senders", "group: a b", "group: a b", "nodes.P1.group", ["a b"]),

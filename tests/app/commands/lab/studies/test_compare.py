@@ -53,7 +53,7 @@ def test_another_seed_and_another_node_can_be_watched():
     [
         ("C1.pullBatchSize", "write NODE.SETTING=VALUE,VALUE"),
         ("pullBatchSize=1", "write NODE.SETTING=VALUE,VALUE"),
-        ("C1.pullBatchSize=0", "pull_batch_size is 0; allowed: 1 to"),
+        ("C1.pullBatchSize=0", "pullBatchSize: '0' is not allowed; allowed: an integer from 1 to"),
         ("C1.nothing=1", "a consumer has no setting 'nothing'"),
         ("X9.threads=1", "there is no node 'X9'"),
     ],

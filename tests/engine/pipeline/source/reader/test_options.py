@@ -60,7 +60,7 @@ def parse(**options):
         ),
         ({"maxOffsetsPerTrigger": "0"}, r"'maxOffsetsPerTrigger': '0' is not allowed; allowed: an integer from 1"),
         ({"minPartitions": "100001"}, r"'minPartitions': .* from 1 to 100000"),
-        ({"failOnDataLoss": "no"}, r"'failOnDataLoss': 'no' is not allowed; allowed: true, false"),
+        ({"failOnDataLoss": "no"}, r"'failOnDataLoss': 'no' is not allowed; allowed: true or false"),
         ({"columns": "body,tag"}, r"'columns': there is no column 'tag'; allowed: topic, "),
         ({"tags": "A || "}, r"'tags': 'A \|\|' is not allowed"),
         ({"consumerGroup": "a b"}, r"'consumerGroup': .*illegal character"),

@@ -160,7 +160,7 @@ def test_rows_that_differ_anywhere_have_other_fingerprints():
         ({"topic": "RMQ_SYS_TRANS_HALF_TOPIC"}, "nobody may send to it"),
         ({"batchBytes": "5000000"}, "an integer from 1 to 4194304"),
         ({"replayCheck": "maybe"}, "'maybe' is not allowed; allowed: auto, always, never"),
-        ({"copiesMessages": "keep"}, "'keep' is not allowed; allowed: true, false"),
+        ({"copiesMessages": "keep"}, "'keep' is not allowed; allowed: true or false"),
         ({"transactionNumber": "3"}, "option 'transactionId': is missing; transactionNumber counts"),
         ({"transactionId": "t", "transactionNumber": "-1"}, "an integer from 0"),
         ({"producerGroup": "a b"}, "option 'producerGroup'"),

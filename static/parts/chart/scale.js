@@ -1,10 +1,16 @@
 // @ts-check
-// Scales of the plots. Latencies are logarithmic: one message that was read an hour late must not press the others to
+// Scales of the charts. Latencies are logarithmic: one message that was read an hour late must not press the others to
 // the ground. Rates and backlog are linear, and end where nearly all of their values do; what is higher is cut off at
 // the top and named there.
 
 /** Steps of the linear axes: whole numbers only, as the figures are whole. */
 export const STEPS = Array.from({ length: 12 }, (_, decade) => [1, 2, 5].map((step) => step * 10 ** decade)).flat();
+
+/** Steps of the clock in seconds: a label where there is room for one, not only every five minutes. */
+export const CLOCK_STEPS = [1, 2, 5, 10, 15, 30]
+  .flatMap((step) => [step, step * 60])
+  .concat([1, 2, 3, 6, 12].map((hours) => hours * 3600))
+  .sort((a, b) => a - b);
 
 /** Fewer values above 0 than this are shown whole, and so is what happens in the last part of the time shown. */
 const CUT_FROM_VALUES = 8;
@@ -51,3 +57,27 @@ export function powersOfTen(_, __, least, most) {
 /** Places of the values that have none next to them. */
 export const aloneIn = (values) =>
   [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
+
+/** A clock without a wish of its own shows at least so many seconds: few points must not all have the same time. */
+const CLOCK_LEAST_S = 8;
+const PLACE_LEAST = 0.1;
+
+/**
+ * What an x axis shows: its stretch, or all of its places; those of a clock at the right, a place alone in the middle.
+ * @param {import("./model.js").AcrossAxis} axis
+ * @returns {[number, number]}
+ */
+export function acrossRange({ places, kind, isLog, range, least = CLOCK_LEAST_S }) {
+  if (range) return [range.from, range.to];
+  if (places.length === 0) return isLog ? [1, 10] : [0, 1];
+  const [first, last] = [places[0], places[places.length - 1]];
+  if (kind === "clock") return [Math.min(first, last - least), last];
+  if (isLog) {
+    const low = powerBelow(first);
+    return [low, Math.max(10 * low, 10 ** Math.ceil(Math.log10(Math.max(last, PLACE_LEAST))))];
+  }
+  return first === last ? [first - 1, last + 1] : [first, last];
+}
+
+/** The power of ten at or below a value; a logarithmic axis begins nowhere lower than at 0.1. */
+export const powerBelow = (value) => 10 ** Math.floor(Math.log10(Math.max(value, PLACE_LEAST)));

@@ -5,12 +5,12 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
-import { t } from "../../common/i18n.js";
-import { topicMark } from "../../common/palette.js";
-import { shortOffset } from "../../common/world/format.js";
-import { memo } from "../../common/memo.js";
-import { Roving } from "../../common/roving.js";
-import { accused, isPointed, pointing } from "../../common/world/view.js";
+import { t } from "../../../common/i18n.js";
+import { topicMark } from "../../../common/palette.js";
+import { shortOffset } from "../../../common/world/format.js";
+import { memo } from "../../../common/memo.js";
+import { Roving } from "../../../common/roving.js";
+import { accused, isPointed, pointing } from "../../../common/world/view.js";
 
 const MOST_STEP = 24;
 const LABEL_STEP = 20;
@@ -33,7 +33,7 @@ export function layOut(tree) {
 
 /** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(node, event)` is called for a
     press. */
-export const Tree = memo(({ tree, name, width, onOpen }) => {
+const Tree = memo(({ tree, name, width, onOpen }) => {
   const nodes = layOut(tree);
   const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
   const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
@@ -138,34 +138,68 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
   </g>`;
 });
 
-const MOST_HELD = 7;
+const MOST_CELLS = 8;
 
-/** The same tree as a line: its first messages in order, as cells. */
-export const Held = memo(({ tree, name, topic, onOpen }) => {
+/** What `tree` holds, of which it may be the upper levels only: as a drawing (`isTree`), or as a line of cells.
+    @param {{ tree: Picture.TreeNode | null, held: Picture.HeldMessages | null, name: string, topic: string,
+      isTree: boolean, width: number, onOpen: (message: { offset: number, key?: string }, event: any) => void }} props
+*/
+export function Messages({ tree, held, name, topic, isTree, width, onOpen }) {
   const nodes = layOut(tree);
+  const n = held?.count ?? nodes.length;
+  if (n === 0) return null;
+  if (!isTree || !tree) return html`<${Cells} ...${{ nodes, held, n, name, topic, onOpen }} />`;
+  return html`<${Tree} tree=${tree} name=${name} width=${width} onOpen=${onOpen} />
+    ${nodes.length < n && html`<p class="quiet">${t("live.internals.tree_cut", { shown: nodes.length, n })}</p>`}`;
+}
+
+function Cells({ nodes, held, n, name, topic, onOpen }) {
   const { tone } = topicMark(topic);
-  const isTaken = name === "consumingMsgOrderlyTreeMap";
+  const cells = cellsOf(nodes, n, held?.first ?? nodes[0]?.offset, held?.last ?? nodes.at(-1)?.offset);
+  const missing = n - cells.filter(Boolean).length;
+  const [first, last] = [cells[0]?.offset ?? "?", cells.at(-1)?.offset ?? "?"];
   return html`<${Roving}
-    class=${`held-cells ${isTaken ? "is-taken" : ""}`}
+    class=${`held-cells ${name === "consumingMsgOrderlyTreeMap" ? "is-taken" : ""}`}
     role="group"
     data-tree=${name}
-    aria-label=${t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset })}
+    aria-label=${t("live.internals.cells", { name, n, first, last })}
   >
-    ${nodes.slice(0, MOST_HELD).map(
-      ({ offset, key }) => html`<button
-        key=${offset}
-        type="button"
-        class=${`cell tone-${tone} ${isPointed(key) ? "is-pointed" : ""} ${accused.value.has(key) ? "is-accused" : ""}`}
-        tabindex="-1"
-        data-roving
-        data-long=${offset > 999 || undefined}
-        title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
-        onClick=${(event) => onOpen({ offset, key }, event)}
-        ...${pointing(key)}
-      >
-        ${shortOffset(offset)}
-      </button>`,
+    ${cells.map((cell) =>
+      cell === null
+        ? html`<span key="gap" class="quiet number">… ${missing} …</span>`
+        : html`<button
+            key=${cell.offset}
+            type="button"
+            class=${`cell tone-${tone} ${isPointed(cell.key) ? "is-pointed" : ""} ${
+              accused.value.has(cell.key) ? "is-accused" : ""
+            }`}
+            tabindex="-1"
+            data-roving
+            data-long=${cell.offset > 999 || undefined}
+            title=${`${name}: ${t("lab.tree.node", { offset: cell.offset, key: cell.key || "–" })}`}
+            onClick=${(event) => onOpen(cell, event)}
+            ...${pointing(cell.key)}
+          >
+            ${shortOffset(cell.offset)}
+          </button>`,
     )}
-    ${nodes.length > MOST_HELD && html`<span class="quiet number">+${nodes.length - MOST_HELD}</span>`}
   </${Roving}>`;
-});
+}
+
+/** The first messages and the last one of `n`, with null for those between: an offset is shown only where it is known
+    that a message has it.
+    @param {{ offset: number, key?: string }[]} nodes those of the tree that are known
+    @param {number} n @param {number | undefined} first @param {number | undefined} last
+    @returns {({ offset: number, key?: string } | null)[]} */
+export function cellsOf(nodes, n, first, last) {
+  if (first === undefined || last === undefined) return [null];
+  const known =
+    nodes.length === n
+      ? nodes
+      : last - first + 1 === n
+        ? Array.from({ length: Math.min(n, MOST_CELLS) }, (_, index) => ({ offset: first + index }))
+        : [{ offset: first }];
+  if (n <= known.length && n <= MOST_CELLS) return known;
+  const end = nodes.find(({ offset }) => offset === last) ?? { offset: last };
+  return [...known.slice(0, MOST_CELLS - 2), ...(n > Math.min(known.length, MOST_CELLS - 2) + 1 ? [null] : []), end];
+}

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
+  acrossRange,
   aloneIn,
   powerAbove,
   powersOfTen,
   roofOf,
   spikesOf,
-} from "../../../../../static/live/panels/overview/plot_scale.js";
-import { forRandom } from "../../../support/random_values.js";
+} from "../../../../static/parts/chart/scale.js";
+import { forRandom } from "../../support/random_values.js";
 
 const many = (count, value) => Array(count).fill(value);
 
@@ -71,4 +72,21 @@ test("the marks of a logarithmic axis end, whatever its ends are", () => {
 test("values without neighbours are found", () => {
   assert.deepEqual(aloneIn([7, null, null, 3, null, 4, 5, null, 6]), [0, 3, 8]);
   assert.deepEqual([aloneIn([]), aloneIn([null, undefined])], [[], []]);
+});
+
+test("an axis across shows all of its places, or the stretch that was asked for", () => {
+  forRandom(300, (random) => {
+    const kind = random.pick(["clock", "virtual", "number"]);
+    const isLog = kind === "number" && random.pick([true, false]);
+    const places = random.list(6, () => random.magnitude(9)).toSorted((a, b) => a - b);
+    const [from, to] = acrossRange({ places, kind, isLog });
+    assert.ok(from < to, `${places} from ${from} to ${to}`);
+    assert.ok(places.every((place) => place >= from && place <= to));
+    assert.deepEqual(acrossRange({ places, kind, isLog, range: { from: 3, to: 7 } }), [3, 7]);
+  });
+});
+
+test("a clock that has just begun has room at its left", () => {
+  assert.deepEqual(acrossRange({ places: [100], kind: "clock" }), [92, 100]);
+  assert.deepEqual(acrossRange({ places: [100, 101], kind: "clock", least: 60 }), [41, 101]);
 });
