@@ -97,4 +97,10 @@ def type_of(node: ast.expr) -> str:
         case ast.Subscript(value=ast.Name(id="Literal"), slice=words):
             constants = words.elts if isinstance(words, ast.Tuple) else [words]
             return " | ".join(json.dumps(ast.literal_eval(one)) for one in constants)
+        case ast.Call(func=ast.Name(id="TypedDict"), args=[_, ast.Dict(keys=keys, values=values)]):
+            # For a key that is a word of Python, such as "from".
+            parts = [
+                f"{ast.literal_eval(key)}: {type_of(value)}" for key, value in zip(keys, values, strict=True) if key
+            ]
+            return f"{{ {'; '.join(parts)} }}"
     raise TypeError(f"{ast.unparse(node)} has no equivalent in TypeScript")

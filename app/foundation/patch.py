@@ -15,6 +15,8 @@ property test: ``apply_patch(a, difference(a, b)) == b`` for every pair of trees
 
 from __future__ import annotations
 
+from typing import cast
+
 from app.foundation.json_types import JsonValue
 
 #: One operation as it goes over the wire: a list whose first element is its name.
@@ -25,10 +27,10 @@ class PatchRefused(ValueError):
     """An operation does not fit the tree it is applied to; the message names the operation."""
 
 
-def difference(old: JsonValue, new: JsonValue) -> list[Operation]:
-    """Operations that turn ``old`` into ``new``; they share parts of ``new``. Neither tree is changed."""
+def difference(old: object, new: object) -> list[Operation]:
+    """Return the operations that turn one JSON tree into another; they share parts of ``new``, and change neither."""
     operations: list[Operation] = []
-    _compare(old, new, [], operations)
+    _compare(cast("JsonValue", old), cast("JsonValue", new), [], operations)
     return operations
 
 

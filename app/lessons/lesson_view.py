@@ -29,10 +29,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from app.foundation.json_types import JsonObject
+from app.picture.world.world import WorldPicture
 from engine.lab.nodes.history import LabHistory
 
 
-def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:
+def lesson_view(view: WorldPicture, history: LabHistory) -> JsonObject:
     """Return ``view`` with ``history``, up to the view's event (which may be in the past)."""
     event = view["event"]
     return {

@@ -1,11 +1,6 @@
 """Fault injection into the running engine, over HTTP.
 
-    GET    /api/faults              the active faults: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and
-           ``hits``,
-                                    ``hits`` (the newest first), ``broken``, ``broker_crashed_ms`` (when it was killed),
-                                    ``clock_ahead_ms``, the ``held`` frames
-                                    that came first, of ``held_count``, ``lease_ms``: how much longer these wait unless
-                                    they are viewed, and ``delayed_count``
+    GET    /api/faults              the active faults (:mod:`app.picture.live.fault`), and ``is_allowed``
     POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});
                                     or {"commands": [...]}, in order, up to the first that is refused
     DELETE /api/faults              ends all faults, except stopped processes; what waits goes on

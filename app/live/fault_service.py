@@ -10,11 +10,11 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.live.held_view import frame_file, held_view, rule_view
 from app.metrics.exposition import MetricFamily
 from app.metrics.fault_metrics import fault_families
+from app.picture.live import fault
 from app.watch.words import Words
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
@@ -114,7 +114,7 @@ class FaultService:
 
     # --- commands -----------------------------------------------------------------------------------------------------
 
-    async def apply(self, data: object) -> JsonObject:
+    async def apply(self, data: object) -> fault.ActiveFaults:
         """Carry out a command, and return the active faults.
 
         Raises ``CommandRefused`` or :class:`FaultRefused`: then nothing has happened.
@@ -202,7 +202,7 @@ class FaultService:
             return self.injector.let_pass(held_id)
         self.injector.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
 
-    def frames(self, last: int | None = None) -> JsonObject:
+    def frames(self, last: int | None = None) -> fault.FrameFile:
         """Return the recorded frames; ``last``: only this number, the newest.
 
         Raises :class:`FaultRefused` when nothing was recorded.
@@ -214,7 +214,7 @@ class FaultService:
 
     # --- view ---------------------------------------------------------------------------------------------------------
 
-    def _broken(self) -> JsonObject:
+    def _broken(self) -> fault.BrokenMachines:
         """Return the faults of the machines."""
         machines = self._machines
         disk = machines.broker_disk
@@ -234,15 +234,16 @@ class FaultService:
         once, :meth:`apply` has reported the beginning.
         """
         broken = self._broken()
+        flags: Mapping[str, object] = broken
         named: dict[str, Words] = {
-            key: in_all_languages(f"faults.is.{text}", n=broken[key])
+            key: in_all_languages(f"faults.is.{text}", n=flags[key])
             for key, text in (
                 ("disk_full", "disk_full"),
                 ("flush_ms", "flush_ms"),
                 ("flushes_fail", "flushes_fail"),
                 ("broker_lock_off", "lock_off"),
             )
-            if broken[key]
+            if flags[key]
         }
         if broken["name_server_crashed"]:
             named["name_server"] = in_all_languages(
@@ -262,8 +263,8 @@ class FaultService:
         """Return the metrics of app/metrics/fault_metrics.py."""
         return fault_families(self.injector, sum(map(bool, self._broken().values())))
 
-    def view(self) -> JsonObject:
-        """Return the active faults in the form of app/live/fault_routes.py."""
+    def view(self) -> fault.ActiveFaults:
+        """Return the active faults."""
         injector, machines, now_ms = self.injector, self._machines, self.injector.clock.now_ms()
         broken = self._broken()
         return {
@@ -292,7 +293,7 @@ class FaultService:
             "recording": self._recording_view(),
         }
 
-    def _recording_view(self) -> JsonObject | None:
+    def _recording_view(self) -> fault.FrameRecordNow | None:
         record = self.injector.frame_record
         if record is None:
             return None

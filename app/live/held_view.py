@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
-from app.foundation.json_types import JsonObject
+from app.picture.live import fault
+from app.picture.world.world import Words
 from engine.faults.changed_frame import properties_of
 from engine.faults.fault_rule import Direction, FaultRule
 from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
@@ -35,20 +36,21 @@ _CLIENT_TIMEOUT_MS = {
 }
 _OTHER_TIMEOUT_MS = 3_000
 #: Meanings of frames that are held.
-_meanings: WeakKeyDictionary[FrameSubject, JsonObject] = WeakKeyDictionary()
+_meanings: WeakKeyDictionary[FrameSubject, Words] = WeakKeyDictionary()
 
 
-def rule_view(rule: FaultRule, now_ms: int) -> JsonObject:
-    """Return the fields of a rule, ``is_spent``, and ``ends_in_ms`` where it has an end."""
-    view: JsonObject = {one.name: getattr(rule, one.name) for one in fields(rule) if not one.name.startswith("_")}
+def rule_view(rule: FaultRule, now_ms: int) -> fault.LiveFaultRule:
+    """Return the fields of a rule, and when it ends."""
+    view: dict[str, object] = {
+        one.name: getattr(rule, one.name) for one in fields(rule) if not one.name.startswith("_")
+    }
     ends_in_ms = max(0, rule.made_ms + rule.for_ms - now_ms) if rule.for_ms else None
-    return {**view, "what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
+    view |= {"what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
+    return cast("fault.LiveFaultRule", view)
 
 
-def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
-    """Return the sender, the meaning of the frame (``meaning``, in each language), and how long its client still waits:
-    ``timeout_ms``, None where no client waits.
-    """
+def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
+    """Return a held frame, and how long its client waits for it."""
     command = held.subject.command
     asked = command if not command.is_response else None
     if asked is None and held.subject.request is not None:
@@ -81,14 +83,14 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
     }
 
 
-def _meaning(held: HeldFrame, broker: str) -> JsonObject:
+def _meaning(held: HeldFrame, broker: str) -> Words:
     """Return the meaning of a frame, made once: its body may be large, and pages poll."""
     if held.subject not in _meanings:
         _meanings[held.subject] = _made_meaning(held, broker)
     return _meanings[held.subject]
 
 
-def _made_meaning(held: HeldFrame, broker: str) -> JsonObject:
+def _made_meaning(held: HeldFrame, broker: str) -> Words:
     subject = held.subject
     ends = Ends(held.client, broker) if held.direction is Direction.IN else Ends(broker, held.client)
     if not subject.command.is_response:
@@ -106,11 +108,8 @@ def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
 
 
-def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> JsonObject:
-    """Return a file of frames for :mod:`app.lab.views.frame_recording_view`. A row of ``frames``: number,
-    microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request
-    that it answers (0: none), what a fault did to it. ``last``: only this number, the newest.
-    """
+def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> fault.FrameFile:
+    """Return a file of frames for :mod:`app.lab.views.frame_recording_view`. ``last``: only this number, the newest."""
     frames = [*record] if last is None else [*record][-last:]
     return {
         "format": "glassmq-frames",

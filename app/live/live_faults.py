@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from app.foundation.json_types import JsonObject
 from app.live.fault_service import FaultService
+from app.picture.live.fault import ActiveFaults, PausedEngine
 from engine.runtime.live.engine_thread import EngineThread
 
 _T = TypeVar("_T")
@@ -16,8 +16,7 @@ RESTART_TIMEOUT_S = 60.0
 
 
 class LiveFaults:
-    """The faults of the live engine. All methods but ``ask`` return the active faults: see
-    app/live/fault_routes.py.
+    """The faults of the live engine. All methods but ``ask`` return the active faults.
 
     Methods that change something raise :class:`~engine.faults.fault_rule.FaultRefused` (``CommandRefused`` for a
     malformed command); then nothing has happened. All raise ``EngineUnavailable``.
@@ -27,7 +26,7 @@ class LiveFaults:
         self._thread = thread
         self._service = service
 
-    def view(self) -> JsonObject:
+    def view(self) -> ActiveFaults | PausedEngine:
         """Return the active faults and the held frames; while the engine is paused, only the pause and its remaining
         time.
         """
@@ -36,22 +35,22 @@ class LiveFaults:
             return {"is_active": True, "paused_ms": paused_ms}
         return self._thread.call(self._service.view)
 
-    def apply(self, command: object) -> JsonObject:
+    def apply(self, command: object) -> ActiveFaults | PausedEngine:
         """Carry out a command; ``resume`` ends a pause."""
         if isinstance(command, dict) and command.get("kind") == "resume":
             self._thread.resume()
             return self.view()
         return self._thread.run(self._service.apply(command), RESTART_TIMEOUT_S)
 
-    def clear(self) -> JsonObject:
+    def clear(self) -> ActiveFaults:
         """End all faults, except stopped processes; held frames go on."""
         self._thread.resume()
         return self.change(FaultService.clear)
 
-    def change(self, function: Callable[[FaultService], object]) -> JsonObject:
+    def change(self, function: Callable[[FaultService], object]) -> ActiveFaults:
         """Run ``function`` in the engine's thread, and return the active faults."""
 
-        def in_engine(service: FaultService) -> JsonObject:
+        def in_engine(service: FaultService) -> ActiveFaults:
             function(service)
             return service.view()
 

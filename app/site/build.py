@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.version import version
 from app.site.application import create_site_application
@@ -29,7 +28,7 @@ _NOT_COPIED = ("python/sources/", MANIFEST)
 class NoPages:
     """The transport of an application that has no connected pages."""
 
-    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None: ...
+    def send(self, viewer_ids: list[str], event: str, payload: Mapping[str, object]) -> None: ...
 
     def disconnect(self, viewer_id: str, reason: str) -> None: ...
 

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from werkzeug.test import Client
 
 from app.foundation.json_text import SocketJson
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import COOKIE
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.search_order import NoteState, SearchOrder
@@ -73,7 +72,7 @@ class SiteWorker:
 
     # ------------------------------------------------------------------------------ to the page
 
-    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None:
+    def send(self, viewer_ids: list[str], event: str, payload: Mapping[str, object]) -> None:
         """Send one message to connections."""
         message = SocketJson.dumps(payload)
         for viewer_id in viewer_ids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from engineio.async_drivers._websocket_wsgi import (  # type: ignore[import-untyped]  # has no types
@@ -20,7 +20,6 @@ from socketio.packet import Packet  # type: ignore[import-untyped]  # has no typ
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from app.foundation.json_text import SocketJson
-from app.foundation.json_types import JsonObject
 from app.web.stream import LiveStream, TooManyViewers
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class SocketTransport:
         self._socketio = socketio
         self._namespace = namespace
 
-    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None:
+    def send(self, viewer_ids: list[str], event: str, payload: Mapping[str, object]) -> None:
         """Queue one message for several viewers; it is encoded once."""
         _server(self._socketio).emit(event, payload, to=viewer_ids, namespace=self._namespace)
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
 from app.web.live_source import MemberWithoutBroker
@@ -33,7 +33,7 @@ VIEWERS_MAX = 32
 class Transport(Protocol):
     """Carries messages to browsers. Neither method may block for long."""
 
-    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None: ...
+    def send(self, viewer_ids: list[str], event: str, payload: Mapping[str, object]) -> None: ...
 
     def disconnect(self, viewer_id: str, reason: str) -> None: ...
 
@@ -137,8 +137,7 @@ class LiveStream:
             for_patch = [v.viewer_id for v in viewers if operations and v.takes_patch(self._sequence)]
             for_snapshot = [v.viewer_id for v in viewers if v.takes_snapshot(self._sequence)]
         if for_patch:
-            patch: list[JsonValue] = [*operations]
-            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": patch})
+            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": operations})
         if for_snapshot:
             self._transport.send(
                 for_snapshot,

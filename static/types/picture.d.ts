@@ -590,6 +590,142 @@ declare namespace Picture {
   /** Group -> topic (empty: all topics) -> outlook. */
   type BacklogOutlooks = Record<string, Record<string, BacklogOutlook>>;
 
+  /** A rule: see ``engine.faults.fault_rule``. */
+  interface LiveFaultRule {
+    what: string;
+    frame: string;
+    direction: string;
+    client: string;
+    topic: string;
+    group: string;
+    key: string;
+    ms: number;
+    code: string;
+    times: number;
+    every: number;
+    ratio: number;
+    seed: number;
+    for_ms: number;
+    rule_id: number;
+    made_ms: number;
+    /** How many frames matched. */
+    seen: number;
+    /** On how many it acted. */
+    hits: number;
+    /** It will not act any more. */
+    is_spent: boolean;
+    /** None: it has no end. */
+    ends_in_ms: number | null;
+  }
+
+  /** A frame on which a rule acted. */
+  interface FaultHit {
+    at_ms: number;
+    rule: number;
+    what: string;
+    client: string;
+    direction: string;
+    /** Its name. */
+    frame: string;
+  }
+
+  /** A frame that waits for a decision. */
+  interface HeldFrame {
+    id: number;
+    /** The rule that holds it. */
+    rule: number;
+    /** Its sender, or the client that it goes to. */
+    client: string;
+    direction: string;
+    name: string;
+    /** What it does, by language. */
+    meaning: Words;
+    topics: string[];
+    groups: string[];
+    keys: string[];
+    waiting_ms: number;
+    /** How long its client waits for an answer; None: it does not wait. */
+    timeout_ms: number | null;
+    opaque: number;
+    code: number;
+    is_oneway: boolean;
+    remark: string | null;
+    header: Record<string, string>;
+    /** Of a message that it sends; else None. */
+    properties: Record<string, string> | null;
+    /** The beginning, like the next. */
+    body: string;
+    body_hex: string;
+    body_bytes: number;
+    frame_bytes: number;
+  }
+
+  /** The faults of the machines. */
+  interface BrokenMachines {
+    broker_crashed: boolean;
+    name_server_crashed: boolean;
+    disk_full: boolean;
+    flush_ms: number;
+    flushes_fail: boolean;
+    broker_lock_off: boolean;
+    /** Groups without the broker's lock. */
+    groups_off: string[];
+  }
+
+  /** What is recorded. */
+  interface FrameRecordState {
+    client: string;
+    bodies: boolean;
+    count: number;
+    started_ms: number;
+  }
+
+  /** The same, while the engine runs. */
+  interface FrameRecordNow extends FrameRecordState {
+    is_on: boolean;
+  }
+
+  /** The active faults. */
+  interface ActiveFaults {
+    is_active: boolean;
+    now_ms: number;
+    /** Its name. */
+    broker: string;
+    clock_ahead_ms: number;
+    broken: BrokenMachines;
+    /** When it was killed; None: it runs. */
+    broker_crashed_ms: number | null;
+    rules: LiveFaultRule[];
+    /** The newest first. */
+    hits: FaultHit[];
+    /** Those that came first. */
+    held: HeldFrame[];
+    held_count: number;
+    delayed_count: number;
+    /** How much longer the held frames wait unless they are viewed. */
+    lease_ms: number | null;
+    recording: FrameRecordNow | null;
+  }
+
+  /** All that is known while the engine is paused. */
+  interface PausedEngine {
+    is_active: boolean;
+    paused_ms: number;
+  }
+
+  /** A file of recorded frames. */
+  interface FrameFile extends FrameRecordState {
+    /** Always "glassmq-frames". */
+    format: string;
+    version: number;
+    /** Its name. */
+    broker: string;
+    /** Of the frames, in the order of their first one. */
+    clients: string[];
+    /** Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request that it answers (0: none), what a fault did to it. */
+    frames: ((number | string)[])[];
+  }
+
   /** How many connections the picture leaves out. */
   interface OmittedConnections {
     connections: number;
@@ -1101,6 +1237,225 @@ declare namespace Picture {
     problem: string;
     /** Of a slave: since it heard of its master, to the second; -1: it never has. */
     silent_ms: number;
+  }
+
+  /** The links of a run and of its variant. */
+  interface ComparedLinks {
+    left: string;
+    right: string;
+  }
+
+  /** What one of two runs did last. */
+  interface ComparedSide {
+    /** By language; None without one for this event. */
+    caption: Record<string, string> | null;
+    node: string;
+    actor: string;
+    label: string;
+  }
+
+  /** Where two runs begin to differ. */
+  interface FirstDifference {
+    /** None: both were the same up to ``events`` and ``time_us``. */
+    event: number | null;
+    events?: number;
+    time_us: number;
+    left?: ComparedSide;
+    right?: ComparedSide;
+  }
+
+  /** A file of the engine. */
+  interface SourceText {
+    lines: string[];
+  }
+
+  /** The same, with its name. */
+  interface SourceFile extends SourceText {
+    file: string;
+  }
+
+  /** A record of a broker. */
+  interface FilmRecord extends BareRecordView {
+    node: string;
+  }
+
+  /** What every film has besides its first picture and its frames. */
+  interface FilmParts {
+    /** From picture to picture: the operations of ``app.foundation.patch``. */
+    patches: JsonValue[][][];
+    /** The event at which it opens. */
+    at: number;
+    journal: JournalRow[];
+    /** By file. */
+    sources: Record<string, SourceText>;
+    /** By "node offset store_ms". */
+    records: Record<string, FilmRecord>;
+    field_texts: Record<string, FieldText>;
+    /** By the key of a message. */
+    why: Record<string, Why>;
+  }
+
+  /** The film of a run. */
+  interface Film extends FilmParts {
+    view: PlayedWorld;
+    /** By number, like those of a recording. */
+    frames: Record<string, FrameDetail>;
+  }
+
+  /** A real client or broker, of which only its frames are known. */
+  interface RecordedNode {
+    /** "wire_broker", "wire_producer" or "wire_consumer". */
+    role: string;
+    status: string;
+    incarnation: number;
+    skew_ms: number;
+    held: string[];
+    failure: string;
+    ip: string;
+    xa_roles: null;
+    full_name: string;
+    /** How many frames it has sent, and got. */
+    sent: number;
+    got: number;
+  }
+
+  /** A picture of recorded frames. */
+  interface RecordedWorld extends WorldParts, PlayState {
+    seed: null;
+    /** By their short names. */
+    nodes: Record<string, RecordedNode>;
+    world: WorldIdentity;
+    link: string;
+    /** In the first picture only, like the next. */
+    events_total?: number;
+    time_total_us?: number;
+  }
+
+  /** The film of recorded frames. */
+  interface RecordedFilm extends FilmParts {
+    view: RecordedWorld;
+    frames: Record<string, CommandFrame>;
+  }
+
+  /** The newest recorded frames, for a sequence diagram. */
+  interface FrameStrip {
+    /** Short name and full name. */
+    lanes: string[][];
+    frames: Frame[];
+  }
+
+  /** Virtual time in us, and the operations that lead to this picture. */
+  type TimedPicture = (number | JsonValue[][])[];
+
+  /** A chapter of the start page's film. */
+  interface DemonstrationChapter {
+    name: string;
+    /** Which run: 0 or 1. */
+    take: number;
+    begin_us: number;
+    end_us: number;
+    /** How long it takes to watch. */
+    play_ms: number;
+    /** How long the last picture stays then. */
+    rest_ms: number;
+    /** By language. */
+    text: Record<string, string>;
+    pictures: TimedPicture[];
+  }
+
+  /** The start page's film. */
+  interface Demonstration {
+    /** Of the scenario in the lab. */
+    address: string;
+    /** Address of the lesson about it. */
+    lesson: string;
+    /** The first picture, without what the start page does not draw. */
+    view: Record<string, JsonValue>;
+    chapters: DemonstrationChapter[];
+  }
+
+  /** Number, time in us, actor, label, and the number of the event that scheduled it (0: from outside). */
+  type JournalRow = (number | string)[];
+
+  /** The newest entries; ``from`` is the last one that is left out. */
+  type JournalEntries = { from: number; entries: JournalRow[] };
+
+  /** Some entries, the oldest first. */
+  interface JournalPage {
+    entries: JournalRow[];
+  }
+
+  /** What a search found. A further search begins outside of the numbers that were examined. */
+  interface JournalMatches extends JournalPage {
+    /** The first number that was examined. */
+    low: number;
+    /** The last one. */
+    high: number;
+  }
+
+  /** What the journal knows of a frame whose bytes are no longer kept. */
+  interface FrameArrival {
+    id: null;
+    source: string;
+    target: string;
+    /** Always "frame". */
+    kind: string;
+    name: string;
+    oneway: boolean;
+    dropped: boolean;
+    sent_us: number;
+    arrives_us: number;
+    /** That of its arrival. */
+    event: number;
+  }
+
+  /** What happened between two moments. */
+  interface JournalWindow extends JournalPage {
+    frames: (Frame | FrameArrival)[];
+    /** N when every Nth entry is included. */
+    every: number;
+  }
+
+  /** The same, with the calls of listeners. */
+  interface PlayedWindow extends JournalWindow {
+    calls: ListenerBar[];
+  }
+
+  /** One step of an answer. */
+  interface WhyStep {
+    event: number;
+    time_us: number;
+    node: string;
+    kind: string;
+    /** By language. */
+    text: Record<string, string>;
+    /** How long it took; None: it is a moment. */
+    span_us: number | null;
+    /** It comes after the moment that is asked about. */
+    ahead: boolean;
+  }
+
+  /** The answer to one question for one group. */
+  interface WhyAnswer {
+    question: string;
+    /** Empty: all groups. */
+    group: string;
+    /** Of the root cause. */
+    cause: string;
+    /** By language. */
+    verdict: Record<string, string>;
+    steps: WhyStep[];
+    /** How many steps are left out in the middle. */
+    omitted: number;
+  }
+
+  /** The answers about one message. */
+  interface Why {
+    key: string;
+    event: number;
+    time_us: number;
+    /** The most severe first; empty if the key is unknown. */
+    answers: WhyAnswer[];
   }
 
   /** "system": the broker's own. "half" and "op": the two system topics of transactions, as a lab broker names them. */
@@ -1971,10 +2326,8 @@ declare namespace Picture {
     messages?: string[];
   }
 
-  /** How a world is played. */
-  interface Playing {
-    events_total: number;
-    time_total_us: number;
+  /** How a world or a recording is played. */
+  interface PlayState {
     playing: boolean;
     /** As it was chosen: virtual seconds per second, or "auto". */
     speed: number | string;
@@ -1982,8 +2335,6 @@ declare namespace Picture {
     speed_now: number | null;
     /** Why time passes at this rate at speed "auto"; may be empty. */
     pace: string;
-    /** None unless it is shown next to another world. */
-    ahead: TimeAhead | null;
     /** It is viewed as it was before. */
     in_past: boolean;
     busy: Busy | null;
@@ -1992,9 +2343,25 @@ declare namespace Picture {
     forked_from: string | null;
   }
 
-  /** The world as a page gets it. */
-  interface PlayedWorld extends WorldPicture, Playing {
+  /** How long a world or a recording is. */
+  interface Length {
+    events_total: number;
+    time_total_us: number;
+  }
+
+  /** How a world is played. */
+  interface Playing extends PlayState, Length {
+    /** None unless it is shown next to another world. */
+    ahead: TimeAhead | null;
+  }
+
+  /** The world as a picture of a film has it. */
+  interface WorldInFilm extends WorldPicture, Playing {
     world: WorldIdentity;
+  }
+
+  /** The world as a page gets it. */
+  interface PlayedWorld extends WorldInFilm {
     /** The run as the fragment of an address. */
     link: string;
   }
@@ -2563,7 +2930,6 @@ declare namespace Picture {
     try_buttons: TryButton[];
     /** Parts of the stage that matter in it. */
     focus: string[];
-    seed: number;
     duration_us: number;
   }
 
@@ -2594,14 +2960,12 @@ declare namespace Picture {
     text: string;
   }
 
-  /** A world after an event; ``app.lab.session`` adds how it is played. */
-  interface WorldPicture extends ScenarioPart {
+  /** What a world has after an event besides its nodes. */
+  interface WorldParts extends ScenarioPart {
     event: number;
     time_us: number;
     is_over: boolean;
     life: MessageLives;
-    /** By name. */
-    nodes: Record<string, NodePicture>;
     /** None in a world without banks. */
     money: Money | null;
     /** None where no group consumes in clustering mode. */
@@ -2623,6 +2987,13 @@ declare namespace Picture {
     commands: Record<string, JsonValue>[];
     settings: Setting[];
     failures: Failure[];
+  }
+
+  /** A world after an event; ``app.lab.session`` adds how it is played. */
+  interface WorldPicture extends WorldParts {
+    seed: number;
+    /** By name. */
+    nodes: Record<string, NodePicture>;
   }
 
   /** A node of the tree. */

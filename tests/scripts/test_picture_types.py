@@ -26,6 +26,7 @@ def test_the_types_are_those_of_the_schema():
         ("dict[str, list[Lock]]", "Record<string, Lock[]>"),
         ('Literal["a", "b"]', '"a" | "b"'),
         ('"Node | None"', "Node | null"),
+        ('TypedDict("Entries", {"from": int, "rows": list[str]})', "{ from: number; rows: string[] }"),
     ],
 )
 def test_a_type_of_the_schema_has_its_equivalent(python, typescript):

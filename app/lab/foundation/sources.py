@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import engine
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.refusal import LabRefused
+from app.picture.session.film import SourceFile
 
 _PROJECT = Path(engine.__file__).resolve().parent.parent
 _ENGINE_FILE = re.compile(r"engine(/[a-z0-9_]+)+\.py")
 
 
-def source_file(name: str) -> JsonObject:
-    """Return ``{file, lines}`` of ``engine/...py``. Raises :class:`LabRefused` for any other name."""
+def source_file(name: str) -> SourceFile:
+    """Return the text of ``engine/...py``. Raises :class:`LabRefused` for any other name."""
     path = _PROJECT / name
     if len(name) > 2 * NAME_MAX or not _ENGINE_FILE.fullmatch(name) or not path.is_file():
         raise LabRefused("no_source", file=repr(name[:NAME_MAX]))

@@ -9,15 +9,16 @@ GET  /api/lab/WORLD/difference?other=WORLD   the first event at which two worlds
 from __future__ import annotations
 
 from concurrent.futures import Future
+from typing import Any
 
 from flask import Blueprint, Response, render_template, request
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
 from app.lab.session.comparison import DifferenceFinder, VariantMaker
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
+from app.picture.session.comparison import ComparedLinks, FirstDifference
 from app.web.api import json_answer
 from app.web.api_parameters import read_json
 from app.web.framing import let_hold_frames
@@ -44,7 +45,7 @@ def add_comparison_routes(lab: Blueprint, host: LabHost) -> None:
         with fields_refused():
             change = read_json(_CHANGE)["change"]
 
-        def make(worlds: LabWorlds, answer: Future[JsonObject]) -> VariantMaker:
+        def make(worlds: LabWorlds, answer: Future[ComparedLinks]) -> VariantMaker:
             original = _recording(worlds, world, browser)
             try:
                 return VariantMaker(original, _variant(original, change), answer)
@@ -58,7 +59,7 @@ def add_comparison_routes(lab: Blueprint, host: LabHost) -> None:
         browser = browser_of_request()
         other = request.args.get("other", "")
 
-        def find(worlds: LabWorlds, answer: Future[JsonObject]) -> DifferenceFinder:
+        def find(worlds: LabWorlds, answer: Future[FirstDifference]) -> DifferenceFinder:
             left, right = (worlds.session(name, browser).player.run.recording() for name in (world, other))
             return DifferenceFinder(left, right, answer)
 
@@ -72,7 +73,7 @@ def _recording(worlds: LabWorlds, world: str, browser: str | None) -> Recording:
     return player.recording()
 
 
-def _variant(original: Recording, change: JsonObject | None) -> StoryVariant | Recording:
+def _variant(original: Recording, change: dict[str, Any] | None) -> StoryVariant | Recording:
     """Return the variant that ``change`` describes. Raises :class:`LabRefused`, ``LabError``."""
     if change is None:
         if not original.commands:

@@ -4,13 +4,6 @@ The world is the scenario ``start-page``, run by the engine of this server, twic
 consumption switched off on the way, and again, from the moment at which that mattered, with the lock on. Both runs have
 the same seed. The film is cut where something happens, not at fixed times: each world is run once to find these places,
 and once more to take the pictures. All visitors see one film, which is made when the first of them comes.
-
-address    of the scenario in the lab
-lesson     address of the lesson about it
-view       the first picture: a view without what the start page does not draw
-chapters   name, take (0, 1: which run), begin_us, end_us, play_ms (how long it takes to watch), rest_ms (then the last
-           picture stays this long), text {en, zh}, and pictures: [virtual time, operations that lead to the next
-           picture, see app.foundation.patch]
 """
 
 from __future__ import annotations
@@ -21,12 +14,14 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import cast
 
 from app.foundation.json_text import dump_json
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonValue
 from app.foundation.patch import difference
-from app.foundation.translator import translate
+from app.foundation.translator import in_all_languages
 from app.lab.views.world_view import WorldView
+from app.picture.session import film as picture
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.condition_watch import ConditionWatch
 from engine.lab.run.run import LabRun
@@ -36,7 +31,6 @@ from engine.lab.scenario.kinds.node_spec import SendingSpec
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.switches import BROKER_LOCK
-from engine.texts import LANGUAGES
 
 SCENARIO = "start-page"
 LESSON = "04-three-locks"
@@ -185,11 +179,11 @@ TAKES = (
 class DemonstrationMaker:
     """Makes the film in slices; see :class:`app.lab.session.worlds.FilmJob`."""
 
-    def __init__(self, answer: Future[JsonObject]) -> None:
+    def __init__(self, answer: Future[picture.Demonstration]) -> None:
         self.answer = answer
         self._scenario = load_scenario(SCENARIO)
         self._runs: list[LabRun] = []
-        self._last: JsonObject = {}
+        self._last: dict[str, JsonValue] = {}
         self._slices = self._make()
 
     def advance(self, until: Callable[[], bool]) -> bool:
@@ -213,15 +207,15 @@ class DemonstrationMaker:
         self._runs.append(run)
         return run
 
-    def _make(self) -> Generator[JsonObject | None, None, None]:
+    def _make(self) -> Generator[picture.Demonstration | None, None, None]:
         """Yield None after each slice of work, and the film in the end."""
         begin_us = (
             min(traffic.start_ms for node in self._scenario.of_kind(SendingSpec) for traffic in node.traffic) * 1_000
             - _LEAD_US
         )
         begins: dict[str, int] = {"": begin_us}
-        first: JsonObject = {}
-        chapters: list[JsonValue] = []
+        first: dict[str, JsonValue] = {}
+        chapters: list[picture.DemonstrationChapter] = []
         for number, take in enumerate(TAKES):
             cuts = yield from self._find_cuts(take, begins[take.begins_with])
             begins.update((chapter.name, cut.begin_us) for chapter, cut in zip(take.chapters, cuts, strict=True))
@@ -258,19 +252,19 @@ class DemonstrationMaker:
 
     def _take_pictures(
         self, run: LabRun, view: WorldView, take: Take, cuts: list[Cut]
-    ) -> Generator[None, None, list[list[JsonValue]]]:
+    ) -> Generator[None, None, list[list[picture.TimedPicture]]]:
         """Yield between slices, and return the pictures of each chapter; the first picture continues from the last one
         shown.
         """
-        films: list[list[JsonValue]] = []
+        films: list[list[picture.TimedPicture]] = []
         for chapter, cut in zip(take.chapters, cuts, strict=True):
-            pictures: list[JsonValue] = []
+            pictures: list[picture.TimedPicture] = []
             for _ in _go_through(run, chapter, cut):
-                picture = _picture(view)
-                operations: list[JsonValue] = [*difference(self._last, picture)]
+                shown = _picture(view)
+                operations = difference(self._last, shown)
                 if operations:
                     pictures.append([run.now_us, operations])
-                self._last = picture
+                self._last = shown
                 yield
             films.append(pictures)
         return films
@@ -289,8 +283,8 @@ def _go_through(run: LabRun, chapter: Chapter, cut: Cut) -> Iterator[None]:
     yield
 
 
-def _picture(view: WorldView) -> JsonObject:
-    whole = view.build()
+def _picture(view: WorldView) -> dict[str, JsonValue]:
+    whole = cast("dict[str, JsonValue]", view.build())
     return {name: whole[name] for name in _SHOWN}
 
 
@@ -306,9 +300,10 @@ def _values(run: LabRun) -> dict[str, object]:
     }
 
 
-def _chapter(chapter: Chapter, take: int, cut: Cut, pictures: list[JsonValue], values: dict[str, object]) -> JsonObject:
+def _chapter(
+    chapter: Chapter, take: int, cut: Cut, pictures: list[picture.TimedPicture], values: dict[str, object]
+) -> picture.DemonstrationChapter:
     key = "landing.demo." + chapter.name
-    text: JsonObject = {language: translate(language, key, **values) for language in LANGUAGES}
     return {
         "name": chapter.name,
         "take": take,
@@ -316,7 +311,7 @@ def _chapter(chapter: Chapter, take: int, cut: Cut, pictures: list[JsonValue], v
         "end_us": cut.end_us,
         "play_ms": chapter.play_ms,
         "rest_ms": chapter.rest_ms,
-        "text": text,
+        "text": in_all_languages(key, **values),
         "pictures": pictures,
     }
 
@@ -342,10 +337,10 @@ class Demonstration:
     def __init__(self, start: Callable[[DemonstrationMaker], None]) -> None:
         self._start = start
         self._lock = threading.Lock()
-        self._film: Future[JsonObject] | None = None
+        self._film: Future[picture.Demonstration] | None = None
         self._file: FilmFile | None = None
 
-    def begin(self) -> Future[JsonObject]:
+    def begin(self) -> Future[picture.Demonstration]:
         """Start making the film unless it is under way or done; retry when it failed. Raises what ``start`` raises."""
         with self._lock:
             film = self._film
@@ -358,7 +353,7 @@ class Demonstration:
                     raise
             return film
 
-    def file(self, film: JsonObject) -> FilmFile:
+    def file(self, film: picture.Demonstration) -> FilmFile:
         """Return ``film`` ready to be sent; it is compressed once."""
         with self._lock:
             if self._file is None:

@@ -17,6 +17,7 @@ from app.lab.session.worlds import LabWorlds
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
 from app.picture.record import RecordView
+from app.picture.session.why import Why
 from app.web.api import json_answer
 from app.web.api_parameters import read_query
 from engine.fields.field import Field
@@ -79,7 +80,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
         key = read_query(Field("key", "text", 1, KEY_MAX))["key"]
         browser = browser_of_request()
 
-        def ask(worlds: LabWorlds, answer: Future[JsonObject]) -> WhyJob:
+        def ask(worlds: LabWorlds, answer: Future[Why]) -> WhyJob:
             return WhyJob(worlds.session(world, browser).player.recording(), key, answer)
 
         return json_answer(host.job(browser, ask))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.session.journal_pages import PAGE_MAX, JournalFilter, entries_after, search_backward, search_forward
+from app.picture.session.journal import JournalPage
 from app.web.api_parameters import read_query
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
@@ -27,7 +27,7 @@ _QUERY = (
 )
 
 
-def read_journal_request() -> Callable[[LabJournal], JsonObject]:
+def read_journal_request() -> Callable[[LabJournal], JournalPage]:
     """Read one of three queries of the current request, and return the function that answers it from the journal::
 
         ?after=NUMBER&count=COUNT           entries after that one, without a gap

@@ -32,6 +32,7 @@ from app.lab.session.film import FilmMaker
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
 from app.live.live_faults import LiveFaults
+from app.picture.session.film import Film
 from app.web.api import json_answer
 from app.web.framing import let_frame
 from app.web.page_modules import page_modules
@@ -109,10 +110,10 @@ def create_lab_routes(
     @lab.get("/api/lab/<world>/export.html")
     def export_html(world: str) -> Response:
         browser = browser_of_request()
-        film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
-        film |= {"exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
+        film: Film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
+        recording = {**film, "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         g.stands_alone = True
-        page = render_template("lab.html", lab_data={"recording": film})
+        page = render_template("lab.html", lab_data={"recording": recording})
         page = self_contained(page, static_folder, page_modules().text)
         return _download(Response(page, mimetype="text/html"), "html")
 
@@ -209,7 +210,7 @@ def _imported(session: WorldSession) -> tuple[str, str]:
     return session.identity, session.scenario
 
 
-def _film_of(session: WorldSession, answer: Future[JsonObject]) -> FilmMaker:
+def _film_of(session: WorldSession, answer: Future[Film]) -> FilmMaker:
     """Return a film of all of the run, including what comes after the event that is viewed."""
     player = session.player
     return FilmMaker(player.run.recording(), answer, at=player.recording().event)

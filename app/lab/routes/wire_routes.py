@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.views.frame_recording_view import FILE_BYTES_MAX, frame_recording_strip, frame_recording_view
 from app.live.live_faults import LiveFaults
+from app.picture.session.film import FrameStrip
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
 from engine.fields.json_input import parse_json
@@ -72,10 +72,10 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
 def _add_strip(lab: Blueprint, faults: LiveFaults | None) -> None:
     @lab.get("/api/lab/wire")
     def newest() -> Response:
-        nothing: JsonObject = {"lanes": [], "frames": []}
+        nothing: FrameStrip = {"lanes": [], "frames": []}
         try:
-            data = nothing if faults is None else faults.ask(lambda service: service.frames(STRIP_FRAMES))
-            return json_answer(frame_recording_strip(data) if data["frames"] else nothing)
+            data = None if faults is None else faults.ask(lambda service: service.frames(STRIP_FRAMES))
+            return json_answer(nothing if data is None or not data["frames"] else frame_recording_strip(data))
         except FaultRefused:
             return json_answer(nothing)
         except EngineUnavailable as error:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
+from app.picture.session.journal import JournalEntries
+from app.picture.world.playing import PlayedWorld
 
 
 class AudienceTransport(Protocol):
     """Carries messages to browsers. Neither method may block for long."""
 
-    def send(self, viewer_ids: list[str], event: str, payload: JsonObject) -> None: ...
+    def send(self, viewer_ids: list[str], event: str, payload: Mapping[str, object]) -> None: ...
 
     def disconnect(self, viewer_id: str, reason: str) -> None: ...
 
@@ -20,8 +22,8 @@ class AudienceTransport(Protocol):
 class JournalSource(Protocol):
     """The source of the entries in the page's event log and sequence diagram."""
 
-    def journal_after(self, number: int) -> JsonObject:
-        """Return ``{from, entries}``: the newest entries after entry ``number``; ``from`` is the last one left out."""
+    def journal_after(self, number: int) -> JournalEntries:
+        """Return the newest entries after entry ``number``."""
         ...
 
 
@@ -48,7 +50,7 @@ class Audience:
         self._owner = owner
         self._viewers: dict[str, tuple[Viewer, str]] = {}
         self._journal_at: dict[str, _JournalPlace] = {}
-        self._view: JsonObject | None = None
+        self._view: PlayedWorld | None = None
         self._sequence = 0
 
     def add(self, viewer_id: str, browser: str, now: float) -> None:
@@ -102,7 +104,7 @@ class Audience:
             if known.number > number:
                 self._journal_at[viewer_id] = _JournalPlace(number, must_cut=True)
 
-    def publish(self, view: JsonObject, journal: JournalSource) -> None:
+    def publish(self, view: PlayedWorld, journal: JournalSource) -> None:
         """Send ``view`` to all viewers: the difference to those that have the last one, all of it to the others."""
         operations: list[Operation] = [] if self._view is None else difference(self._view, view)
         if self._view is None or operations:
@@ -113,8 +115,7 @@ class Audience:
         for_snapshot = [pair for pair in self._viewers.values() if pair[0].takes_snapshot(self._sequence)]
         if for_patch:
             self._send_journal(for_patch, journal)
-            patch: list[JsonValue] = [*operations]
-            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": patch})
+            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": operations})
         for viewer, browser in for_snapshot:
             self._transport.send(
                 [viewer.viewer_id],
@@ -141,6 +142,6 @@ class Audience:
             # What comes after the place is gone, also where the newest entries begin later.
             message = {**fresh, "from": place.number} if place.must_cut else fresh
             self._transport.send(group, "journal", message)
-            last = fresh["entries"][-1][0] if fresh["entries"] else place.number
+            last = int(fresh["entries"][-1][0]) if fresh["entries"] else place.number
             for viewer_id in group:
                 self._journal_at[viewer_id] = _JournalPlace(last)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import COMPARED_EVENTS_MAX
 from app.lab.foundation.refusal import refusal_of
 from app.lab.session.timeline import EVENTS_PER_LOOK
 from app.lab.views.world_view import WorldView, node_of
+from app.picture.frame import Frame
+from app.picture.session.comparison import ComparedLinks, ComparedSide, FirstDifference
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import StoryVariant
@@ -25,9 +26,9 @@ _FLIGHT_EVENTS = 300
 
 
 class VariantMaker:
-    """Brings a variant of a run to the event of the run; a ``FilmJob``. The answer: ``{left, right}``, their links."""
+    """Brings a variant of a run to the event of the run; a ``FilmJob``."""
 
-    def __init__(self, original: Recording, variant: StoryVariant | Recording, answer: Future[JsonObject]) -> None:
+    def __init__(self, original: Recording, variant: StoryVariant | Recording, answer: Future[ComparedLinks]) -> None:
         self.answer = answer
         self._original = original
         self._variant = variant
@@ -62,11 +63,10 @@ class DifferenceFinder:
     """Runs two recordings event by event until they differ; a ``FilmJob``.
 
     A command to a world is not an event: two runs differ at the first event that is another one, or that sends another
-    frame. The answer: ``{event, time_us, left, right}``, where a side has ``caption``, ``node``, ``actor`` and
-    ``label``; ``event`` is null where both were the same up to ``events`` and ``time_us``.
+    frame.
     """
 
-    def __init__(self, left: Recording, right: Recording, answer: Future[JsonObject]) -> None:
+    def __init__(self, left: Recording, right: Recording, answer: Future[FirstDifference]) -> None:
         self.answer = answer
         self._recordings = (left, right)
         #: Up to here they are the same: the journals are compared for many events at a time. Then, in single steps,
@@ -111,7 +111,7 @@ class DifferenceFinder:
             self.close()
             self._sides = self._begin(looks=True)
 
-    def _difference(self) -> JsonObject:
+    def _difference(self) -> FirstDifference:
         left, right = self._sides
         first = min(self._sides, key=lambda side: side.now_us)
         return {"event": first.event, "time_us": first.now_us, "left": left.as_json(), "right": right.as_json()}
@@ -141,15 +141,15 @@ class _Side:
         """Run up to this many events, and return how many there were."""
         return self._run.run_events(count)
 
-    def actions(self, count: int) -> list[JsonValue]:
+    def actions(self, count: int) -> tuple[list[tuple[int, str, str]], list[Frame]]:
         """Return what the last ``count`` events were; in single steps, also the frames in flight and recently
         arrived.
         """
         entries = self._run.world.journal.entries[-count:] if count else []
         frames = [] if self._world is None else self._world.build()["frames"]
-        return [[[entry.time_us, entry.actor, entry.label] for entry in entries], frames]
+        return [(entry.time_us, entry.actor, entry.label) for entry in entries], frames
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> ComparedSide:
         """Return what it did last."""
         entries = self._run.world.journal.entries[-1:]
         caption = None if self._world is None else self._world.build()["caption"]

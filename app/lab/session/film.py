@@ -1,30 +1,25 @@
-"""A run as a film: its first view and a patch per picture, so that it can be watched without an engine::
-
-view      the first view (event 0)
-patches   one list of operations per picture, see app.foundation.patch
-at        the event that was viewed when the film was taken: it opens there
-journal   entries of all events, as far as they are kept
-frames    number -> everything about a frame
-sources   file -> {lines}, of the engine's files that the source view shows on the way
-why       key -> see engine.lab.why, of messages to which something has happened, as of the end
-records   "node offset time of storing" -> everything about a record, without the texts of ``field_texts``
-"""
+"""A run as a film: its first view and a patch per picture, so that it can be watched without an engine."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Protocol
+from typing import Any, Protocol, cast
 
-from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.patch import difference
+from app.foundation.patch import Operation, difference
 from app.lab.foundation.refusal import LabRefused
 from app.lab.foundation.sources import source_file
 from app.lab.views.record_detail import field_texts, record_at, without_texts
 from app.lab.views.world_view import WorldView
+from app.picture.frame import FrameDetail
+from app.picture.session import why as picture
+from app.picture.session.film import Film, FilmRecord, SourceText
+from app.picture.world.node import BrokerPicture, NodePicture
+from app.picture.world.playing import WorldInFilm
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
+from engine.lab.why.answer import Why
 from engine.lab.why.why_run import WhyRun
 
 #: Pictures of one film; a longer run shows only every Nth event.
@@ -44,7 +39,8 @@ WHY_MAX = 24
 class FilmJob(Protocol):
     """A film that the lab's thread makes in slices."""
 
-    answer: Future[JsonObject]
+    #: Gets what this kind of job finds out.
+    answer: Future[Any]
 
     def advance(self, until: Callable[[], bool]) -> bool:
         """Continue until ``until()`` is true; return True when ``answer`` has the film, or no request waits for it any
@@ -62,7 +58,7 @@ class FilmMaker:
     opens.
     """
 
-    def __init__(self, recording: Recording, answer: Future[JsonObject], at: int | None = None) -> None:
+    def __init__(self, recording: Recording, answer: Future[Film], at: int | None = None) -> None:
         self._recording = recording
         self._at = recording.event if at is None else at
         self.answer = answer
@@ -70,10 +66,10 @@ class FilmMaker:
         self._world = WorldView(self._run)
         self._stride = max(1, -(-recording.event // PICTURES_MAX))
         self._first = self._last = self._picture()
-        self._patches: list[JsonValue] = []
-        self._frames: JsonObject = {}
-        self._sources: JsonObject = {}
-        self._records: JsonObject = {}
+        self._patches: list[list[Operation]] = []
+        self._frames: dict[str, FrameDetail] = {}
+        self._sources: dict[str, SourceText] = {}
+        self._records: dict[str, FilmRecord] = {}
         self._seen_frame = 0
         self._why: WhyRun | None = None
 
@@ -107,7 +103,7 @@ class FilmMaker:
         answers = run.advance(until)
         if answers is None:
             return False
-        self.answer.set_result({**self._film(), "why": {why.key: why.to_dict() for why in answers}})
+        self.answer.set_result(self._film(answers))
         return True
 
     def close(self) -> None:
@@ -118,7 +114,7 @@ class FilmMaker:
 
     def _take(self) -> None:
         view = self._picture()
-        self._patches.append([*difference(self._last, view)])
+        self._patches.append(difference(self._last, view))
         self._last = view
         for frame in view["frames"]:
             number = frame["id"]
@@ -131,15 +127,15 @@ class FilmMaker:
                     self._frames[str(number)] = detail
         self._take_records(view["nodes"])
         step = view["next"]
-        if step is not None and step["file"] not in self._sources and len(self._sources) < SOURCES_MAX:
-            try:
-                self._sources[step["file"]] = {"lines": source_file(step["file"])["lines"]}
-            except LabRefused:
-                return
+        file = None if step is None else step["file"]
+        if file is not None and file not in self._sources and len(self._sources) < SOURCES_MAX:
+            with contextlib.suppress(LabRefused):
+                self._sources[file] = {"lines": source_file(file)["lines"]}
 
-    def _take_records(self, nodes: JsonObject) -> None:
+    def _take_records(self, nodes: Mapping[str, NodePicture]) -> None:
         for name, node in nodes.items():
-            for record in node.get("commit_log", {}).get("records", ()):
+            log = cast("BrokerPicture", node)["commit_log"] if "commit_log" in node else None
+            for record in () if log is None else log["records"]:
                 key = f"{name} {record['offset']} {record['store_ms']}"
                 if key in self._records or len(self._records) >= RECORDS_MAX:
                     continue
@@ -147,7 +143,7 @@ class FilmMaker:
                 with contextlib.suppress(LabRefused):
                     self._records[key] = {**without_texts(record_at(self._run, name, record["offset"])), "node": name}
 
-    def _picture(self) -> JsonObject:
+    def _picture(self) -> WorldInFilm:
         return {
             **self._world.build(),
             "playing": False,
@@ -164,7 +160,7 @@ class FilmMaker:
             "world": {"id": "", "published": False, "viewers": 0},
         }
 
-    def _film(self) -> JsonObject:
+    def _film(self, answers: Sequence[Why]) -> Film:
         entries = self._run.world.journal.entries[-JOURNAL_MAX:]
         return {
             "view": {**self._first, "link": self._run.link()},
@@ -175,4 +171,5 @@ class FilmMaker:
             "sources": self._sources,
             "records": self._records,
             "field_texts": field_texts(),
+            "why": {why.key: cast("picture.Why", why.to_dict()) for why in answers},
         }

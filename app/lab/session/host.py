@@ -16,7 +16,6 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from app.foundation.event_budget import EventBudget
-from app.foundation.json_types import JsonObject
 from app.foundation.viewer import BAD_EVENTS_MAX
 from app.lab.foundation.bounds import SUBMISSIONS_MAX, VIEWERS_MAX
 from app.lab.foundation.garbage import FullCollections
@@ -122,11 +121,11 @@ class LabHost:
         self._hand_in(in_lab)
         return self._wait(answer, ANSWER_TIMEOUT_S)
 
-    def job(self, browser: str | None, make: Callable[[LabWorlds, Future[JsonObject]], FilmJob]) -> JsonObject:
+    def job(self, browser: str | None, make: Callable[[LabWorlds, Future[_T]], FilmJob]) -> _T:
         """Run the job that ``make`` makes for ``browser``, and return its answer; :class:`LabRefused` passes
         through.
         """
-        answer: Future[JsonObject] = Future()
+        answer: Future[_T] = Future()
 
         def in_lab() -> None:
             try:
@@ -141,10 +140,10 @@ class LabHost:
         """Start making a film without waiting for it; ``film.answer`` gets it. Raises :class:`LabRefused`."""
         self._hand_in(lambda: self.worlds.add_film(film))
 
-    def film_of(self, answer: Future[JsonObject]) -> JsonObject:
+    def film_of(self, answer: Future[_T]) -> _T:
         """Wait for a film that was started. Raises :class:`LabRefused`."""
         # The answer belongs to all that wait for it: one that gives up must not cancel it.
-        own: Future[JsonObject] = Future()
+        own: Future[_T] = Future()
         answer.add_done_callback(lambda done: _copy_result(done, own))
         return self._wait(own, FILM_TIMEOUT_S)
 
@@ -237,7 +236,7 @@ class LabHost:
             self._wake.wait(max(rest, used * (1 / SHARE - 1)))
 
 
-def _copy_result(done: Future[JsonObject], own: Future[JsonObject]) -> None:
+def _copy_result(done: Future[_T], own: Future[_T]) -> None:
     if own.cancelled():
         return
     if done.cancelled():

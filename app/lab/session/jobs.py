@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from app.foundation.json_types import JsonObject
 from app.lab.session.timeline import EVENTS_PER_LOOK
+from app.picture.world.playing import Busy
 from engine.lab.run.run import STEP_ACTOR_MAX_EVENTS, LabRun
 from engine.lab.run.setting_fork import SettingFork
 from engine.lab.scenario.condition import Condition
@@ -26,7 +26,7 @@ class BackgroundJob(ABC):
         """Free what the job holds: it is done, or no longer wanted."""
         return
 
-    def as_json(self, run: LabRun) -> JsonObject:
+    def as_json(self, run: LabRun) -> Busy:
         """Return what is going on, and the progress, for the page."""
         return {"kind": self.kind, "event": run.event_number, "target": self.target}
 
@@ -101,7 +101,7 @@ class ChangeSetting(BackgroundJob):
 
     def __init__(self, fork: SettingFork, target: int, install: Callable[[LabRun], None]) -> None:
         self._fork: SettingFork | None = fork
-        self.target = target
+        self.target = self._target = target
         self._install = install
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
@@ -119,6 +119,6 @@ class ChangeSetting(BackgroundJob):
             self._fork.run.close()
             self._fork = None
 
-    def as_json(self, run: LabRun) -> JsonObject:
-        done = self._fork.run.event_number if self._fork is not None else self.target
+    def as_json(self, run: LabRun) -> Busy:
+        done = self._target if self._fork is None else self._fork.run.event_number
         return {"kind": self.kind, "event": done, "target": self.target}

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.views.frames import FramesView
 from app.lab.views.world_view import node_of
+from app.picture.session.journal import FrameArrival, JournalMatches, JournalPage, JournalRow, JournalWindow
 from engine.lab.narration.relevance import is_event_relevant
 from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
 
@@ -44,20 +44,17 @@ class JournalFilter:
         return not self.text or self.text in f"{entry.actor} {entry.label} #{entry.number}".lower()
 
 
-def entries_after(journal: LabJournal, number: int, count: int) -> JsonObject:
-    """Return ``{entries}``: at most ``count`` of those after entry ``number``, the oldest first."""
+def entries_after(journal: LabJournal, number: int, count: int) -> JournalPage:
+    """Return at most ``count`` entries after entry ``number``."""
     start = max(0, number - journal.dropped)
     return {"entries": [list(entry) for entry in journal.entries[start : start + min(count, PAGE_MAX)]]}
 
 
-def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> JsonObject:
-    """Return ``{entries, low, high}``: matches before entry ``below``, the oldest first.
-
-    ``low`` and ``high`` are the first and the last number that were examined; the next page is below ``low``.
-    """
+def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> JournalMatches:
+    """Return matches before entry ``below``; the next page is below ``low``."""
     end = min(below - 1, journal.dropped + len(journal.entries))
     start = max(journal.dropped, end - SEARCHED_MAX)
-    found: list[JsonValue] = []
+    found: list[JournalRow] = []
     low = start + 1
     for entry in reversed(journal.entries[start - journal.dropped : max(0, end - journal.dropped)]):
         if wanted.fits(entry):
@@ -69,13 +66,11 @@ def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> J
     return {"entries": found, "low": low, "high": end}
 
 
-def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> JsonObject:
-    """Return ``{entries, low, high}``: matches after entry ``above``, the oldest first; the next page is above
-    ``high``.
-    """
+def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> JournalMatches:
+    """Return matches after entry ``above``; the next page is above ``high``."""
     start = max(above, journal.dropped)
     high = min(start + SEARCHED_MAX, journal.dropped + len(journal.entries))
-    found: list[JsonValue] = []
+    found: list[JournalRow] = []
     for entry in journal.entries[start - journal.dropped : max(0, high - journal.dropped)]:
         if wanted.fits(entry):
             found.append(list(entry))
@@ -85,10 +80,10 @@ def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> Js
     return {"entries": found, "low": start + 1, "high": high}
 
 
-def window(journal: LabJournal, frames: FramesView, event: int, left_us: int, right_us: int) -> JsonObject:
-    """Return ``{entries, frames, every}``: what happened between two moments, up to event ``event``.
+def window(journal: LabJournal, frames: FramesView, event: int, left_us: int, right_us: int) -> JournalWindow:
+    """Return what happened between two moments, up to event ``event``.
 
-    ``every``: N when every Nth entry is included. Frames whose bytes are no longer kept are known by their arrival
+    Frames whose bytes are no longer kept are known by their arrival
     only: they have no number.
     """
     entries = journal.entries
@@ -112,8 +107,8 @@ def _time_of(entry: JournalEntry) -> int:
     return entry.time_us
 
 
-def _arrival(journal: LabJournal, entry: JournalEntry) -> JsonObject | None:
-    """Return what the journal knows of a frame that arrived: source, target, time. None for any other event."""
+def _arrival(journal: LabJournal, entry: JournalEntry) -> FrameArrival | None:
+    """Return what the journal knows of a frame that arrived. None for any other event."""
     source, arrow, target = entry.actor.partition("->")
     index = entry.cause - journal.dropped - 1
     if not arrow or not 0 <= index < len(journal.entries):

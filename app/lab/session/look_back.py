@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import BACK_WINDOW_EVENTS
 from app.lab.session.timeline import Seek, Timeline
+from app.picture.world.playing import Busy
+from app.picture.world.world import WorldPicture
 
 #: After this long without a further request, dragging through the past counts as paused.
 HAND_RESTS_S = 0.12
@@ -21,7 +22,7 @@ class LookBack:
     def __init__(self, timeline: Timeline, clock: Callable[[], float]) -> None:
         self._timeline = timeline
         self._clock = clock
-        self.view: JsonObject | None = None
+        self.view: WorldPicture | None = None
         self._seek: Seek | None = None
         #: The wanted event, when the way there may begin, and how many views before it are wanted.
         self._request: tuple[int, float, int] | None = None
@@ -41,10 +42,10 @@ class LookBack:
     @property
     def shown_event(self) -> int:
         """The event whose view is shown."""
-        return int(self.view["event"]) if self.view is not None else self._timeline.run.event_number
+        return self.view["event"] if self.view is not None else self._timeline.run.event_number
 
     @property
-    def shown_view(self) -> JsonObject | None:
+    def shown_view(self) -> WorldPicture | None:
         """Return what is shown, at the virtual time that is viewed."""
         view, (event, time_us) = self.view, self._stands_at
         if view is None or view["event"] != event or time_us == 0:
@@ -107,7 +108,7 @@ class LookBack:
         self.view = view
         return True
 
-    def as_json(self) -> JsonObject | None:
+    def as_json(self) -> Busy | None:
         """Return the progress of the way, for the page."""
         if self._seek is None:
             return None

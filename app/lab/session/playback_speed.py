@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.foundation.json_types import JsonObject
+from app.picture.world.playing import TimeAhead
 from engine.lab.narration.relevance import LIGHT_REQUESTS, frames_in_flight, is_task_relevant
 
 if TYPE_CHECKING:
@@ -185,8 +185,8 @@ class MovedWorldSpeed:
         self._stretch = SpeedStretch(0, 0, "")
         self._rate = 1.0
 
-    def ahead(self, run: LabRun) -> JsonObject:
-        """Return ``until_us``, ``rate`` (virtual seconds per second) and ``why`` of :class:`SpeedStretch`."""
+    def ahead(self, run: LabRun) -> TimeAhead:
+        """Return how time passes in the stretch that ``run`` is in."""
         if self._playback_speed is None or run.now_us < self._now_us:
             self._playback_speed, self._stretch, self._rate = PlaybackSpeed(run), SpeedStretch(0, 0, ""), 1.0
         playback_speed, self._now_us = self._playback_speed, run.now_us

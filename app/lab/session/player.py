@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.jobs import BackgroundJob, ChangeSetting, Rebuild, RunUntil, StepActor
 from app.lab.session.journal_pages import window
@@ -21,6 +20,9 @@ from app.lab.session.playback_speed import MovedWorldSpeed
 from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import stop_reason
 from app.picture.frame import FrameDetail
+from app.picture.session.journal import PlayedWindow
+from app.picture.world.playing import Playing, StopReason, TimeAhead
+from app.picture.world.world import WorldPicture
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork
@@ -56,7 +58,7 @@ class WorldPlayer:
         self._job: BackgroundJob | None = None
         #: What to do when the job is done.
         self._after_job: Callable[[], None] | None = None
-        self._stopped_by: JsonObject | None = None
+        self._stopped_by: StopReason | None = None
         self._forked_from: str | None = None
         #: Set for a world that is one of two side by side.
         self._playback_speed: MovedWorldSpeed | None = None
@@ -257,20 +259,18 @@ class WorldPlayer:
         """Return a run at the viewed event, for reading only. Raises :class:`LabRefused`."""
         return self.timeline.world_at(self._past.shown_event).run
 
-    def window(self, left_us: int, right_us: int) -> JsonObject:
-        """Return what happened in a window of time: calls of listeners, and
-        :func:`app.lab.session.journal_pages.window`.
-        """
+    def window(self, left_us: int, right_us: int) -> PlayedWindow:
+        """Return what happened in a window of time."""
         event = self._past.shown_event
         calls = self.timeline.head.calls.between(left_us, right_us, event)
         return {**window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us), "calls": calls}
 
-    def shown_view(self) -> JsonObject:
+    def shown_view(self) -> WorldPicture:
         """Return the world as it is viewed."""
         past = self._past.shown_view
         return past if past is not None else self.timeline.head.build()
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> Playing:
         """Return the state of playing, for the page."""
         run = self.run
         return {
@@ -287,7 +287,7 @@ class WorldPlayer:
             "forked_from": self._forked_from,
         }
 
-    def _ahead(self) -> JsonObject | None:
+    def _ahead(self) -> TimeAhead | None:
         if self._playback_speed is None or self.has_job:
             return None
         with contextlib.suppress(LabRefused):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import FRAMES_PER_SECOND, JOB_FRAMES_PER_SECOND
 from app.lab.session.audience import Audience
 from app.lab.session.player import WorldPlayer
 from app.lab.session.world_links import WorldLinks
+from app.picture.world.playing import PlayedWorld
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 
@@ -90,7 +90,7 @@ class WorldSession:
         if self.audience.count:
             self.audience.publish(self.view(now), self.player.timeline.head)
 
-    def view(self, now: float) -> JsonObject:
+    def view(self, now: float) -> PlayedWorld:
         """Return the world as it is viewed, and the state of playing."""
         player = self.player
         return {

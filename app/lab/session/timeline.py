@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.foundation.json_text import dump_json
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
     CHECKPOINT_EVERY_EVENTS,
     CHECKPOINTS_PER_WORLD,
@@ -25,6 +24,7 @@ from app.lab.foundation.bounds import (
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.frames import FramesView
 from app.lab.views.world_view import WorldView
+from app.picture.world.world import WorldPicture
 from engine.lab.run.run import LabRun
 from engine.protocol.json_form import json_library
 
@@ -83,23 +83,23 @@ class Timeline:
 
     # -------------------------------------------------------------------------- viewing the past
 
-    def kept_view(self, event: int) -> JsonObject | None:
+    def kept_view(self, event: int) -> WorldPicture | None:
         """Return the view after ``event``, if it is kept."""
         text = self._views.get(event)
-        view: JsonObject | None = self._sparse_view(event) if text is None else json_library.loads(text)
+        view: WorldPicture | None = self._sparse_view(event) if text is None else json_library.loads(text)
         return view
 
-    def near_view(self, event: int) -> JsonObject | None:
+    def near_view(self, event: int) -> WorldPicture | None:
         """Return a kept view of less than one stretch before ``event``."""
         place = event - event % SPARSE_EVERY_EVENTS
         return self._sparse_view(place) or self._sparse_view(place + SPARSE_EVERY_EVENTS)
 
-    def _sparse_view(self, event: int) -> JsonObject | None:
+    def _sparse_view(self, event: int) -> WorldPicture | None:
         packed = self._sparse.get(event)
-        view: JsonObject | None = None if packed is None else json_library.loads(zlib.decompress(packed))
+        view: WorldPicture | None = None if packed is None else json_library.loads(zlib.decompress(packed))
         return view
 
-    def keep_view(self, view: JsonObject) -> None:
+    def keep_view(self, view: WorldPicture) -> None:
         """Keep a view of the past for as long as there is room."""
         self._views[view["event"]] = dump_json(view)
         self._views.move_to_end(view["event"])
@@ -283,7 +283,7 @@ class Seek:
         copy: Copy,
         event: int,
         views_before: int,
-        keep_view: Callable[[JsonObject], None],
+        keep_view: Callable[[WorldPicture], None],
         keep_sparse_view: Callable[[Copy], None],
     ) -> None:
         self.copy = copy
@@ -292,7 +292,7 @@ class Seek:
         self._keep_view = keep_view
         self._keep_sparse_view = keep_sparse_view
 
-    def advance(self, until: Callable[[], bool]) -> JsonObject | None:
+    def advance(self, until: Callable[[], bool]) -> WorldPicture | None:
         """Continue until ``until()`` is true; return the view on arrival."""
         run = self.copy.view.run
         while run.event_number < self._quick_to:

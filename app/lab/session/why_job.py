@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import cast
 
-from app.foundation.json_types import JsonObject
+from app.picture.session.why import Why
 from engine.lab.run.recording import Recording
 from engine.lab.why.why_run import WhyRun
 
@@ -13,7 +14,7 @@ from engine.lab.why.why_run import WhyRun
 class WhyJob:
     """One request for an explanation; a :class:`~app.lab.session.film.FilmJob`."""
 
-    def __init__(self, recording: Recording, key: str, answer: Future[JsonObject]) -> None:
+    def __init__(self, recording: Recording, key: str, answer: Future[Why]) -> None:
         self.answer = answer
         self._run = WhyRun(recording, [key])
 
@@ -26,7 +27,7 @@ class WhyJob:
         answers = self._run.advance(until)
         if answers is None:
             return False
-        self.answer.set_result(answers[0].to_dict())
+        self.answer.set_result(cast("Why", answers[0].to_dict()))
         return True
 
     def close(self) -> None:

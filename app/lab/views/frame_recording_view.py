@@ -11,12 +11,15 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.patch import difference
+from app.foundation.patch import Operation, difference
 from app.foundation.translator import in_all_languages
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.views.frames import HEX_MAX_BYTES, command_detail, response_name
+from app.picture.frame import CommandFrame, Frame
+from app.picture.live.fault import FrameFile
+from app.picture.session.film import FrameStrip, RecordedFilm, RecordedNode, RecordedWorld
+from app.picture.session.journal import JournalRow
 from engine.fields.field import Field, read_fields
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
@@ -50,7 +53,7 @@ class _Frame:
     command: RemotingCommand
 
 
-def frame_recording_view(data: object) -> JsonObject:
+def frame_recording_view(data: object) -> RecordedFilm:
     """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
     frames, broker = _read(data)
     start_us = frames[0].at_us - 2 * FLIGHT_US
@@ -58,34 +61,31 @@ def frame_recording_view(data: object) -> JsonObject:
     names = _names(frames, broker)
     nodes = {name: _node(role, said) for name, (role, said) in names.values()}
     by_number = {frame.number: frame for frame in frames}
-    details = {str(frame.number): _detail(frame, names, by_number) for frame in frames}
-    summaries = {number: _summary(detail) for number, detail in details.items()}
+    summaries = [_summary(frame, names, by_number) for frame in frames]
     view = first = _view(0, 0, nodes, [])
-    patches: list[JsonValue] = []
+    patches: list[list[Operation]] = []
     for event, frame in enumerate(frames, 1):
         source, target = _ends(frame, names)
-        nodes = _counted(nodes, source, "sent")
+        nodes = {**nodes, source: {**nodes[source], "sent": nodes[source]["sent"] + 1}}
         if frame.action not in _LOST:
-            nodes = _counted(nodes, target, "got")
-        shown: list[JsonValue] = [
-            summaries[str(one.number)] for one in frames[max(0, event - ARRIVED_FRAMES_SHOWN) : event]
-        ]
+            nodes = {**nodes, target: {**nodes[target], "got": nodes[target]["got"] + 1}}
+        shown = summaries[max(0, event - ARRIVED_FRAMES_SHOWN) : event]
         later = _view(event, frame.at_us + FLIGHT_US, nodes, shown)
-        patches.append([*difference(view, later)])
+        patches.append(difference(view, later))
         view = later
-    journal: list[JsonValue] = []
+    journal: list[JournalRow] = []
     places = {frame.number: event for event, frame in enumerate(frames, 1)}
-    for event, frame in enumerate(frames, 1):
-        detail = details[str(frame.number)]
-        label = f"reply to {detail['reply_to_name']}" if detail["reply_to"] else detail["name"]
-        journal.append([event, frame.at_us, detail["source"], label, places.get(frame.answers, 0)])
-    whole = {"events_total": len(frames), "time_total_us": view["time_us"]}
+    for event, (frame, summary) in enumerate(zip(frames, summaries, strict=True), 1):
+        label = f"reply to {summary['reply_to_name']}" if summary["reply_to"] else summary["name"]
+        journal.append([event, frame.at_us, summary["source"], label, places.get(frame.answers, 0)])
     return {
-        "view": {**first, **whole},
+        "view": {**first, "events_total": len(frames), "time_total_us": view["time_us"]},
         "patches": patches,
         "at": 0,
         "journal": journal,
-        "frames": details,
+        "frames": {
+            str(frame.number): _detail(frame, summary) for frame, summary in zip(frames, summaries, strict=True)
+        },
         "sources": {},
         "records": {},
         "field_texts": {},
@@ -93,16 +93,14 @@ def frame_recording_view(data: object) -> JsonObject:
     }
 
 
-def frame_recording_strip(data: JsonObject) -> JsonObject:
-    """Return the newest frames of a record for a sequence diagram: ``lanes`` [[short name, full name]], and ``frames``
-    as in a view. A client keeps its short name as long as the record lasts.
-    """
+def frame_recording_strip(data: FrameFile) -> FrameStrip:
+    """Return the newest frames of a record. A client keeps its short name as long as the record lasts."""
     frames, broker = _read(data)
     names = {"": ("B1", ("wire_broker", broker))}
     for place, client in enumerate(data["clients"], 1):
         names[client] = (f"C{place}", ("wire_consumer", client))
     by_number = {frame.number: frame for frame in frames}
-    shown = [_summary(_detail(frame, names, by_number)) for frame in frames]
+    shown = [_summary(frame, names, by_number) for frame in frames]
     seen = {frame.client: None for frame in frames}
     lanes = [[name, full] for client, (name, (_, full)) in names.items() if client in seen or client == ""]
     return {"lanes": lanes, "frames": shown}
@@ -167,7 +165,7 @@ def _names(frames: list[_Frame], broker: str) -> dict[str, tuple[str, tuple[str,
     return named
 
 
-def _node(role: str, full_name: str) -> JsonObject:
+def _node(role: str, full_name: str) -> RecordedNode:
     return {
         "role": role,
         "status": "running",
@@ -183,10 +181,6 @@ def _node(role: str, full_name: str) -> JsonObject:
     }
 
 
-def _counted(nodes: Mapping[str, JsonObject], name: str, what: str) -> dict[str, JsonObject]:
-    return {**nodes, name: {**nodes[name], what: nodes[name][what] + 1}}
-
-
 # --- frames --------------------------------------------------------------------------------------------------------
 
 
@@ -195,12 +189,9 @@ def _ends(frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]]) -> tu
     return (client, broker) if frame.is_in else (broker, client)
 
 
-def _detail(
-    frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]], by_number: Mapping[int, _Frame]
-) -> JsonObject:
+def _summary(frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]], by_number: Mapping[int, _Frame]) -> Frame:
     command = frame.command
     source, target = _ends(frame, names)
-    whole = len(frame.data).to_bytes(4) + frame.data
     asked = by_number.get(frame.answers)
     return {
         "id": frame.number,
@@ -212,11 +203,19 @@ def _detail(
         "oneway": command.is_oneway,
         "reply_to": None if asked is None else asked.number,
         "reply_to_name": None if asked is None else request_name(asked.command.code),
-        "size": len(whole) + max(0, frame.body_bytes - len(command.body)),
+        "size": 4 + len(frame.data) + max(0, frame.body_bytes - len(command.body)),
         "sent_us": frame.at_us - (FLIGHT_US if frame.is_in else 0),
         "arrives_us": frame.at_us + (0 if frame.is_in else FLIGHT_US),
         "dropped": frame.action in _LOST,
         "copies": 2 if frame.action == "duplicate" else 1,
+    }
+
+
+def _detail(frame: _Frame, summary: Frame) -> CommandFrame:
+    command = frame.command
+    whole = len(frame.data).to_bytes(4) + frame.data
+    return {
+        **summary,
         "hex": whole[:HEX_MAX_BYTES].hex(),
         "hex_omitted_bytes": max(0, len(whole) - HEX_MAX_BYTES) + frame.body_bytes - len(command.body),
         "problem": None,
@@ -224,17 +223,7 @@ def _detail(
     }
 
 
-_SUMMARY = (
-    *("id", "source", "target", "kind", "code", "name", "oneway", "reply_to", "reply_to_name"),
-    *("size", "sent_us", "arrives_us", "dropped", "copies"),
-)
-
-
-def _summary(detail: JsonObject) -> JsonObject:
-    return {name: detail[name] for name in _SUMMARY}
-
-
-def _view(event: int, time_us: int, nodes: Mapping[str, JsonObject], frames: list[JsonValue]) -> JsonObject:
+def _view(event: int, time_us: int, nodes: dict[str, RecordedNode], frames: list[Frame]) -> RecordedWorld:
     nothing = {"en": "", "zh": ""}
     return {
         "scenario": "wire",
@@ -250,7 +239,7 @@ def _view(event: int, time_us: int, nodes: Mapping[str, JsonObject], frames: lis
         "time_us": time_us,
         "is_over": False,
         "life": {"total": 0, "in_trouble": 0, "omitted": 0, "messages": {}},
-        "nodes": {**nodes},
+        "nodes": nodes,
         "money": None,
         "backlog": None,
         "xa": None,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import ROUTES_SHOWN
 from app.lab.views.broker_view import BrokerView
 from app.lab.views.client_view import consumer_view, producer_view
@@ -74,7 +73,7 @@ class _BrokerNodeView(NodeView):
 
     def build(self, owners: Owners) -> Mapping[str, object]:
         role, broker = self._role, self._role.broker
-        fixed: JsonObject = {"switched_off": list(role.switched_off)}
+        fixed: dict[str, object] = {"switched_off": list(role.switched_off)}
         if broker is None or not broker.address:
             self._known = None
             return fixed
@@ -126,7 +125,7 @@ def plain_view(kind: type[_Node], build: Callable[[_Node], Mapping[str, object]]
     return view_of_kind(kind, lambda role, lives: _PlainView(lambda: build(role)))
 
 
-def _name_server(role: NameServerNode) -> JsonObject:
+def _name_server(role: NameServerNode) -> Mapping[str, object]:
     """Return which brokers it knows (broker id -> address), and which brokers have which topic."""
     server = role.name_server
     if server is None:
@@ -136,7 +135,7 @@ def _name_server(role: NameServerNode) -> JsonObject:
         name: {str(number): address for number, address in data.broker_addrs.items()}
         for name, data in table.all_cluster_info().broker_addr_table.items()
     }
-    routes: JsonObject = {}
+    routes: dict[str, list[str]] = {}
     for topic in table.all_topics()[:ROUTES_SHOWN]:
         route = table.pickup_topic_route_data(topic)
         if route is not None:

@@ -7,9 +7,9 @@ in; everything else stays the same object from view to view, which also makes th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonValue
 from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, VIOLATIONS_SHOWN
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.actors_view import ActorsView
@@ -23,6 +23,13 @@ from app.lab.views.money.xa_view import XaView, roles_of
 from app.lab.views.node_views import NODE_VIEWS, NodeView
 from app.lab.views.page_cache_view import page_cache_view
 from app.lab.views.work_view import Owners, owners_of
+from app.picture.message_life import MessageLives
+from app.picture.session.journal import JournalEntries
+from app.picture.world import invariant
+from app.picture.world import world as picture
+from app.picture.world.actor import NextStep
+from app.picture.world.node import NodePicture, NodeProcess
+from app.picture.world.playing import StopReason
 from engine.faults.frame_meaning import KEYS_SHOWN
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.narration.narrator import Caption, Narrator
@@ -60,24 +67,25 @@ class WorldView:
         self._seen_event = 0
         self._seen_commands = -1
         self.narrator = Narrator(run)
-        self._caption: tuple[Caption | None, JsonObject | None] = (None, None)
+        self._caption: tuple[Caption | None, picture.Caption | None] = (None, None)
         self._fixed = _fixed_part(run)
-        self._settings: tuple[object, list[JsonValue]] = (None, [])
-        self._commands: list[JsonValue] = []
-        self._invariants: tuple[object, list[JsonValue]] = (None, [])
+        self._settings: tuple[object, list[picture.Setting]] = (None, [])
+        self._commands: list[dict[str, JsonValue]] = []
+        self._invariants: tuple[object, list[invariant.Invariant]] = (None, [])
 
-    def build(self) -> JsonObject:
+    def build(self) -> picture.WorldPicture:
         """Return the view of the run as it is; ``app.lab.session.session`` adds how it is played."""
         run = self.run
         world = run.world
         has_new_commands = len(world.history.commands) != self._seen_commands
-        view: JsonObject = {
+        view: picture.WorldPicture = {
             **self._fixed,
+            "seed": self.run.seed,
             "event": world.event_number,
             "time_us": world.now_us,
             "is_over": world.is_over,
             # First: brokers' dead letters come from it.
-            "life": self.lives.build(),
+            "life": cast("MessageLives", self.lives.build()),
             "nodes": self._build_nodes(all_changed=has_new_commands),
             "money": self._money.build(),
             "backlog": self._backlog.build(),
@@ -105,19 +113,18 @@ class WorldView:
         self._seen_commands = len(world.history.commands)
         return view
 
-    def journal_after(self, number: int) -> JsonObject:
-        """Return ``{from, entries}``: the newest entries after entry ``number``; ``from`` is the last one left out."""
+    def journal_after(self, number: int) -> JournalEntries:
+        """Return the newest entries after entry ``number``."""
         journal = self.run.world.journal
         last = journal.dropped + len(journal.entries)
         start = max(number, last - JOURNAL_BATCH, journal.dropped)
-        entries: list[JsonValue] = [list(entry) for entry in journal.entries[start - journal.dropped :]]
-        return {"from": start, "entries": entries}
+        return {"from": start, "entries": [[*entry] for entry in journal.entries[start - journal.dropped :]]}
 
     # ------------------------------------------------------------------------------ nodes
 
-    def _build_nodes(self, *, all_changed: bool) -> JsonObject:
+    def _build_nodes(self, *, all_changed: bool) -> dict[str, NodePicture]:
         acted = None if all_changed else self._nodes_that_acted()
-        nodes: JsonObject = {}
+        nodes: dict[str, NodePicture] = {}
         owners = owners_of(self.run.world) if self.run.scenario.has_work else {}
         for name, role in self.run.world.nodes.items():
             held = _held_actors(role)
@@ -135,7 +142,7 @@ class WorldView:
             if known is None or acted is None or name in acted or known[0] != state:
                 known = (state, self._node(role, held, owners))
             self._nodes[name] = known
-            nodes[name] = known[1]
+            nodes[name] = cast("NodePicture", known[1])
         return nodes
 
     def _nodes_that_acted(self) -> set[str] | None:
@@ -149,9 +156,8 @@ class WorldView:
         entries = journal.entries[len(journal.entries) - count :]
         return {node_of(entry.actor) for entry in entries}
 
-    def _node(self, role: ScenarioNode, held: tuple[str, ...], owners: Owners) -> JsonObject:
-        view: JsonObject = {
-            "role": role.role,
+    def _node(self, role: ScenarioNode, held: tuple[str, ...], owners: Owners) -> Mapping[str, object]:
+        view: NodeProcess = {
             "status": role.status,
             "has_run": role.has_run,
             "is_starting": role.is_starting,
@@ -163,18 +169,17 @@ class WorldView:
             "xa_roles": self._xa_roles.get(role.name),
             "page_cache": page_cache_view(role.world.disk_of(role.name), role.runtime.node, role.world.now_us),
         }
-        view.update(self._node_views[role.name].build(owners))
-        return view
+        return {"role": role.role, **view, **self._node_views[role.name].build(owners)}
 
     # ------------------------------------------------------------------------------ the rest
 
-    def _build_invariants(self) -> list[JsonValue]:
+    def _build_invariants(self) -> list[invariant.Invariant]:
         violations = self.run.violations
         if self._invariants[0] != len(violations):
-            by_checker: dict[str, list[JsonValue]] = {}
+            by_checker: dict[str, list[invariant.Violation]] = {}
             for violation in violations[:VIOLATIONS_SHOWN]:
                 by_checker.setdefault(violation.checker, []).append(violation_view(violation))
-            shown: list[JsonValue] = [
+            shown: list[invariant.Invariant] = [
                 {
                     "name": checker.name,
                     "title": dict(checker.title),
@@ -188,13 +193,13 @@ class WorldView:
             self._invariants = (len(violations), shown)
         return self._invariants[1]
 
-    def _build_caption(self) -> JsonObject | None:
+    def _build_caption(self) -> picture.Caption | None:
         caption = self.narrator.caption
         if caption != self._caption[0]:
             self._caption = (caption, None if caption is None else _caption_view(caption))
         return self._caption[1]
 
-    def _build_commands(self) -> list[JsonValue]:
+    def _build_commands(self) -> list[dict[str, JsonValue]]:
         commands = self.run.world.history.commands
         if len(commands) != self._seen_commands:
             self._commands = [
@@ -203,13 +208,13 @@ class WorldView:
             ]
         return self._commands
 
-    def _build_settings(self) -> list[JsonValue]:
+    def _build_settings(self) -> list[picture.Setting]:
         """Return what the scenario and commands have set: the timers and sizes that the lesson is about."""
         made_from = [
             (role.name, name, value) for role in self.run.world.nodes.values() for name, value in role.settings.items()
         ]
         if self._settings[0] != made_from:
-            shown: list[JsonValue] = []
+            shown: list[picture.Setting] = []
             for role in self.run.world.nodes.values():
                 for name, value in role.settings.items():
                     unit = settings_of(role.role)[name].unit if name in settings_of(role.role) else ""
@@ -218,12 +223,12 @@ class WorldView:
         return self._settings[1]
 
 
-def view_of(run: LabRun) -> JsonObject:
+def view_of(run: LabRun) -> picture.WorldPicture:
     """Return one view of ``run``, built from scratch, for scripts and tests. Frames are recorded only from here on."""
     return WorldView(run).build()
 
 
-def _fixed_part(run: LabRun) -> JsonObject:
+def _fixed_part(run: LabRun) -> picture.ScenarioPart:
     scenario = run.scenario
     return {
         "scenario": scenario.name,
@@ -233,12 +238,11 @@ def _fixed_part(run: LabRun) -> JsonObject:
         "suggestion": dict(scenario.suggestion),
         "try_buttons": [_try_button_json(button) for button in scenario.try_buttons],
         "focus": list(scenario.focus),
-        "seed": run.seed,
         "duration_us": run.world.end_us,
     }
 
 
-def _try_button_json(button: TryButton) -> JsonObject:
+def _try_button_json(button: TryButton) -> picture.TryButton:
     condition = button.run_until
     return {
         "label": dict(button.label),
@@ -255,7 +259,7 @@ def _try_button_json(button: TryButton) -> JsonObject:
     }
 
 
-def _next_step(run: LabRun) -> JsonObject | None:
+def _next_step(run: LabRun) -> NextStep | None:
     step = next_step(run.world)
     if step is None:
         return None
@@ -270,7 +274,7 @@ def _next_step(run: LabRun) -> JsonObject | None:
     }
 
 
-def _caption_view(caption: Caption) -> JsonObject:
+def _caption_view(caption: Caption) -> picture.Caption:
     return {
         "event": caption.event,
         "text": dict(caption.text),
@@ -280,20 +284,16 @@ def _caption_view(caption: Caption) -> JsonObject:
     }
 
 
-def violation_view(violation: Violation) -> JsonObject:
+def violation_view(violation: Violation) -> invariant.Violation:
     """Return one violation; the queue in ``element`` is named as the stage names it: ``topic@queue id``."""
-    view: JsonObject = violation.to_dict()
     element = dict(violation.element)
     if "queue" in element and "topic" in element:
         element["queue"] = f"{element['topic']}@{element['queue']}"
-    view["element"] = element
-    return view
+    return cast("invariant.Violation", {**violation.to_dict(), "element": element})
 
 
-def stop_reason(run: LabRun, narrator: Narrator) -> JsonObject | None:
-    """Return why a world stopped: ``{kind, text, ...}`` of what ended the last stretch of ``run``; None when nothing
-    did.
-    """
+def stop_reason(run: LabRun, narrator: Narrator) -> StopReason | None:
+    """Return what ended the last stretch of ``run``; None when nothing did."""
     stopped_by = run.stopped_by
     if isinstance(stopped_by, Violation):
         return {"kind": "violation", **violation_view(stopped_by)}

@@ -53,11 +53,9 @@ class StopReason(TypedDict):
     messages: NotRequired[list[str]]
 
 
-class Playing(TypedDict):
-    """How a world is played."""
+class PlayState(TypedDict):
+    """How a world or a recording is played."""
 
-    events_total: int
-    time_total_us: int
     playing: bool
     #: As it was chosen: virtual seconds per second, or "auto".
     speed: float | str
@@ -65,8 +63,6 @@ class Playing(TypedDict):
     speed_now: float | None
     #: Why time passes at this rate at speed "auto"; may be empty.
     pace: str
-    #: None unless it is shown next to another world.
-    ahead: TimeAhead | None
     #: It is viewed as it was before.
     in_past: bool
     busy: Busy | None
@@ -75,9 +71,28 @@ class Playing(TypedDict):
     forked_from: str | None
 
 
-class PlayedWorld(WorldPicture, Playing):
-    """The world as a page gets it."""
+class Length(TypedDict):
+    """How long a world or a recording is."""
+
+    events_total: int
+    time_total_us: int
+
+
+class Playing(PlayState, Length):
+    """How a world is played."""
+
+    #: None unless it is shown next to another world.
+    ahead: TimeAhead | None
+
+
+class WorldInFilm(WorldPicture, Playing):
+    """The world as a picture of a film has it."""
 
     world: WorldIdentity
+
+
+class PlayedWorld(WorldInFilm):
+    """The world as a page gets it."""
+
     #: The run as the fragment of an address.
     link: str

@@ -52,7 +52,6 @@ class ScenarioPart(TypedDict):
     try_buttons: list[TryButton]
     #: Parts of the stage that matter in it.
     focus: list[str]
-    seed: int
     duration_us: int
 
 
@@ -86,15 +85,13 @@ class Failure(TypedDict):
     text: str
 
 
-class WorldPicture(ScenarioPart):
-    """A world after an event; ``app.lab.session`` adds how it is played."""
+class WorldParts(ScenarioPart):
+    """What a world has after an event besides its nodes."""
 
     event: int
     time_us: int
     is_over: bool
     life: MessageLives
-    #: By name.
-    nodes: dict[str, NodePicture]
     #: None in a world without banks.
     money: Money | None
     #: None where no group consumes in clustering mode.
@@ -116,3 +113,11 @@ class WorldPicture(ScenarioPart):
     commands: list[dict[str, JsonValue]]
     settings: list[Setting]
     failures: list[Failure]
+
+
+class WorldPicture(WorldParts):
+    """A world after an event; ``app.lab.session`` adds how it is played."""
+
+    seed: int
+    #: By name.
+    nodes: dict[str, NodePicture]

@@ -9,11 +9,13 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 
 from app.foundation.json_types import JsonValue
 
+_JSON = (type(None), bool, int, float, str)
+
 
 def schema_problems(value: object, schema: Any, path: str = "picture") -> Iterator[str]:
     """Yield one line for each place at which ``value`` does not follow ``schema``."""
     origin, arguments = get_origin(schema), get_args(schema)
-    if schema == JsonValue:
+    if schema == JsonValue or set(_JSON) <= {*arguments}:  # hints have JsonValue with its own name resolved, too
         return
     if is_typeddict(schema):
         yield from _object_problems(value, schema, path)

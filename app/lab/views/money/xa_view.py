@@ -1,26 +1,23 @@
 """Two-phase commits of a world over time, next to the transactional messages; and the roles of the nodes in either.
 
-xa_roles     of every node that takes part in a transaction over several nodes: "TC", "TM", "RM". The nodes of a
-             two-phase commit have one each; for transactional messages the corresponding ones: the broker coordinates
-             and keeps the half message, the producer begins, decides and has the local database. Else null
-xa           of a world with a coordinator, else null:
-             transactions  the newest: xid, key, node, state, reason, steps ([time_us, state], ...), branches (node,
-                           doing, state, reason, steps)
-             messages      the newest transfers by transactional message: key, node, sent_us, debit_us (its local
-                           transaction begins), debited_us, credited_us, end (null, "credited", "rolled-back" or
-                           "refused")
-             blocked       waits for a lock, the newest: node, bank, account, waiter, by, since_us, until_us or
-                           null, in_vain
-             waits         per cash machine: node, bank, count, longest_us, in_vain
-             down          when a process was gone, the newest: node, since_us, until_us or null
+In a two-phase commit each node has one role; for transactional messages the corresponding ones: the broker coordinates
+and keeps the half message, the producer begins, decides and has the local database.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import XA_TRANSACTIONS_SHOWN, XA_WAITS_SHOWN
+from app.picture.world.two_phase_commit import (
+    Blocked,
+    BranchCourse,
+    CashMachineWaits,
+    Downtime,
+    MessageTransfer,
+    TransactionCourse,
+    TwoPhaseCommits,
+)
 from engine.bank.bank_action import COMMITTED, Doing
 from engine.bank.paying_bank import TransferVariant
 from engine.lab.nodes.cash_machine import CUSTOMER
@@ -33,7 +30,7 @@ from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceM
 from engine.lab.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.history import BalanceLookup, BranchChanged, GlobalChanged, LabHistory
+    from engine.lab.nodes.history import BalanceLookup, LabHistory
     from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.scenario.kinds.bank_spec import BankSpec
     from engine.lab.world.world import ScenarioWorld
@@ -41,9 +38,9 @@ if TYPE_CHECKING:
 _Entry = TypeVar("_Entry")
 
 
-def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
+def roles_of(scenario: Scenario) -> dict[str, list[str]]:
     """Return the roles of each node (TC, TM, RM). Empty if no transaction spans several nodes."""
-    parts: dict[str, list[JsonValue]] = {}
+    parts: dict[str, list[str]] = {}
     has_half_messages = any(spec.transaction is not None for spec in scenario.of_kind(ProducerSpec))
     for spec in scenario.nodes:
         match spec:
@@ -63,13 +60,6 @@ def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
 # ------------------------------------------------------------------------------------------------------ the world
 
 
-class _Line(NamedTuple):
-    """A transaction or branch over time."""
-
-    fixed: JsonObject
-    steps: list[JsonValue]
-
-
 class XaView:
     """The two-phase commits of one world and the transfers next to them; each call reads only what is new."""
 
@@ -82,13 +72,14 @@ class XaView:
             if spec.bank is not None and spec.bank.way is TransferVariant.TRANSACTION
         }
         self._read: dict[str, int] = {}
-        self._globals: dict[str, _Line] = {}
-        self._branches: dict[str, dict[str, _Line]] = {}
-        self._messages: dict[str, JsonObject] = {}
+        self._globals: dict[str, TransactionCourse] = {}
+        #: xid -> node -> the branch.
+        self._branches: dict[str, dict[str, BranchCourse]] = {}
+        self._messages: dict[str, MessageTransfer] = {}
         self._seen: object = None
-        self._built: JsonObject | None = None
+        self._built: TwoPhaseCommits | None = None
 
-    def build(self) -> JsonObject | None:
+    def build(self) -> TwoPhaseCommits | None:
         """Return the view; the same object as long as nothing happens."""
         if not self._has_coordinator:
             return None
@@ -128,23 +119,33 @@ class XaView:
     def _take_globals(self, history: LabHistory) -> bool:
         entries = self._news("globals", history.globals_changed)
         for entry in entries:
-            self._step(self._globals, entry.xid, entry)
+            known = self._globals.get(entry.xid)
+            self._globals[entry.xid] = {
+                "node": entry.node if known is None else known["node"],
+                "xid": entry.xid,
+                "key": entry.key if known is None else known["key"],
+                "state": entry.state,
+                "reason": entry.reason,
+                "steps": [*([] if known is None else known["steps"]), [entry.time_us, entry.state]],
+                "branches": [],
+            }
         return bool(entries)
 
     def _take_branches(self, history: LabHistory) -> bool:
         entries = self._news("branches", history.branches_changed)
         for entry in entries:
-            line = self._step(self._branches.setdefault(entry.xid, {}), entry.node, entry)
-            line.fixed["doing"] = entry.doing
+            branches = self._branches.setdefault(entry.xid, {})
+            known = branches.get(entry.node)
+            branches[entry.node] = {
+                "node": entry.node,
+                "xid": entry.xid,
+                "key": entry.key if known is None else known["key"],
+                "doing": entry.doing,
+                "state": entry.state,
+                "reason": entry.reason,
+                "steps": [*([] if known is None else known["steps"]), [entry.time_us, entry.state]],
+            }
         return bool(entries)
-
-    @staticmethod
-    def _step(lines: dict[str, _Line], name: str, entry: GlobalChanged | BranchChanged) -> _Line:
-        known = lines.setdefault(name, _Line({"node": entry.node, "xid": entry.xid, "key": entry.key}, []))
-        known.fixed["state"] = entry.state
-        known.fixed["reason"] = entry.reason
-        known.steps.append([entry.time_us, entry.state])
-        return known
 
     def _take_sends(self, history: LabHistory) -> bool:
         begun = self._news("sends", history.sends_invoked)
@@ -171,9 +172,9 @@ class XaView:
             known = self._messages.get(entry.key)
             if known is None:
                 continue
-            message = self._messages[entry.key] = dict(known)
+            message = self._messages[entry.key] = known.copy()
             if entry.doing == Doing.DEBIT and entry.outcome == COMMITTED:
-                message["debit_us"] = max(int(message["sent_us"]), entry.time_us - self._payers.get(entry.node, 0))
+                message["debit_us"] = max(message["sent_us"], entry.time_us - self._payers.get(entry.node, 0))
                 message["debited_us"] = entry.time_us
             elif entry.doing == Doing.CREDIT and entry.outcome == COMMITTED:
                 message["credited_us"] = entry.time_us
@@ -187,23 +188,14 @@ class XaView:
         if known is not None and known["debited_us"] is None:
             self._messages[key] = {**known, "end": end}
 
-    def _transactions(self) -> list[JsonValue]:
+    def _transactions(self) -> list[TransactionCourse]:
         shown = list(self._globals.items())[-XA_TRANSACTIONS_SHOWN:]
-        return [
-            {
-                **line.fixed,
-                "steps": list(line.steps),
-                "branches": [
-                    {**branch.fixed, "steps": list(branch.steps)} for branch in self._branches.get(xid, {}).values()
-                ],
-            }
-            for xid, line in shown
-        ]
+        return [{**course, "branches": [*self._branches.get(xid, {}).values()]} for xid, course in shown]
 
     # ------------------------------------------------------------------------------ waiters
 
-    def _blocked(self) -> list[JsonValue]:
-        found: list[JsonObject] = []
+    def _blocked(self) -> list[Blocked]:
+        found: list[Blocked] = []
         for role in self._world.nodes.values():
             if isinstance(role, ResourceManagerNode):
                 found += self._branch_waits(role)
@@ -213,10 +205,10 @@ class XaView:
                     found.append(self._wait(role, CUSTOMER, waits[0], waits[1], None, is_in_vain=False))
         lookups = [entry for entry in self._world.history.balance_lookups if entry.time_us > entry.began_us]
         found += [self._lookup_wait(entry) for entry in lookups[-XA_WAITS_SHOWN:]]
-        found.sort(key=lambda wait: (int(wait["since_us"]), str(wait["node"])))
-        return [*found[-XA_WAITS_SHOWN:]]
+        found.sort(key=lambda wait: (wait["since_us"], wait["node"]))
+        return found[-XA_WAITS_SHOWN:]
 
-    def _branch_waits(self, role: ResourceManagerNode) -> list[JsonObject]:
+    def _branch_waits(self, role: ResourceManagerNode) -> list[Blocked]:
         manager = role.resource_manager
         waits = [*role.past_waits, *(manager.locks.waits if manager is not None else ())]
         return [
@@ -225,7 +217,7 @@ class XaView:
             if wait.waiter != CUSTOMER and wait.until_us != wait.since_us
         ]
 
-    def _lookup_wait(self, entry: BalanceLookup) -> JsonObject:
+    def _lookup_wait(self, entry: BalanceLookup) -> Blocked:
         return self._wait(
             self._world.nodes[entry.node],
             CUSTOMER,
@@ -244,7 +236,7 @@ class XaView:
         until_us: int | None,
         *,
         is_in_vain: bool,
-    ) -> JsonObject:
+    ) -> Blocked:
         bank = _bank_of(role)
         return {
             "node": role.name,
@@ -257,21 +249,21 @@ class XaView:
             "in_vain": is_in_vain,
         }
 
-    def _down(self) -> list[JsonValue]:
+    def _down(self) -> list[Downtime]:
         """Return the latest stretches without a process; one that has not come back has no end."""
-        stretches: list[JsonObject] = []
-        gone: dict[str, JsonObject] = {}
+        stretches: list[Downtime] = []
+        gone: dict[str, Downtime] = {}
         for change in self._world.history.nodes_changed:
             if change.status == "crashed" and change.node not in gone:
                 gone[change.node] = {"node": change.node, "since_us": change.time_us, "until_us": None}
                 stretches.append(gone[change.node])
             elif change.status == "restarted" and change.node in gone:
                 gone.pop(change.node)["until_us"] = change.time_us
-        return [*stretches[-XA_WAITS_SHOWN:]]
+        return stretches[-XA_WAITS_SHOWN:]
 
-    def _waits(self) -> list[JsonValue]:
+    def _waits(self) -> list[CashMachineWaits]:
         """Return the waits of each cash machine."""
-        summaries: dict[str, JsonObject] = {}
+        summaries: dict[str, CashMachineWaits] = {}
         for entry in self._world.history.balance_lookups:
             summary = summaries.setdefault(
                 entry.node,

@@ -25,7 +25,7 @@ def run() -> Iterator[LabRun]:
     run.close()
 
 
-def dead_letters(view: WorldView) -> dict:
+def dead_letters(view: WorldView):
     return view.build()["nodes"]["B1"]["dead_letters"]["shop"]
 
 

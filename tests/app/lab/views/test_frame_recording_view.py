@@ -9,8 +9,10 @@ import pytest
 from app.foundation.patch import apply_patch
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views import frame_recording_view
+from app.picture.session.film import FrameStrip, RecordedFilm
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
 from engine.protocol.request_code import RequestCode
+from tests.support.picture.schema_problems import schema_problems
 
 
 def row(number, at_us, client, direction, command, answers=0, action=""):
@@ -47,6 +49,12 @@ def test_clients_that_send_and_those_that_pull_have_their_names_and_their_counts
         "P1": ("wire_producer", "p@1", 1, 1),
         "C1": ("wire_consumer", "c@2", 1, 0),
     }
+
+
+def test_a_recorded_film_follows_the_schema():
+    assert list(schema_problems(frame_recording_view.frame_recording_view(frame_file()), RecordedFilm)) == []
+    strip = frame_recording_view.frame_recording_strip({**frame_file(), "clients": ["p@1", "c@2"]})
+    assert list(schema_problems(strip, FrameStrip)) == []
 
 
 def test_a_reply_names_its_request_and_comes_from_it():

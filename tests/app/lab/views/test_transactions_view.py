@@ -18,7 +18,7 @@ def run() -> Iterator[LabRun]:
         yield made
 
 
-def transactions(run: LabRun, time_ms: int, node: str = "B1") -> dict:
+def transactions(run: LabRun, time_ms: int, node: str = "B1"):
     run.run_to_time(time_ms * 1_000)
     return view_of(run)["nodes"][node]["transactions"]
 

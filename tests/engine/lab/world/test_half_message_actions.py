@@ -30,7 +30,7 @@ def begun() -> Iterator[Callable[[str, int], LabRun]]:
         run.close()
 
 
-def transactions(run: LabRun) -> dict:
+def transactions(run: LabRun):
     return view_of(run)["nodes"]["B1"]["transactions"]
 
 

@@ -12,7 +12,7 @@ from tests.support.lab.bank_scenarios import bank_run
 from tests.support.lab.lab_scenarios import apply, run_to_ms, small
 
 
-def bank_of(run: LabRun, node: str) -> dict:
+def bank_of(run: LabRun, node: str):
     return view_of(run)["nodes"][node]["bank"]
 
 

@@ -1,0 +1,153 @@
+"""Faults of the live engine, and the frames that they hold or record."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from app.picture.world.world import Words
+
+
+class LiveFaultRule(TypedDict):
+    """A rule: see ``engine.faults.fault_rule``."""
+
+    what: str
+    frame: str
+    direction: str
+    client: str
+    topic: str
+    group: str
+    key: str
+    ms: int
+    code: str
+    times: int
+    every: int
+    ratio: float
+    seed: int
+    for_ms: int
+    rule_id: int
+    made_ms: int
+    #: How many frames matched.
+    seen: int
+    #: On how many it acted.
+    hits: int
+    #: It will not act any more.
+    is_spent: bool
+    #: None: it has no end.
+    ends_in_ms: int | None
+
+
+class FaultHit(TypedDict):
+    """A frame on which a rule acted."""
+
+    at_ms: int
+    rule: int
+    what: str
+    client: str
+    direction: str
+    #: Its name.
+    frame: str
+
+
+class HeldFrame(TypedDict):
+    """A frame that waits for a decision."""
+
+    id: int
+    #: The rule that holds it.
+    rule: int
+    #: Its sender, or the client that it goes to.
+    client: str
+    direction: str
+    name: str
+    #: What it does, by language.
+    meaning: Words
+    topics: list[str]
+    groups: list[str]
+    keys: list[str]
+    waiting_ms: int
+    #: How long its client waits for an answer; None: it does not wait.
+    timeout_ms: int | None
+    opaque: int
+    code: int
+    is_oneway: bool
+    remark: str | None
+    header: dict[str, str]
+    #: Of a message that it sends; else None.
+    properties: dict[str, str] | None
+    #: The beginning, like the next.
+    body: str
+    body_hex: str
+    body_bytes: int
+    frame_bytes: int
+
+
+class BrokenMachines(TypedDict):
+    """The faults of the machines."""
+
+    broker_crashed: bool
+    name_server_crashed: bool
+    disk_full: bool
+    flush_ms: int
+    flushes_fail: bool
+    broker_lock_off: bool
+    #: Groups without the broker's lock.
+    groups_off: list[str]
+
+
+class FrameRecordState(TypedDict):
+    """What is recorded."""
+
+    client: str
+    bodies: bool
+    count: int
+    started_ms: int
+
+
+class FrameRecordNow(FrameRecordState):
+    """The same, while the engine runs."""
+
+    is_on: bool
+
+
+class ActiveFaults(TypedDict):
+    """The active faults."""
+
+    is_active: bool
+    now_ms: int
+    #: Its name.
+    broker: str
+    clock_ahead_ms: int
+    broken: BrokenMachines
+    #: When it was killed; None: it runs.
+    broker_crashed_ms: int | None
+    rules: list[LiveFaultRule]
+    #: The newest first.
+    hits: list[FaultHit]
+    #: Those that came first.
+    held: list[HeldFrame]
+    held_count: int
+    delayed_count: int
+    #: How much longer the held frames wait unless they are viewed.
+    lease_ms: int | None
+    recording: FrameRecordNow | None
+
+
+class PausedEngine(TypedDict):
+    """All that is known while the engine is paused."""
+
+    is_active: bool
+    paused_ms: int
+
+
+class FrameFile(FrameRecordState):
+    """A file of recorded frames."""
+
+    #: Always "glassmq-frames".
+    format: str
+    version: int
+    #: Its name.
+    broker: str
+    #: Of the frames, in the order of their first one.
+    clients: list[str]
+    #: Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of
+    #: the request that it answers (0: none), what a fault did to it.
+    frames: list[list[int | str]]
