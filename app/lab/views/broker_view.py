@@ -147,6 +147,9 @@ class BrokerView:
         message = self.broker.store.message_at(commit_log_offset)
         return message.keys[0] if message is not None and message.keys else _NO_KEY
 
+    def _world_us(self, timestamp_ms: int) -> int:
+        return (timestamp_ms - self._begin_ms()) * 1_000
+
     def _begin_ms(self) -> int:
         """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
         clock = self.broker.runtime.clock

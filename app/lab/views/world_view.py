@@ -23,7 +23,6 @@ from app.lab.views.money.xa_view import XaView, roles_of
 from app.lab.views.node_views import NODE_VIEWS, NodeView
 from app.lab.views.page_cache_view import page_cache_view
 from app.lab.views.work_view import Owners, owners_of
-from app.picture.message_life import MessageLives
 from app.picture.session.journal import JournalEntries
 from app.picture.world import invariant
 from app.picture.world import world as picture
@@ -85,7 +84,7 @@ class WorldView:
             "time_us": world.now_us,
             "is_over": world.is_over,
             # First: brokers' dead letters come from it.
-            "life": cast("MessageLives", self.lives.build()),
+            "life": self.lives.build(),
             "nodes": self._build_nodes(all_changed=has_new_commands),
             "money": self._money.build(),
             "backlog": self._backlog.build(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def begun() -> Iterator[Callable[..., LabRun]]:
         run.close()
 
 
-def message(run: LabRun, key: str) -> dict:
+def message(run: LabRun, key: str) -> Any:
     return LifeView(run.world).build()["messages"][key]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_the_age_of_a_lock_is_what_the_nodes_own_clock_makes_of_it(run):
     assert queues(run)["Orders@0"]["locked_us"] == before - 5_000_000, "its clock jumped: it trusts the lock less long"
 
 
-def broker_of(view: WorldView) -> dict:
+def broker_of(view: WorldView) -> Any:
     return view.build()["nodes"]["B1"]
 
 

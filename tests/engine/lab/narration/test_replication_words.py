@@ -47,8 +47,8 @@ def told(name: str, *settings: tuple[str, str, bool]) -> Told:
 def test_each_step_of_an_election_and_each_decision_has_one_caption_at_its_event(name):
     run = told(name)
     shown = Counter(caption.event for caption in run.captions if caption.kind == "node")
-    for happened in (*run.elections, *run.decisions):
-        assert shown[happened.event] == 1, happened
+    for event in [step.event for step in run.elections] + [decided.event for decided in run.decisions]:
+        assert shown[event] == 1, event
     texts = {caption.event: caption.text["en"] for caption in run.captions if caption.kind == "node"}
     assert all(caption.text["zh"] for caption in run.captions)
     for step in run.elections:
