@@ -127,6 +127,7 @@ lint: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Look for likely mistakes
 .PHONY: types
 types: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Check the types: Python's strictly, and those of the page's modules that say // @ts-check
 	@$(BIN)/mypy
+	@$(BIN)/python -m scripts.picture_types
 	@$(NODE)/tsc --project .
 	@$(NODE)/tsc --project tsconfig.workers.json
 

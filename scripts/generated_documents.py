@@ -1,5 +1,4 @@
-"""Writes the generated parts of the documents: commands, settings, request codes, the maps of folders and concepts;
-and the types of the pictures for the page's modules.
+"""Writes the generated parts of the documents: commands, settings, request codes, the maps of folders and concepts.
 
     python -m scripts.generated_documents            rewrites them
     python -m scripts.generated_documents --check    says whether they are up to date (exit code 1 if not)
@@ -56,7 +55,6 @@ from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.store_config import MessageStoreConfig
 from scripts.page_moments import MOMENTS, SIZES
-from scripts.picture_types import TYPES, picture_types
 from tests.support.rules.import_direction import ALLOWED_IMPORTS
 from tests.support.rules.rooms import ROOMS
 
@@ -415,7 +413,7 @@ def render(text: str) -> str:
 def main() -> int:
     """Rewrite or check."""
     silence_logging()  # some parts are runs of the lab, whose clients would tell of every fault
-    fresh = {path: render(path.read_text()) for path in DOCUMENTS} | {TYPES: picture_types()}
+    fresh = {path: render(path.read_text()) for path in DOCUMENTS}
     outdated = {path: text for path, text in fresh.items() if not path.exists() or path.read_text() != text}
     if "--check" in sys.argv[1:]:
         return 1 if outdated else 0

@@ -2,7 +2,7 @@
 
 One interface for each TypedDict, with its docstring, and the ``#:`` comment of each key; one type for each name of a
 type. All are in the namespace ``Picture``, so that a module needs no import: ``@param {Picture.ProcessQueue} queue``.
-``python -m scripts.generated_documents`` writes the file.
+``make types`` writes the file, which no commit holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPES = ROOT / "static" / "types" / "picture.d.ts"
 _PLAIN = {"str": "string", "int": "number", "float": "number", "bool": "boolean"}
 _HEAD = """\
 // The schema of what the pages show, as types for checked modules. Generated from app/picture by
-// `python -m scripts.generated_documents`.
+// `make types`.
 
 declare namespace Picture {
   type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
@@ -104,3 +104,7 @@ def type_of(node: ast.expr) -> str:
             ]
             return f"{{ {'; '.join(parts)} }}"
     raise TypeError(f"{ast.unparse(node)} has no equivalent in TypeScript")
+
+
+if __name__ == "__main__":
+    TYPES.write_text(picture_types(), encoding="utf-8")

@@ -1,3 +1,4 @@
+// @ts-check
 // The audit of this run by Spark: what it would look at, or what is missing for it; then where it can be watched.
 
 import { html } from "htm/preact";
@@ -12,8 +13,17 @@ import { Dialog } from "../controls/dialog.js";
 import { Icon } from "../controls/icons.js";
 
 const isOpen = signal(false);
-/** The audit begun last, whether the panel is open or not: {place, event}, and {isStarting}, {address} or {failure}. */
-const begun = signal(null);
+/**
+ * @typedef {object} Begun An audit: where in which run, and how far it is.
+ * @property {string} place
+ * @property {number} event
+ * @property {boolean} [isStarting]
+ * @property {string} [address] The run on the pipeline's page.
+ * @property {string} [failure]
+ */
+
+/** The audit begun last, whether the panel is open or not. */
+const begun = signal(/** @type {Begun | null} */ (null));
 
 /** The audit covers the run as it is shown. */
 function open() {
@@ -50,6 +60,10 @@ export function AuditDialog() {
   </${Dialog}>`;
 }
 
+/**
+ * @param {string} place
+ * @param {number} event
+ */
 async function start(place, event) {
   if (begun.peek()?.isStarting) return;
   begun.value = { place, event, isStarting: true };
@@ -61,8 +75,8 @@ async function start(place, event) {
 }
 
 function Audit() {
-  const plan = useSignal(null);
-  const failure = useSignal(null);
+  const plan = useSignal(/** @type {any} */ (null));
+  const failure = useSignal(/** @type {string | null} */ (null));
   const { event, link, busy, playing } = view.value;
   // At another event, or after a command, it is another run. One that moves is examined when it stops.
   const place = playing || busy !== null ? null : `${event} ${link}`;
@@ -78,8 +92,8 @@ function Audit() {
   }, [place]);
   const last = begun.value;
   const isHere = last?.place === place;
-  const problem = failure.value ?? (isHere ? last.failure : null);
-  const canStart = plan.value && !plan.value.problem && !(isHere && last.address);
+  const problem = failure.value ?? (isHere ? last?.failure : null);
+  const canStart = plan.value && !plan.value.problem && !(isHere && last?.address);
   return html`<div class="audit">
     <p>${t("lab.audit.about", { event: count(event) })}</p>
     ${
@@ -94,7 +108,7 @@ function Audit() {
           class="button button-primary"
           id="audit-start"
           aria-disabled=${last?.isStarting ? "true" : null}
-          onClick=${() => start(place, event)}
+          onClick=${() => place !== null && start(place, event)}
         >
           <${Icon} name="play" /><span>${t("lab.audit.start")}</span>
         </button>`
@@ -114,8 +128,8 @@ function Audit() {
 
 /** The button that was pressed is gone: keyboard users continue from here. */
 function RunLink({ address }) {
-  const link = useRef(null);
-  useLayoutEffect(() => void (document.activeElement === document.body && link.current.focus()), []);
+  const link = useRef(/** @type {HTMLAnchorElement | null} */ (null));
+  useLayoutEffect(() => void (document.activeElement === document.body && link.current?.focus()), []);
   return html`<a class="button button-primary" id="audit-run" ref=${link} href=${address}>${t("lab.audit.see")}</a>`;
 }
 

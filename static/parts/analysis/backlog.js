@@ -1,3 +1,4 @@
+// @ts-check
 // The lag of each group: its backlog over virtual time, queue by queue, what comes in and what is done per
 // second, and how many members there are to do it.
 
@@ -11,14 +12,14 @@ import { calmView, compare } from "../../common/world/view.js";
 import { BacklogPlot, rateAt } from "./backlog_plot.js";
 
 /** Name of the group that was chosen, or null: the one with the greatest peak. */
-const chosen = signal(null);
+const chosen = signal(/** @type {string | null} */ (null));
 
 export function Backlog() {
   const { backlog, time_us: now } = calmView.value;
   if (!backlog) return html`<p class="panel-empty quiet">${t("lab.backlog.none")}</p>`;
   const names = Object.keys(backlog.groups);
   const greatest = names.reduce((best, one) => (backlog.groups[one].peak > backlog.groups[best].peak ? one : best));
-  const name = names.includes(chosen.value) ? chosen.value : greatest;
+  const name = names.find((one) => one === chosen.value) ?? greatest;
   const group = backlog.groups[name];
   return html`<div class="backlog">
     <${Groups} groups=${backlog.groups} names=${names} chosen=${name} />

@@ -1,3 +1,4 @@
+// @ts-check
 // The search for a schedule that breaks an invariant: what is searched, how it goes, what it found, and the way to see
 // that happen on the stage. The server searches in a process of its own; this panel polls its progress.
 
@@ -16,7 +17,7 @@ const ADDRESS = "/api/lab/explorations";
 const ASK_EVERY_MS = 400;
 
 /** The search of this page: what the server last reported about it, with its id; or null. */
-const search = signal(null);
+const search = signal(/** @type {any} */ (null));
 
 const isRunning = (state) => state !== null && !["done", "cancelled", "failed"].includes(state.phase);
 

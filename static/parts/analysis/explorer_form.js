@@ -1,3 +1,4 @@
+// @ts-check
 // What to search: what is off, what stalls or dies, for how long, which frames are lost, and in which part of the
 // story. What is left empty is as the server's plan says, which is shown in its place.
 
@@ -37,13 +38,13 @@ function requestOf(form) {
     from_ms: number("from_ms"),
     to_ms: number("to_ms"),
   });
-  if (number("max_crashes") > 0) request.restart_ms = [number("restart_ms") ?? RESTART_MS];
+  if ((number("max_crashes") ?? 0) > 0) request.restart_ms = [number("restart_ms") ?? RESTART_MS];
   return request;
 }
 
 /** `planOf(request)`: a promise of what a search would do; `onBegin(request)` begins it. */
 export function ExplorerForm({ running, planOf, onBegin }) {
-  const form = useRef(null);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const plan = useSignal(null);
   const problem = useSignal("");
   const timer = useRef(0);

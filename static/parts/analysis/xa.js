@@ -1,3 +1,4 @@
+// @ts-check
 // Two-phase commit over time, next to the same transfers by transactional message: a lane per node with the states that
 // its transactions go through, and who had to wait for a lock meanwhile. Below: what a crash at each point does.
 

@@ -1,3 +1,4 @@
+// @ts-check
 // Consumer groups in full: members, subscriptions, who owns which queue, held pulls and locks with the time left.
 
 import { html } from "htm/preact";
@@ -23,7 +24,7 @@ const MOST_ROWS = 32;
 
 export function Groups() {
   const names = groupNames.value;
-  const group = names.includes(chosenGroup.value) ? chosenGroup.value : names[0];
+  const group = names.find((name) => name === chosenGroup.value) ?? names[0];
   return html`<section class="panel" id="groups" tabindex="-1" aria-labelledby="groups-title">
     <header class="panel-head">
       <h2 class="panel-title" id="groups-title">${t("live.groups.title")}</h2>
@@ -222,11 +223,11 @@ function queueRows(group, details, locks, topics) {
         lock: locks[key],
       };
     })
-    .sort((a, b) => compare(a.topic, b.topic) || a.queueId - b.queueId);
+    .sort((a, b) => compare(a.topic, b.topic) || Number(a.queueId) - Number(b.queueId));
 }
 
 function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) {
-  const lag = committed === undefined || max === undefined ? undefined : Math.max(0, max - committed);
+  const lag = committed === undefined || max === undefined ? null : Math.max(0, max - committed);
   return html`<tr>
     <td>
       <span class="topic-cell">

@@ -1,3 +1,4 @@
+// @ts-check
 // The contents of the page's header: the state of the connection, the sections, and the controls of the view.
 
 import { html } from "htm/preact";
@@ -40,7 +41,11 @@ export function ConnectionState({ stream }) {
   </div>`;
 }
 
-/** Sections that only some brokers have. */
+/**
+ * Sections that only some brokers have.
+ *
+ * @type {[section: string, isThere: (state: Picture.LivePicture) => boolean][]}
+ */
 const OPTIONAL = [
   ["transactions", ({ transactions }) => Boolean(transactions)],
   ["delay-levels", ({ delay_levels: levels }) => Boolean(levels)],

@@ -1,3 +1,4 @@
+// @ts-check
 // The key map: every shortcut, and the switch that turns them off.
 
 import { html } from "htm/preact";
@@ -7,10 +8,10 @@ import { SHORTCUTS } from "../../keys.js";
 import { keyMapOpen, shortcuts } from "../../../common/cluster/view.js";
 
 export function KeyMap() {
-  const dialog = useRef(null);
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
-    if (keyMapOpen.value && !dialog.current.open) dialog.current.showModal();
-    if (!keyMapOpen.value && dialog.current.open) dialog.current.close();
+    if (keyMapOpen.value && !dialog.current?.open) dialog.current?.showModal();
+    if (!keyMapOpen.value && dialog.current?.open) dialog.current.close();
   }, [keyMapOpen.value]);
   const close = () => (keyMapOpen.value = false);
   const key = (name, text) => html`<div key=${name}><dt><kbd>${name}</kbd></dt><dd>${text}</dd></div>`;
@@ -31,7 +32,7 @@ export function KeyMap() {
       </header>
       <dl class="key-list">
         ${[...SHORTCUTS].map(([name, [text, , section]]) =>
-          key(name, section ? t("word.go_to", { name: t(`section.${section}`) }) : t(text)),
+          key(name, section ? t("word.go_to", { name: t(`section.${section}`) }) : t(text ?? "")),
         )}
         ${key("?", t("keys.open"))}
         ${key("← →", t("keys.walk"))}

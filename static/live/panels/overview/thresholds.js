@@ -1,3 +1,4 @@
+// @ts-check
 // The rules behind the verdict: what each means, from which threshold on it speaks, and whether it speaks at all.
 
 import { html } from "htm/preact";
@@ -6,17 +7,18 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { language, t } from "../../../common/i18n.js";
+import { firstOf } from "../../../common/elements.js";
 import { ActionDialog, ActionForm, post } from "../messages/action.js";
 
 export function Thresholds({ isOpen, onClose }) {
-  const rules = useSignal(null);
+  const rules = useSignal(/** @type {{ rule: string }[] | null} */ (null));
   const problem = useSignal("");
   useEffect(() => {
     if (isOpen) load(rules, problem);
   }, [isOpen]);
   /** Rule -> threshold, null where it is off. */
   const wanted = () => {
-    const form = new FormData(document.querySelector("#thresholds form"));
+    const form = new FormData(firstOf("#thresholds form", HTMLFormElement));
     return Object.fromEntries(
       (rules.value ?? []).map(({ rule }) => [rule, form.has(`${rule}-on`) ? Number(form.get(rule)) : null]),
     );
