@@ -15,7 +15,6 @@ from app.live.held_view import frame_file, held_view, rule_view
 from app.metrics.exposition import MetricFamily
 from app.metrics.fault_metrics import fault_families
 from app.picture.live import fault
-from app.watch.words import Words
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
@@ -26,6 +25,7 @@ from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text
 
 if TYPE_CHECKING:
+    from app.watch.words import Words
     from engine.broker.broker import Broker
     from engine.lab.scenario.scenario import Command
     from engine.live.live_machines import LiveMachines

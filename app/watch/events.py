@@ -31,14 +31,14 @@ class Events:
 
     def note(self, at_ms: int, kind: EventKind, **words: object) -> None:
         """Keep one event, with the values of its text."""
-        text = in_all_languages(f"live.event.{kind}", **words)
+        text = in_all_languages("live.event." + kind, **words)
         self._kept.append({"at_us": at_ms * 1000, "kind": kind, "text": text})
 
     def see_faults(self, at_ms: int, faults: Mapping[str, Words]) -> None:
         """Note which faults have begun or ended since the last time. ``faults``: key -> name of each active one."""
-        for key in faults.keys() - self._faults.keys():
+        for key in sorted(faults.keys() - self._faults.keys()):
             self.note(at_ms, "fault_on", fault=faults[key])
-        for key in self._faults.keys() - faults.keys():
+        for key in sorted(self._faults.keys() - faults.keys()):
             self.note(at_ms, "fault_off", fault=self._faults[key])
         self._faults = dict(faults)
 

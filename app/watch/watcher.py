@@ -37,7 +37,7 @@ class Watcher:
             # The lag of groups is known at present only; a slightly late sample stands for what it missed.
             is_near = rates["second"] - second["second"] <= NEAR_S
             self.history.add(second["second"], {**second, "backlog": rates["backlog"]} if is_near else second)
-        self.events.see_groups(state["cluster"]["now_ms"], state["groups"])
+        self.events.see_groups(state["cluster"]["now_us"] // 1_000, state["groups"])
         self.verdict.look(facts_of(state))
 
     def change_thresholds(self, wanted: Mapping[str, JsonValue]) -> None:

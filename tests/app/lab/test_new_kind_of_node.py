@@ -125,7 +125,7 @@ def test_a_new_kind_of_node_sends_a_message_and_is_in_the_picture():
         ),
         ("topic: U", "nodes.A1", "topic 'U' is not among topics"),
         ("topic: T, settings: {volume: 1}", "nodes.A1.settings.volume", "volume_ratio"),
-        ("topic: T, settings: {volume_ratio: 2}", "nodes.A1.settings.volume_ratio", "allowed: 0 to 1"),
+        ("topic: T, settings: {volume_ratio: 2}", "nodes.A1.settings.volume_ratio", "allowed: a number from 0 to 1"),
     ],
 )
 def test_a_mistake_in_a_new_kind_of_node_is_refused_as_in_any_other(fields, field, problem):
