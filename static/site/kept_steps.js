@@ -4,6 +4,8 @@
 // Where a browser stores nothing, progress ends with the page.
 
 const STORE = "steps";
+/** In a frame of another site's page some browsers neither open a database nor refuse to. */
+const OPENS_WITHIN_MS = 2_000;
 
 /**
  * @template Result
@@ -27,7 +29,10 @@ async function inStore(mode, work) {
   opening.addEventListener("upgradeneeded", () => {
     opening.result.createObjectStore(STORE, { keyPath: ["lesson", "step"] });
   });
-  const database = await finished(opening);
+  const database = await new Promise((resolve, reject) => {
+    finished(opening).then(resolve, reject);
+    setTimeout(reject, OPENS_WITHIN_MS, new Error("the browser does not open its database"));
+  });
   try {
     return await work(database.transaction(STORE, mode).objectStore(STORE));
   } finally {
