@@ -121,10 +121,11 @@ def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
     expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
 
 
-def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, open_page):
-    page = open_page("about:blank")
+def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, folder, open_page):
+    snippet = f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>'
+    (folder.parent / "wiki.html").write_text(f"<!doctype html><link rel=icon href=data:,>{snippet}")
+    page = open_page(f"{site.replace('127.0.0.1', 'localhost')}/../wiki.html")
     page.set_default_timeout(STARTED_WITHIN_MS)
-    page.set_content(f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>')
     frame = page.frame_locator("iframe")
     frame.locator("#control-step").click()
     expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
