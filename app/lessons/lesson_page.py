@@ -6,19 +6,22 @@ import html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.glossary.glossary import searched_text
 from app.lessons.choice_order import choice_order
-from app.lessons.course import Course, Track
 from app.lessons.expression import figure_text
-from app.lessons.judge import Answer, StepVerdict
 from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, LessonStep, NumberPrediction
 from app.lessons.lesson_files import number_of
-from app.lessons.lesson_text import LessonText, StepText
-from app.lessons.progress import DoneStep
-from app.lessons.rehearsal import Rehearsal, RehearsedStep
 from app.pictures.scenario_pictures import LESSONS_SHELF, picture_addresses
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.lessons.course import Course, Track
+    from app.lessons.judge import Answer, StepVerdict
+    from app.lessons.lesson_text import LessonText, StepText
+    from app.lessons.progress import DoneStep
+    from app.lessons.rehearsal import Rehearsal, RehearsedStep
 
 
 def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> JsonObject:

@@ -26,11 +26,12 @@ A message that was consumed twice is there twice. Times are virtual microseconds
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from app.foundation.json_types import JsonObject
-from app.picture.world.world import WorldPicture
-from engine.lab.nodes.history import LabHistory
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.picture.world.world import WorldPicture
+    from engine.lab.nodes.history import LabHistory
 
 
 def lesson_view(view: WorldPicture, history: LabHistory) -> JsonObject:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from app.live.client_questions import AnswerState, Look, Member, StoredRetry
 from app.live.idempotence_tally import idempotence_view
 from app.observation.bounds import client_text
 from app.observation.unix_time import unix_us
-from app.picture.consumer_group import GroupReport, MemberReport, RunningInfo, WaitingRetry
-from app.picture.lock import LocalLock
-from app.picture.process_queue import HeldMessages, ProcessQueue
 from engine.client.consumer.consumer_running_info import (
     ANSWER_NODES_MAX,
     INTERNALS_PROPERTY,
@@ -20,11 +18,16 @@ from engine.client.consumer.consumer_running_info import (
     QUEUES_IN_RESET_PROPERTY,
     SUSPENDED_PROPERTY,
 )
-from engine.client.queues.message_tree import TreeNode
 from engine.protocol.errors import ProtocolError
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json, loads_json_object
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_copies import first_topic, group_of_copy
+
+if TYPE_CHECKING:
+    from app.picture.consumer_group import GroupReport, MemberReport, RunningInfo, WaitingRetry
+    from app.picture.lock import LocalLock
+    from app.picture.process_queue import HeldMessages, ProcessQueue
+    from engine.client.queues.message_tree import TreeNode
 
 #: Queues of one member.
 QUEUES_MAX = 128

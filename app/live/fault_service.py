@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 
 from app.foundation.translator import in_all_languages
 from app.live.held_view import frame_file, held_view, rule_view
-from app.metrics.exposition import MetricFamily
 from app.metrics.fault_metrics import fault_families
-from app.picture.live import fault
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
-from engine.faults.fault_injector import FaultInjector
 from engine.faults.fault_rule import MS_MAX, Direction, FaultAction, FaultRule
 from engine.fields.field import Field
 from engine.lab.scenario.command import COMMANDS, CommandKind, Target, parse_command
@@ -25,8 +22,11 @@ from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text
 
 if TYPE_CHECKING:
+    from app.metrics.exposition import MetricFamily
+    from app.picture.live import fault
     from app.watch.words import Words
     from engine.broker.broker import Broker
+    from engine.faults.fault_injector import FaultInjector
     from engine.lab.scenario.scenario import Command
     from engine.live.live_machines import LiveMachines
 

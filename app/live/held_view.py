@@ -7,14 +7,14 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
-from app.picture.live import fault
-from app.picture.world.world import Words
 from engine.faults.changed_frame import properties_of
 from engine.faults.fault_rule import Direction, FaultRule
 from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
 from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
+    from app.picture.live import fault
+    from app.picture.world.world import Words
     from engine.faults.frame_record import FrameRecord
     from engine.faults.frame_subject import FrameSubject
     from engine.faults.held_frames import HeldFrame

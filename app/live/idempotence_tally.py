@@ -14,9 +14,7 @@ from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import client_text
-from app.picture.consumer_group import IdempotenceReport
 from engine.idempotence.foundation.counters import IDEMPOTENCE_PROPERTY, IdempotenceCounters
 from engine.protocol.command.headers import GetConsumerRunningInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -28,6 +26,8 @@ from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
 
 if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.picture.consumer_group import IdempotenceReport
     from engine.broker.broker import Broker
     from engine.broker.tables.client_channel_info import ClientChannelInfo
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from app.live.fault_service import FaultService
-from app.picture.live.fault import ActiveFaults, PausedEngine
-from engine.runtime.live.engine_thread import EngineThread
+
+if TYPE_CHECKING:
+    from app.picture.live.fault import ActiveFaults, PausedEngine
+    from engine.runtime.live.engine_thread import EngineThread
 
 _T = TypeVar("_T")
 

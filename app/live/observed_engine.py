@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.live.client_questions import ClientQuestions
-from app.picture.consumer_group import GroupReport
-from app.watch.watcher import Watcher
 
 if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject, JsonValue
     from app.observation.live_state import LiveState
+    from app.picture.consumer_group import GroupReport
     from app.remote.operator_service import OperatorService
+    from app.watch.watcher import Watcher
     from engine.live.live_machines import LiveMachines
 
 

@@ -17,11 +17,11 @@ from app.metrics.broker_runtime_metrics import broker_runtime_families
 from app.metrics.exposition import MetricFamily
 from app.metrics.number_metrics import number_families
 from app.metrics.replication_metrics import replication_families
-from app.picture.numbers import Numbers
 from engine.broker.foundation.store_lookups import message_store_time
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, dlq_topic, is_dlq_topic, is_retry_topic, is_system_group
 
 if TYPE_CHECKING:
+    from app.picture.numbers import Numbers
     from engine.broker.broker import Broker
     from engine.protocol.body.topic_config import TopicConfig
 

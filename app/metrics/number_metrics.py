@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.metrics.exposition import MetricFamily
-from app.picture.numbers import Numbers
+
+if TYPE_CHECKING:
+    from app.picture.numbers import Numbers
 
 _Count = Literal["stored", "missing", "unknown", "refused", "open", "twice", "out_of_order", "forgotten", "unseen"]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from app.observation.bounds import TAIL_RECORDS_MAX
 from app.observation.record_view import record_summary
-from app.picture.record import RecordSummary
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 
 if TYPE_CHECKING:
+    from app.picture.record import RecordSummary
     from engine.store.message_store import MessageStore
 
 #: Bytes that are read in one piece to find where records start; a reader that lags by more jumps.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.picture.commit_log import Damage
-
 if TYPE_CHECKING:
+    from app.picture.commit_log import Damage
     from engine.store.message_store import MessageStore
 
 #: Places that are shown; the log names more.

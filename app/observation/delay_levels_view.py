@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.picture.delay_level import DelayLevel, DelayLevels
 from engine.protocol.names import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
+    from app.picture.delay_level import DelayLevel, DelayLevels
     from engine.broker.broker import Broker
 
 

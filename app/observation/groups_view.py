@@ -14,15 +14,15 @@ from app.observation.bounds import (
     SUBSCRIPTIONS_PER_GROUP_MAX,
     client_text,
 )
-from app.observation.topics_view import Committed
 from app.observation.unchanged import Unchanged
 from app.observation.unix_time import unix_us
 from app.picture.consumer_group import ConsumerGroup, HeldPull, Member, Subscription
-from app.picture.lock import Lock
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import is_system_group
 
 if TYPE_CHECKING:
+    from app.observation.topics_view import Committed
+    from app.picture.lock import Lock
     from engine.broker.broker import Broker
     from engine.broker.tables.consumer_manager import ConsumerGroupInfo
 

@@ -8,28 +8,28 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.connections_view import ConnectionsView
 from app.observation.damage_view import damage_view
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
-from app.observation.recent_log import RecentLog
 from app.observation.replication_view import replication_view
 from app.observation.stored_numbers import StoredNumbers
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from app.observation.unix_time import unix_us
-from app.picture.cluster import Cluster
-from app.picture.commit_log import CommitLog
-from app.picture.consumer_group import ConsumerGroup
-from app.picture.live_state import EngineState, HealthFacts
-from app.picture.rates import Rates
 from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
 if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.observation.recent_log import RecentLog
+    from app.picture.cluster import Cluster
+    from app.picture.commit_log import CommitLog
+    from app.picture.consumer_group import ConsumerGroup
+    from app.picture.live_state import EngineState, HealthFacts
+    from app.picture.rates import Rates
     from engine.broker.broker import Broker
     from engine.broker.foundation.broker_stats_manager import SecondStats
     from engine.name_server.name_server import NameServer

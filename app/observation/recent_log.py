@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from typing import TYPE_CHECKING
 
-from app.picture.log_line import LogLine
+if TYPE_CHECKING:
+    from app.picture.log_line import LogLine
 
 #: Lines that the page shows.
 LINES_MAX = 100

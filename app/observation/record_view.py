@@ -10,12 +10,11 @@ import re
 import struct
 import zlib
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from app.picture.record import FieldText, QueueEntryView, RecordField, RecordSummary, RecordView
 from engine.protocol.errors import MalformedMessage, ProtocolError
 from engine.protocol.message.addresses import decode_host
 from engine.protocol.message.compression import decompress_body
-from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_properties import encode_properties
 from engine.protocol.message.record_writer import body_crc
@@ -33,6 +32,10 @@ from engine.protocol.system_flags import (
     TRANSACTION_ROLLBACK_TYPE,
 )
 from engine.texts import Text
+
+if TYPE_CHECKING:
+    from app.picture.record import FieldText, QueueEntryView, RecordField, RecordSummary, RecordView
+    from engine.protocol.message.message import MessageExt
 
 #: Characters of a body that a summary shows.
 PREVIEW_CHARACTERS = 120

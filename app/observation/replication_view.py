@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.picture.replica import Replication, Slave
-
 if TYPE_CHECKING:
+    from app.picture.replica import Replication, Slave
     from engine.broker.broker import Broker
     from engine.replication.majority.majority_log import MajorityLog
 

@@ -11,7 +11,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from app.observation.bounds import client_text
-from app.picture.numbers import NumberCounts, Numbers, NumbersOfProducer, NumbersOfTopic
 from engine.idempotence.loss_detection.judge import SETTLING_MS, ProducerVerdict, TopicVerdict, judge, judging
 from engine.idempotence.loss_detection.reader_report import ReaderReport
 from engine.protocol.errors import MalformedBody, ProtocolError
@@ -23,6 +22,7 @@ from engine.protocol.names import is_dlq_topic, is_retry_topic
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 
 if TYPE_CHECKING:
+    from app.picture.numbers import NumberCounts, Numbers, NumbersOfProducer, NumbersOfTopic
     from engine.broker.broker import Broker
 
 START_BACK = 20_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import (
     OFFSET_PAIRS_MAX,
     QUEUES_MAX,
@@ -15,11 +14,12 @@ from app.observation.bounds import (
 )
 from app.observation.unchanged import Unchanged
 from app.picture.topic import FoundTopic, Queue, Topic, TopicKind
-from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
 
 if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
     from engine.broker.broker import Broker
+    from engine.protocol.body.topic_config import TopicConfig
 
 #: topic -> queue id -> group -> committed offset.
 Committed = dict[str, dict[int, dict[str, int]]]

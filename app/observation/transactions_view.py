@@ -9,15 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.observation.bounds import GIVEN_UP_MAX, HALF_MESSAGES_MAX, client_text
-from app.picture.half_message import (
-    FixedHalfMessage,
-    GivenUpMessage,
-    HalfMessage,
-    HalfMessageNames,
-    Outcome,
-    StoredHalfMessage,
-    Transactions,
-)
 from engine.broker.transactions.half_message import (
     HALF_QUEUE_ID,
     check_times,
@@ -29,7 +20,6 @@ from engine.broker.transactions.half_message import (
 from engine.broker.transactions.half_message_lookup import HalfMessageLookup, HalfMessageRefused, StoredHalfMessages
 from engine.broker.transactions.transactional_message_service import immunity_of
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.message.message import MessageExt
 from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
@@ -38,7 +28,17 @@ from engine.protocol.names import (
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 
 if TYPE_CHECKING:
+    from app.picture.half_message import (
+        FixedHalfMessage,
+        GivenUpMessage,
+        HalfMessage,
+        HalfMessageNames,
+        Outcome,
+        StoredHalfMessage,
+        Transactions,
+    )
     from engine.broker.broker import Broker
+    from engine.protocol.message.message import MessageExt
 
 #: Op messages that one sample reads.
 OPS_PER_LOOK_MAX = 200

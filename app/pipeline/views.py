@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
-from app.picture.live_state import SparkProgress
-from app.pipeline.host import PipelineHost
-from app.web.stream import StreamSource
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject, JsonValue
+    from app.picture.live_state import SparkProgress
+    from app.pipeline.host import PipelineHost
+    from app.web.stream import StreamSource
 
 #: The namespace of the stream of runs.
 NAMESPACE = "/pipeline"

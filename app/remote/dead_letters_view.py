@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from app.observation.bounds import client_text
 from app.observation.record_view import message_summary
-from app.picture import dead_letter as picture
-from app.remote.remote_dead_letters import DeadLetterGroup, RemoteDeadLetters, ResendReport
 from engine.broker.delivery.dead_letter import DeadLetterRefused, original_topic, retries_of
 
 if TYPE_CHECKING:
+    from app.picture import dead_letter as picture
+    from app.remote.remote_dead_letters import DeadLetterGroup, RemoteDeadLetters, ResendReport
     from engine.protocol.message.message import MessageExt
 
 #: Failures that a report lists.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.operator_requests import (
     OperationRefused,
     OperatorRequest,
@@ -22,8 +22,6 @@ from app.foundation.operator_requests import (
 from app.observation.bounds import TOPICS_MAX
 from app.observation.record_view import message_summary
 from app.observation.transactions_view import half_message_names
-from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
-from app.picture.record import RecordSummary
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
 from app.remote.dead_letters_view import dead_letter_view, group_view, report_view
@@ -31,11 +29,8 @@ from app.remote.own_broker import OwnBroker, OwnServers
 from app.remote.remote_dead_letters import RemoteDeadLetters
 from app.remote.remote_half_messages import RemoteHalfMessages
 from app.remote.remote_trail import messages_called, remote_trail
-from engine.broker.broker import Broker
-from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client.foundation.errors import MQBrokerError, MQClientError
 from engine.client.producer.default_mq_producer import make_unique_id_generator
-from engine.name_server.name_server import NameServer
 from engine.protocol.command.headers import SendMessageRequestHeader, SendMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message import Message, MessageExt
@@ -43,6 +38,14 @@ from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, enco
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import STORED_CODES
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject, JsonValue
+    from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
+    from app.picture.record import RecordSummary
+    from engine.broker.broker import Broker
+    from engine.broker.transactions.half_message_lookup import HalfMessageAction
+    from engine.name_server.name_server import NameServer
 
 logger = logging.getLogger("glassmq.host")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.foundation.translator import Number, in_all_languages
-from app.picture.consumer_group import ConsumerGroup
-from app.picture.rates import BrokerEvent
 from app.watch.words import Words, listed
+
+if TYPE_CHECKING:
+    from app.picture.consumer_group import ConsumerGroup
+    from app.picture.rates import BrokerEvent
 
 #: Events that are kept, and those of them that are part of every picture: the newest.
 EVENTS_MAX = 500

@@ -10,8 +10,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from app.picture.rates import HistoryCells, Measure
+if TYPE_CHECKING:
+    from app.picture.rates import HistoryCells, Measure
 
 #: What is kept, and the measure on which a value depends: it counts only where that one is not 0.
 MEASURES: Mapping[str, str | None] = {

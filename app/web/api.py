@@ -7,22 +7,25 @@ Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter
 from __future__ import annotations
 
 import copy
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import HTTPException
 
 from app.foundation.json_text import dump_json
-from app.foundation.json_types import JsonObject
 from app.observation.record_view import queue_entry_view, record_view
-from app.picture.rates import History
-from app.picture.record import RecordSummary
 from app.web.api_parameters import INT64_MAX, read_part, read_query
-from app.web.live_source import LiveSource
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused, shown
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.runtime.live.engine_thread import EngineUnavailable
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.picture.rates import History
+    from app.picture.record import RecordSummary
+    from app.web.live_source import LiveSource
 
 #: Messages that one search returns at most, and the default.
 SEARCH_LIMIT_MAX = 64

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from app.foundation.json_types import JsonObject, JsonValue
-from app.picture.consumer_group import GroupReport
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject, JsonValue
     from app.observation.live_state import LiveState
+    from app.picture.consumer_group import GroupReport
     from app.remote.operator_service import OperatorService
     from app.watch.watcher import Watcher
 

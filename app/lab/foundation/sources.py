@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import engine
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.refusal import LabRefused
-from app.picture.session.film import SourceFile
+
+if TYPE_CHECKING:
+    from app.picture.session.film import SourceFile
 
 _PROJECT = Path(engine.__file__).resolve().parent.parent
 _ENGINE_FILE = re.compile(r"engine(/[a-z0-9_]+)+\.py")

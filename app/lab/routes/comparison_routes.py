@@ -9,24 +9,26 @@ GET  /api/lab/WORLD/difference?other=WORLD   the first event at which two worlds
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, render_template, request
 
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
 from app.lab.session.comparison import DifferenceFinder, VariantMaker
-from app.lab.session.host import LabHost
-from app.lab.session.worlds import LabWorlds
-from app.picture.session.comparison import ComparedLinks, FirstDifference
 from app.web.api import json_answer
 from app.web.api_parameters import read_json
 from app.web.framing import let_hold_frames
 from engine.fields.field import Field
-from engine.lab.run.recording import Recording
 from engine.lab.run.setting_fork import StoryVariant, with_command, without_last_command
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
+
+if TYPE_CHECKING:
+    from app.lab.session.host import LabHost
+    from app.lab.session.worlds import LabWorlds
+    from app.picture.session.comparison import ComparedLinks, FirstDifference
+    from engine.lab.run.recording import Recording
 
 _CHANGE = Field("change", "object", default=None, fields=(Field("command", "object"), Field("from_start", "switch")))
 

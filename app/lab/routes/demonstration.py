@@ -14,23 +14,25 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from app.foundation.json_text import dump_json
-from app.foundation.json_types import JsonValue
 from app.foundation.patch import difference
 from app.foundation.translator import in_all_languages
 from app.lab.views.world_view import WorldView
-from app.picture.session import film as picture
-from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.condition_watch import ConditionWatch
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.kinds.node_spec import SendingSpec
-from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.switches import BROKER_LOCK
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonValue
+    from app.picture.session import film as picture
+    from engine.lab.nodes.broker_node import BrokerNode
+    from engine.lab.scenario.scenario import Command
 
 SCENARIO = "start-page"
 LESSON = "04-three-locks"

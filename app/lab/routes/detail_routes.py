@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import LIVES_FOUND_MAX
 from app.lab.foundation.browser_identity import browser_of_request
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.journal_requests import read_journal_request, read_window
-from app.lab.session.host import LabHost
 from app.lab.session.why_job import WhyJob
-from app.lab.session.worlds import LabWorlds
 from app.lab.views.life_view import LifeView
 from app.lab.views.record_detail import record_at, record_of_message
-from app.picture.record import RecordView
-from app.picture.session.why import Why
 from app.web.api import json_answer
 from app.web.api_parameters import read_query
 from engine.fields.field import Field
 from engine.lab.witness.frame_log import PARCELS_REMEMBERED
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.lab.session.host import LabHost
+    from app.lab.session.worlds import LabWorlds
+    from app.picture.record import RecordView
+    from app.picture.session.why import Why
 
 #: Characters of a key that is searched for.
 KEY_MAX = 200

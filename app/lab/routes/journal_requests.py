@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.session.journal_pages import PAGE_MAX, JournalFilter, entries_after, search_backward, search_forward
-from app.picture.session.journal import JournalPage
 from app.web.api_parameters import read_query
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
 from engine.lab.run.recording import EVENTS_MAX
 from engine.lab.scenario.command import TEXT_MAX_LENGTH
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS
-from engine.runtime.lab.lab_journal import LabJournal
 from engine.texts import Text
+
+if TYPE_CHECKING:
+    from app.picture.session.journal import JournalPage
+    from engine.runtime.lab.lab_journal import LabJournal
 
 _DIRECTIONS = ("after", "below", "above")
 _TIME_MAX_US = DURATION_MAX_MS * 1_000

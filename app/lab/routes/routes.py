@@ -10,18 +10,17 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
 from app.lab.foundation.sources import source_file
 from app.lab.routes.audit_routes import add_audit_routes
-from app.lab.routes.audits import LabAudits
 from app.lab.routes.comparison_routes import add_comparison_routes
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
@@ -29,10 +28,6 @@ from app.lab.routes.scenario_list import BREAKS, begin_with, poster, scenario_sh
 from app.lab.routes.setting_table import setting_table
 from app.lab.routes.wire_routes import add_wire_routes
 from app.lab.session.film import FilmMaker
-from app.lab.session.host import LabHost
-from app.lab.session.session import WorldSession
-from app.live.live_faults import LiveFaults
-from app.picture.session.film import Film
 from app.web.api import json_answer
 from app.web.framing import let_frame
 from app.web.page_modules import page_modules
@@ -45,6 +40,14 @@ from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.work.store_frames import StoreRefusalCode
 from engine.texts import LANGUAGES, catalogue
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.lab.routes.audits import LabAudits
+    from app.lab.session.host import LabHost
+    from app.lab.session.session import WorldSession
+    from app.live.live_faults import LiveFaults
+    from app.picture.session.film import Film
 
 _STATUS = {
     "no_world": 404,

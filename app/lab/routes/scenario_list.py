@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import translate
 from app.glossary.glossary import searched_text
 from app.pictures.scenario_pictures import picture_addresses
 from engine.lab.scenario.scenario import LANGUAGES, Breaks, Scenario
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
 
 #: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
 SHELVES = (

@@ -9,6 +9,7 @@ POST /lab/wire      the field ``file`` of a form: a file that GET /api/faults/fr
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
@@ -16,12 +17,14 @@ from flask.typing import ResponseReturnValue
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.views.frame_recording_view import FILE_BYTES_MAX, frame_recording_strip, frame_recording_view
-from app.live.live_faults import LiveFaults
-from app.picture.session.film import FrameStrip
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
 from engine.fields.json_input import parse_json
 from engine.runtime.live.engine_thread import EngineUnavailable
+
+if TYPE_CHECKING:
+    from app.live.live_faults import LiveFaults
+    from app.picture.session.film import FrameStrip
 
 #: Frames that a strip shows.
 STRIP_FRAMES = 24

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
-from app.picture.session.journal import JournalEntries
-from app.picture.world.playing import PlayedWorld
+
+if TYPE_CHECKING:
+    from app.picture.session.journal import JournalEntries
+    from app.picture.world.playing import PlayedWorld
 
 
 class AudienceTransport(Protocol):

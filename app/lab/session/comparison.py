@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import COMPARED_EVENTS_MAX
 from app.lab.foundation.refusal import refusal_of
 from app.lab.session.timeline import EVENTS_PER_LOOK
 from app.lab.views.world_view import WorldView, node_of
-from app.picture.frame import Frame
-from app.picture.session.comparison import ComparedLinks, ComparedSide, FirstDifference
-from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import StoryVariant
 from engine.lab.scenario.errors import LabError
+
+if TYPE_CHECKING:
+    from app.picture.frame import Frame
+    from app.picture.session.comparison import ComparedLinks, ComparedSide, FirstDifference
+    from engine.lab.run.recording import Recording
 
 #: Events whose journals are compared at a time; a frame may differ up to this many events before the first differing
 #: entry.

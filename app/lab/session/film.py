@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from app.foundation.patch import Operation, difference
 from app.lab.foundation.refusal import LabRefused
 from app.lab.foundation.sources import source_file
 from app.lab.views.record_detail import field_texts, record_at, without_texts
 from app.lab.views.world_view import WorldView
-from app.picture.frame import FrameDetail
-from app.picture.session import why as picture
-from app.picture.session.film import Film, FilmRecord, SourceText
-from app.picture.world.node import BrokerPicture, NodePicture
-from app.picture.world.playing import WorldInFilm
-from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
-from engine.lab.why.answer import Why
 from engine.lab.why.why_run import WhyRun
+
+if TYPE_CHECKING:
+    from app.picture.frame import FrameDetail
+    from app.picture.session import why as picture
+    from app.picture.session.film import Film, FilmRecord, SourceText
+    from app.picture.world.node import BrokerPicture, NodePicture
+    from app.picture.world.playing import WorldInFilm
+    from engine.lab.run.recording import Recording
+    from engine.lab.why.answer import Why
 
 #: Pictures of one film; a longer run shows only every Nth event.
 PICTURES_MAX = 2_000

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from app.lab.session.timeline import EVENTS_PER_LOOK
-from app.picture.world.playing import Busy
 from engine.lab.run.run import STEP_ACTOR_MAX_EVENTS, LabRun
-from engine.lab.run.setting_fork import SettingFork
-from engine.lab.scenario.condition import Condition
+
+if TYPE_CHECKING:
+    from app.picture.world.playing import Busy
+    from engine.lab.run.setting_fork import SettingFork
+    from engine.lab.scenario.condition import Condition
 
 
 class BackgroundJob(ABC):

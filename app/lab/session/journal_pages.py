@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from app.lab.views.frames import FramesView
 from app.lab.views.world_view import node_of
-from app.picture.session.journal import FrameArrival, JournalMatches, JournalPage, JournalRow, JournalWindow
 from engine.lab.narration.relevance import is_event_relevant
-from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
+
+if TYPE_CHECKING:
+    from app.lab.views.frames import FramesView
+    from app.picture.session.journal import FrameArrival, JournalMatches, JournalPage, JournalRow, JournalWindow
+    from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
 
 #: Entries of one answer, and entries that one search examines.
 PAGE_MAX = 500

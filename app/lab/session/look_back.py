@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import BACK_WINDOW_EVENTS
-from app.lab.session.timeline import Seek, Timeline
-from app.picture.world.playing import Busy
-from app.picture.world.world import WorldPicture
+
+if TYPE_CHECKING:
+    from app.lab.session.timeline import Seek, Timeline
+    from app.picture.world.playing import Busy
+    from app.picture.world.world import WorldPicture
 
 #: After this long without a further request, dragging through the past counts as paused.
 HAND_RESTS_S = 0.12

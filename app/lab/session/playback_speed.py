@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from app.picture.world.playing import TimeAhead
 from engine.lab.narration.relevance import LIGHT_REQUESTS, frames_in_flight, is_task_relevant
 
 if TYPE_CHECKING:
+    from app.picture.world.playing import TimeAhead
     from engine.lab.run.run import LabRun
     from engine.lab.witness.frame_log import SentParcel
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.jobs import BackgroundJob, ChangeSetting, Rebuild, RunUntil, StepActor
@@ -19,17 +19,19 @@ from app.lab.session.pace import Pace
 from app.lab.session.playback_speed import MovedWorldSpeed
 from app.lab.session.timeline import Timeline
 from app.lab.views.world_view import stop_reason
-from app.picture.frame import FrameDetail
-from app.picture.session.journal import PlayedWindow
-from app.picture.world.playing import Playing, StopReason, TimeAhead
-from app.picture.world.world import WorldPicture
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import LabError, RunLimitReached
-from engine.lab.scenario.scenario import Command
+
+if TYPE_CHECKING:
+    from app.picture.frame import FrameDetail
+    from app.picture.session.journal import PlayedWindow
+    from app.picture.world.playing import Playing, StopReason, TimeAhead
+    from app.picture.world.world import WorldPicture
+    from engine.lab.scenario.scenario import Command
 
 #: A fork at most this many events after the nearest earlier copy is run immediately; a longer way is a job.
 FORK_AT_ONCE_EVENTS = 1_500

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import FRAMES_PER_SECOND, JOB_FRAMES_PER_SECOND
-from app.lab.session.audience import Audience
 from app.lab.session.player import WorldPlayer
 from app.lab.session.world_links import WorldLinks
-from app.picture.world.playing import PlayedWorld
-from engine.lab.run.recording import Recording
-from engine.lab.run.run import LabRun
+
+if TYPE_CHECKING:
+    from app.lab.session.audience import Audience
+    from app.picture.world.playing import PlayedWorld
+    from engine.lab.run.recording import Recording
+    from engine.lab.run.run import LabRun
 
 #: Shortest time between two views of a playing world, in seconds.
 _FRAME_S = 1 / FRAMES_PER_SECOND

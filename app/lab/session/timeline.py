@@ -12,6 +12,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.foundation.json_text import dump_json
 from app.lab.foundation.bounds import (
@@ -22,11 +23,13 @@ from app.lab.foundation.bounds import (
     VIEWS_KEPT,
 )
 from app.lab.foundation.refusal import LabRefused
-from app.lab.views.frames import FramesView
 from app.lab.views.world_view import WorldView
-from app.picture.world.world import WorldPicture
 from engine.lab.run.run import LabRun
 from engine.protocol.json_form import json_library
+
+if TYPE_CHECKING:
+    from app.lab.views.frames import FramesView
+    from app.picture.world.world import WorldPicture
 
 #: For a detail of the past, a copy is run at most this many events immediately.
 DETAIL_WAY_EVENTS = 5_000

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from app.picture.session.why import Why
-from engine.lab.run.recording import Recording
 from engine.lab.why.why_run import WhyRun
+
+if TYPE_CHECKING:
+    from app.picture.session.why import Why
+    from engine.lab.run.recording import Recording
 
 
 class WhyJob:

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import ACTORS_SHOWN, TIMERS_SHOWN
-from app.picture.world.actor import Actor, Timer
 
 if TYPE_CHECKING:
+    from app.picture.world.actor import Actor, Timer
     from engine.runtime.lab.lab_event import LabEvent
     from engine.runtime.lab.lab_journal import LabJournal
     from engine.runtime.lab.lab_runtime import LabMachines

@@ -5,10 +5,14 @@ See :mod:`engine.lab.world.backlog` for what is counted and when.
 
 from __future__ import annotations
 
-from app.picture.world.backlog import Backlog, BacklogPoint
-from app.picture.world.backlog import GroupBacklog as GroupPicture
-from engine.lab.run.run import LabRun
+from typing import TYPE_CHECKING
+
 from engine.lab.world.backlog import BacklogSample, BacklogWatch, GroupBacklog
+
+if TYPE_CHECKING:
+    from app.picture.world.backlog import Backlog, BacklogPoint
+    from app.picture.world.backlog import GroupBacklog as GroupPicture
+    from engine.lab.run.run import LabRun
 
 
 class BacklogView:

@@ -11,21 +11,21 @@ from app.observation.groups_view import GroupsView
 from app.observation.replication_view import replication_view
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
-from app.picture.consumer_group import ConsumerGroup
-from app.picture.record import RecordSummary
-from app.picture.topic import TopicKind
-from app.picture.world.broker import (
-    BrokerProcess,
-    QueueEntry,
-    WorldCommitLog,
-    WorldGroup,
-    WorldQueue,
-    WorldRecord,
-    WorldTopic,
-)
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 
 if TYPE_CHECKING:
+    from app.picture.consumer_group import ConsumerGroup
+    from app.picture.record import RecordSummary
+    from app.picture.topic import TopicKind
+    from app.picture.world.broker import (
+        BrokerProcess,
+        QueueEntry,
+        WorldCommitLog,
+        WorldGroup,
+        WorldQueue,
+        WorldRecord,
+        WorldTopic,
+    )
     from engine.broker.broker import Broker
     from engine.store.queues.consume_queue import ConsumeQueue
 

@@ -6,9 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import CALLS_KEPT, CALLS_SHOWN, IN_FLIGHT_SHOWN
-from app.picture.world.listener_call import ListenerBar
 
 if TYPE_CHECKING:
+    from app.picture.world.listener_call import ListenerBar
     from engine.lab.nodes.history import ConsumeBegan
     from engine.lab.witness.deliveries import Delivery
     from engine.lab.world.world import ScenarioWorld

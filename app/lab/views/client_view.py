@@ -10,21 +10,6 @@ from app.lab.views.money.bank_view import bank_view
 from app.lab.views.money.xa_nodes_view import cash_machine_view
 from app.lab.views.sending_view import sending_view, trace_view
 from app.lab.views.work_view import idempotence_view
-from app.picture.lock import LocalLock
-from app.picture.process_queue import HeldMessages, WorldProcessQueue
-from app.picture.world import producer as picture
-from app.picture.world.consumer import (
-    Consumer,
-    Filter,
-    GivenUp,
-    HandedOver,
-    ListenerCall,
-    Loss,
-    LossCounts,
-    MovedAside,
-    Replies,
-)
-from app.picture.world.producer import EndedTransaction, InFlight, Producer, RunningTransaction
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.queues.message_tree import message_tree
 from engine.lab.nodes.broker_node import BrokerNode
@@ -34,6 +19,21 @@ from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
+    from app.picture.lock import LocalLock
+    from app.picture.process_queue import HeldMessages, WorldProcessQueue
+    from app.picture.world import producer as picture
+    from app.picture.world.consumer import (
+        Consumer,
+        Filter,
+        GivenUp,
+        HandedOver,
+        ListenerCall,
+        Loss,
+        LossCounts,
+        MovedAside,
+        Replies,
+    )
+    from app.picture.world.producer import EndedTransaction, InFlight, Producer, RunningTransaction
     from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.client.foundation.red_black_tree import RedBlackTree
     from engine.client.queues.message_queue_lock import MessageQueueLock

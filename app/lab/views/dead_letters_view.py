@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import DEAD_LETTERS_SHOWN
-from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
-from app.picture.dead_letter import WorldDeadLetter, WorldDeadLetters
 
 if TYPE_CHECKING:
     from app.lab.views.life_view import LifeView
+    from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
+    from app.picture.dead_letter import WorldDeadLetter, WorldDeadLetters
 
 
 def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> dict[str, WorldDeadLetters] | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from app.picture.world.fault import Fault
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.scenario.command import COMMANDS
 
 if TYPE_CHECKING:
+    from app.picture.world.fault import Fault
     from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.world.world import ScenarioWorld
 

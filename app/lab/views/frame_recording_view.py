@@ -10,21 +10,24 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from app.foundation.patch import Operation, difference
 from app.foundation.translator import in_all_languages
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.views.frames import HEX_MAX_BYTES, command_detail, response_name
-from app.picture.frame import CommandFrame, Frame
-from app.picture.live.fault import FrameFile
-from app.picture.session.film import FrameStrip, RecordedFilm, RecordedNode, RecordedWorld
-from app.picture.session.journal import JournalRow
 from engine.fields.field import Field, read_fields
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
 from engine.protocol.request_code import RequestCode
+
+if TYPE_CHECKING:
+    from app.picture.frame import CommandFrame, Frame
+    from app.picture.live.fault import FrameFile
+    from app.picture.session.film import FrameStrip, RecordedFilm, RecordedNode, RecordedWorld
+    from app.picture.session.journal import JournalRow
 
 FORMAT, VERSION = "glassmq-frames", 1
 FRAMES_MAX = 2_000

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN, FRAMES_SHOWN
 from app.lab.views.kafka.frame_tree import frame_tree
 from app.lab.views.raft.frame_tree import ha_tree, is_of_replicas, raft_tree
-from app.picture.frame import CommandPart, Frame, FrameBytes, FrameDetail, KafkaFrame, KafkaFrameHead
 from engine.faults.frame_subject import REPLY
 from engine.kafka.records.error_code import KafkaRefusal
 from engine.lab.narration.store_words import action_of, refusal_name
-from engine.lab.scenario.frame_names import FrameReading
-from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.replication.ha import ha_frames
 from engine.runtime.lab.lab_link_fault import ParcelKind
 
 if TYPE_CHECKING:
+    from app.picture.frame import CommandPart, Frame, FrameBytes, FrameDetail, KafkaFrame, KafkaFrameHead
+    from engine.lab.scenario.frame_names import FrameReading
     from engine.lab.witness.frame_log import SentParcel
     from engine.lab.world.world import ScenarioWorld
+    from engine.protocol.command.remoting_command import RemotingCommand
 
 #: Bytes of a frame that are shown in hexadecimal, and characters of a body.
 HEX_MAX_BYTES = 16 * 1024

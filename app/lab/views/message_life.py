@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from app.lab.views.stored_copies import StoredCopyView
 from app.picture.message_life import CopyMark, CopyName, DeliveredMark, LifeMark, ProducedMark, SendFailedMark
 from app.picture.message_life import MessageLife as MessageLifePicture
 
 if TYPE_CHECKING:
+    from app.lab.views.stored_copies import StoredCopyView
     from engine.lab.witness.deliveries import Delivery
 
 #: Ends of a listener's call after which the message is delivered again automatically.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import CACHE_FILES_SHOWN, CACHE_PAGES_SHOWN
-from app.picture.world import page_cache as picture
-from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_file_content import PAGE_BYTES, LabFileContent
-from engine.runtime.lab.lab_page_cache import ArmMove, LabPageCache
-from engine.runtime.lab.lab_storage import LabStorage
+
+if TYPE_CHECKING:
+    from app.picture.world import page_cache as picture
+    from engine.runtime.lab.lab_actor import LabNode
+    from engine.runtime.lab.lab_page_cache import ArmMove, LabPageCache
+    from engine.runtime.lab.lab_storage import LabStorage
 
 #: All files of one page or less share a row.
 _SMALL_FILES = ""

@@ -5,13 +5,17 @@ A consumer holds decoded messages; the nodes of its tree show the broker's recor
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.lab.foundation.refusal import LabRefused
 from app.observation.record_view import field_text, record_view
-from app.picture.record import BareField, BareRecordView, FieldText, RecordView
-from engine.broker.broker import Broker
 from engine.lab.nodes.broker_node import BrokerNode
-from engine.lab.run.run import LabRun
 from engine.texts import catalogue
+
+if TYPE_CHECKING:
+    from app.picture.record import BareField, BareRecordView, FieldText, RecordView
+    from engine.broker.broker import Broker
+    from engine.lab.run.run import LabRun
 
 
 def record_at(run: LabRun, node: str, offset: int) -> RecordView:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.picture.world.producer import AvoidedBroker, MessageTrace, Permits, Requests, Sending
 from engine.lab.scenario.traffic_spec import SendMode
 
 if TYPE_CHECKING:
+    from app.picture.world.producer import AvoidedBroker, MessageTrace, Permits, Requests, Sending
     from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
     from engine.lab.nodes.producer_node import ProducerNode
 

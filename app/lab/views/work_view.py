@@ -9,13 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
-from app.picture.world import work as picture
 from engine.idempotence.foundation.record import IdempotenceRecord, RecordKey, RecordState
 from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
 from engine.idempotence.strategies.state_table import StateTable
 from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
-from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer, LoggedTransaction
@@ -25,9 +23,11 @@ from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
+    from app.picture.world import work as picture
     from engine.bank.database import BankDatabase
     from engine.lab.nodes.consumer_node import ConsumerNode
     from engine.lab.nodes.scenario_node import WorldContext
+    from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode, ServiceNode
     from engine.lab.work.sql_server import OpenTransaction, SqlServer
     from engine.lab.work.work_spec import WorkSpec
     from engine.lab.world.world import ScenarioWorld

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-from app.foundation.json_types import JsonValue
 from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, VIOLATIONS_SHOWN
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.actors_view import ActorsView
@@ -23,24 +22,25 @@ from app.lab.views.money.xa_view import XaView, roles_of
 from app.lab.views.node_views import NODE_VIEWS, NodeView
 from app.lab.views.page_cache_view import page_cache_view
 from app.lab.views.work_view import Owners, owners_of
-from app.picture.session.journal import JournalEntries
-from app.picture.world import invariant
-from app.picture.world import world as picture
-from app.picture.world.actor import NextStep
-from app.picture.world.node import NodePicture, NodeProcess
-from app.picture.world.playing import StopReason
 from engine.faults.frame_meaning import KEYS_SHOWN
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.narration.stop_words import said_of_breakpoint
-from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.condition import Condition
-from engine.lab.scenario.scenario import TryButton
 from engine.lab.scenario.settings import settings_of
 from engine.lab.world.next_step import next_step
 
 if TYPE_CHECKING:
+    from app.foundation.json_types import JsonValue
+    from app.picture.session.journal import JournalEntries
+    from app.picture.world import invariant
+    from app.picture.world import world as picture
+    from app.picture.world.actor import NextStep
+    from app.picture.world.node import NodePicture, NodeProcess
+    from app.picture.world.playing import StopReason
+    from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.run.run import LabRun
+    from engine.lab.scenario.scenario import TryButton
 
 #: Journal entries that are read to find out which nodes acted; after more, all nodes are read.
 _ENTRIES_READ = 400

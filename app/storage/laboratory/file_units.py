@@ -9,11 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
-from app.picture.record import RecordField
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonObject
+    from app.picture.record import RecordField
 
 
 class FileUnit(NamedTuple):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonValue
-from app.picture.record import RecordField
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, struct_fields
 from engine.kafka.log import log_segment
 from engine.kafka.records.record_batch import decode_batch, read_header
 from engine.kafka.wire.records_tree import FieldTree, records_tree
+
+if TYPE_CHECKING:
+    from app.foundation.json_types import JsonValue
+    from app.picture.record import RecordField
 
 #: Records of one batch that are shown, and bytes of each value.
 RECORDS_MAX = 60

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.observation.record_view import queue_entry_view, record_fields
-from app.picture.record import RecordField
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, no_fields, struct_fields, unused
 from app.storage.laboratory.rocketmq_side import CONFIG
 from engine.protocol.message.message_codec import decode_stored_message
@@ -12,6 +13,9 @@ from engine.store.files import store_checkpoint
 from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES
 from engine.store.files.mapped_file import start_offset_of
 from engine.store.queues import index_file
+
+if TYPE_CHECKING:
+    from app.picture.record import RecordField
 
 _FIRST_ENTRY = index_file.HEADER_SIZE_BYTES + CONFIG.max_hash_slot_num * index_file.SLOT_SIZE_BYTES
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.lab.foundation.bounds import TREE_FIELDS_SHOWN
-from app.picture.frame import FrameTreeField
 from engine.kafka.wire.api_key import ApiKey
 from engine.kafka.wire.frames import request_tree, response_tree
 from engine.kafka.wire.records_tree import FieldTree
 from engine.runtime.frame_splitter import LENGTH_PREFIX
+
+if TYPE_CHECKING:
+    from app.picture.frame import FrameTreeField
 
 
 def frame_tree(frame: bytes, api_key: int, *, is_request: bool) -> list[FrameTreeField]:

@@ -7,8 +7,6 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import BATCHES_SHOWN, IN_FLIGHT_SHOWN, PARTITIONS_SHOWN, RECORDS_SHOWN, SEGMENTS_SHOWN
-from app.picture.world import kafka as picture
-from app.picture.world.producer import InFlight
 from engine.kafka.records.record_batch import read_header
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.frames import key_of
@@ -17,6 +15,8 @@ from engine.lab.kafka.kafka_controller_node import node_ids
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
+    from app.picture.world import kafka as picture
+    from app.picture.world.producer import InFlight
     from engine.kafka.client.fetcher import CompletedFetch
     from engine.kafka.client.in_flight_requests import ClientRequest
     from engine.kafka.client.kafka_producer import KafkaProducer

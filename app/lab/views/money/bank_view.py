@@ -7,16 +7,16 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import BANK_ROWS_SHOWN, IN_FLIGHT_SHOWN, MONEY_SERIES_SHOWN, WINDOWS_SHOWN
-from app.picture.world.bank import Bank, BankAccount, Money, MoneyWindow, OpenAction, Posting, RefusedAction
 from engine.bank.accounts import Accounts
 from engine.bank.paying_bank import PayingBank
-from engine.bank.receiving_bank import ReceivingBank
 from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.scenario.kinds.bank_spec import PayingBankSpec
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
+    from app.picture.world.bank import Bank, BankAccount, Money, MoneyWindow, OpenAction, Posting, RefusedAction
+    from engine.bank.receiving_bank import ReceivingBank
     from engine.lab.nodes.consumer_node import ConsumerNode
     from engine.lab.nodes.history import BankEntry
     from engine.lab.nodes.producer_node import ProducerNode

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN
 from app.lab.views.money.bank_view import posting_rows
-from app.picture.world import bank as bank_picture
-from app.picture.world import two_phase_commit
 from engine.bank.accounts import Accounts
 from engine.bank.bank_action import Doing
 
 if TYPE_CHECKING:
+    from app.picture.world import bank as bank_picture
+    from app.picture.world import two_phase_commit
     from engine.lab.nodes.cash_machine import CashMachine
     from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceManagerNode, TransferUnderWay
     from engine.xa.resource_manager import Branch, ResourceManager

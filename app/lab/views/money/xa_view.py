@@ -9,15 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from app.lab.foundation.bounds import XA_TRANSACTIONS_SHOWN, XA_WAITS_SHOWN
-from app.picture.world.two_phase_commit import (
-    Blocked,
-    BranchCourse,
-    CashMachineWaits,
-    Downtime,
-    MessageTransfer,
-    TransactionCourse,
-    TwoPhaseCommits,
-)
 from engine.bank.bank_action import COMMITTED, Doing
 from engine.bank.paying_bank import TransferVariant
 from engine.lab.nodes.cash_machine import CUSTOMER
@@ -27,12 +18,21 @@ from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.kinds.node_spec import BankNodeSpec
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
-from engine.lab.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
+    from app.picture.world.two_phase_commit import (
+        Blocked,
+        BranchCourse,
+        CashMachineWaits,
+        Downtime,
+        MessageTransfer,
+        TransactionCourse,
+        TwoPhaseCommits,
+    )
     from engine.lab.nodes.history import BalanceLookup, LabHistory
     from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.scenario.kinds.bank_spec import BankSpec
+    from engine.lab.scenario.scenario import Scenario
     from engine.lab.world.world import ScenarioWorld
 
 _Entry = TypeVar("_Entry")

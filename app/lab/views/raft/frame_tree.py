@@ -7,14 +7,17 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, fields
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import TREE_FIELDS_SHOWN
-from app.picture.frame import FrameTreeField
 from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.ha import ha_frames
 from engine.replication.raft.raft_commands import COMMAND_MAGIC, decode_command_frame
-from engine.replication.raft.raft_log import RaftEntry
 from engine.replication.raft.raft_messages import RAFT_MAGIC, AppendEntries, VoteVerdict, decode_message, frame_name
+
+if TYPE_CHECKING:
+    from app.picture.frame import FrameTreeField
+    from engine.replication.raft.raft_log import RaftEntry
 
 #: Bytes of the numbers: length and magic, kind, each number of a message, the length of the sender's name.
 _HEAD, _KIND, _NUMBER, _NAME_LENGTH = 4, 1, 8, 1

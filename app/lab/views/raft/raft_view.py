@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import RAFT_ENTRIES_SHOWN
-from app.picture.world import raft as picture
-from app.picture.world.producer import InFlight
 from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.raft.raft_messages import VoteVerdict
 from engine.replication.raft.raft_role import RaftRole
 
 if TYPE_CHECKING:
+    from app.picture.world import raft as picture
+    from app.picture.world.producer import InFlight
     from engine.lab.raft.raft_client_node import RaftClientNode
     from engine.lab.raft.raft_peer_node import RaftPeerNode
     from engine.replication.raft.raft_core import RaftCore

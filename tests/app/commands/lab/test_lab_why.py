@@ -65,7 +65,7 @@ def test_a_link_leads_to_its_run():
         (("hello", "hello-1", "--command", "1 crash B1 B2"), "is not FIELD=VALUE"),
         (("hello", "hello-1", "--command", "1 crash Q9"), "there is no node 'Q9'"),
         (("hello", "hello-1", "--set", "C1.pullBatchSize"), "write NODE.SETTING=VALUE"),
-        (("hello", "hello-1", "--set", "C1.pullBatchSize=0"), "allowed: 1 to"),
+        (("hello", "hello-1", "--set", "C1.pullBatchSize=0"), "allowed: an integer from 1 to"),
         (("hello", "hello-1", "--link", "x"), ""),
         (("hello", "hello-1", "--link", "x", "--seed", "2"), "excludes --at-ms"),
     ],
