@@ -109,7 +109,7 @@ def test_settings_are_kafkas_by_either_name_and_bad_ones_are_refused():
         ('body: "body {n}"}\n', 'body: "body {n}"}\n    settings: {linger.ms: 0, compression.type: zstd}\n')
     )
     assert scenario.node("P1").settings == {"linger_ms": 0, "codec": "zstd"}
-    with pytest.raises(ScenarioError, match="codec: snappy is not allowed; allowed: none, gzip, lz4, zstd"):
+    with pytest.raises(ScenarioError, match="codec: 'snappy' is not allowed; allowed: none, gzip, lz4, zstd"):
         small(('body: "body {n}"}\n', 'body: "body {n}"}\n    settings: {codec: snappy}\n'))
 
 
