@@ -48,7 +48,7 @@ def check_journals(interpreter: list[str | Path]) -> str:
     version: str = next(iter(journals.values()))["python"]
     supported = ["zstd"] if version >= "3.14" else []
     for name, codec in NEEDED_CODEC.items():
-        assert codec in supported or f"codec: {codec} is not allowed; allowed: none, gzip" in played.pop(name)
+        assert codec in supported or f"codec: '{codec}' is not allowed; allowed: none, gzip" in played.pop(name)
     assert list(journals) == list(played)
     differing = []
     for name, journal in journals.items():
