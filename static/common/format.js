@@ -143,7 +143,7 @@ export function clientVersion(ordinal) {
 }
 
 /**
- * The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`; 1 where there is none.
+ * The smallest step of an axis of 1, 2 or 5 times a power of ten that is not below `least`; otherwise 1.
  *
  * @param {number} least
  */

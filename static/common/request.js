@@ -5,7 +5,7 @@ import { sendRequest } from "./transport.js";
 import { language, t } from "./i18n.js";
 
 /**
- * The answer of the server, or why there is none.
+ * The answer of the server, or why it is missing.
  *
  * @param {string} method
  * @param {string} address

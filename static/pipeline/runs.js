@@ -171,7 +171,7 @@ async function ask(address, body) {
 }
 
 /**
- * What a screen reader is told when it changes.
+ * What a screen reader says when it changes.
  *
  * @param {Run | WholeRun} [run]
  */

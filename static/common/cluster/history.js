@@ -35,7 +35,7 @@ const MEASURED_ON = {
 };
 
 /**
- * The value of one second, null where there is none.
+ * The value of one second, or null.
  *
  * @param {string} name
  * @param {(column: string) => number | null | undefined} of That second's figures.

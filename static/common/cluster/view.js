@@ -192,7 +192,7 @@ export const groupTopics = steadyList(() =>
 );
 
 /**
- * Every group has a retry topic; most of them stay empty for ever.
+ * Every group has a retry topic; most of them always stay empty.
  *
  * @param {string} topic
  */

@@ -32,7 +32,7 @@ const changed = computed(() => view.value.settings);
 const roleOf = (node) => view.peek().nodes[node]?.role ?? "";
 
 /**
- * Facts about a setting; null where there is none.
+ * Facts about a setting, or null.
  *
  * @param {string} node
  * @param {string} name
@@ -94,7 +94,7 @@ export function settingValue(node, name) {
 }
 
 /**
- * The setting behind a timer, by the timer's name; null where there is none.
+ * The setting of a timer, by the timer's name, or null.
  *
  * @param {Pick<Picture.Timer, "node" | "label" | "actor">} timer
  */

@@ -56,7 +56,7 @@ export function ChartCanvas({ chart, cursor, label, readout, sync, onZoom }) {
  * @param {Signal<number | null>} [props.cursor] else it has one of its own, and says where it is
  * @param {string} [props.sync]
  * @param {(stretch: Stretch | null) => void} [props.onZoom]
- * @param {any} [props.action] a button beside the title
+ * @param {any} [props.action] a button next to the title
  * @param {any} [props.children] what is shown instead of a drawing that has no data
  */
 export function Chart({ chart, title, unit, cursor, sync, onZoom, action, children }) {

@@ -20,7 +20,7 @@ const SNAP_PX = 1;
  * @property {(stretch: Stretch | null) => void} [onZoom] asked for a stretch of the x axis, or for all of it
  */
 
-/** Whatever makes uPlot draw other lines than before: then it begins anew. @param {Chart} chart */
+/** Whatever makes uPlot draw other lines than before: then it begins again. @param {Chart} chart */
 const formOf = ({ x, y, series }) =>
   JSON.stringify([
     x.kind,

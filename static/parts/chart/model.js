@@ -4,7 +4,7 @@
 import { firstNot } from "../../common/binary_search.js";
 
 /**
- * How a series looks: it is told apart by colour, by dashes and by the shape of its points.
+ * How a series looks: colour, dashes and the shape of its points distinguish it.
  * @typedef {{ colour: string, dash: number[], shape: string }} Look the colour is a variable of the theme
  *
  * @typedef {object} Series
@@ -95,14 +95,14 @@ export function joined(lines) {
 }
 
 /**
- * The index of the last place that is not behind `at`; -1: there is none.
+ * The index of the last place that is not after `at`, or -1.
  * @param {number[]} places
  * @param {number} at
  */
 export const indexAt = (places, at) => firstNot((/** @type {number} */ place) => place <= at, places) - 1;
 
 /**
- * The place after `at`, or, with `by` -1, the one before; undefined: there is none.
+ * The place after `at`, or, with `by` -1, the one before; or undefined.
  * @param {number[]} places
  * @param {number} at
  * @param {number} by
