@@ -35,7 +35,7 @@ from engine.remoting.errors import (
 from engine.remoting.waiting import call_and_wait, wait_and_answer
 
 if TYPE_CHECKING:
-    from engine.runtime.port import Clock, Connection
+    from engine.runtime.port import Connection
 
 logger = logging.getLogger("glassmq.remoting")
 
@@ -59,11 +59,9 @@ class Channel:
 
     def __init__(
         self,
-        clock: Clock,
         find_processor: Callable[[int], Processor],
         on_closed: Callable[[Channel], None] | None = None,
     ) -> None:
-        self._clock = clock
         self._find_processor = find_processor
         self._on_closed = on_closed
         self._connection: Connection | None = None
@@ -72,7 +70,6 @@ class Channel:
         self._waiting: dict[asyncio.Task[None], None] = {}
         self.remote_address = ""
         self.local_address = ""
-        self.opened_ms = 0
         self.closed_reason: str | None = None
         self.frames_in = 0
         self.frames_out = 0
@@ -90,7 +87,6 @@ class Channel:
         self._connection = connection
         self.remote_address = connection.remote_address
         self.local_address = connection.local_address
-        self.opened_ms = self._clock.now_ms()
 
     def frame_received(self, frame: bytes) -> None:
         self.frames_in += 1

@@ -144,7 +144,7 @@ class RemotingClient:
             for callback in self._closed_callbacks:
                 callback(address, channel)
 
-        channel = Channel(self._runtime.clock, self.processors.find, closed)
+        channel = Channel(self.processors.find, closed)
         try:
             await self._runtime.network.connect(address, channel, timeout_ms)
         except ConnectFailed as error:

@@ -81,7 +81,7 @@ class RemotingServer:
 
         :param remote_address: the address of the requester.
         """
-        channel = Channel(self._runtime.clock, self.processors.find)
+        channel = Channel(self.processors.find)
         channel.remote_address = remote_address
         try:
             answer = self.processors.find_unguarded(request.code)(channel, request)
@@ -97,7 +97,7 @@ class RemotingServer:
             await self._listener.close()
 
     def _new_channel(self) -> Channel:
-        channel = Channel(self._runtime.clock, self.processors.find, self._channel_closed)
+        channel = Channel(self.processors.find, self._channel_closed)
         self._channels[channel] = None
         return channel
 
