@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.observation.unix_time import world_us
 from engine.protocol.names import SCHEDULE_TOPIC
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class DelayLevelsView:
                 "max": maximum,
                 "offset": offset,
                 "waiting": max(0, maximum - offset),
-                "next_due_us": (entries[0][2] - self._begin_ms) * 1_000 if entries else None,
+                "next_due_us": world_us(entries[0][2], self._begin_ms) if entries else None,
             }
             known = self._levels[level] = (made_from, view)
         return known[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from app.observation.bounds import (
     client_text,
 )
 from app.observation.unchanged import Unchanged
-from app.observation.unix_time import unix_us
+from app.observation.unix_time import world_us
 from app.picture.consumer_group import ConsumerGroup, HeldPull, Member, Subscription
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import is_system_group
@@ -30,23 +29,23 @@ if TYPE_CHECKING:
 class GroupsView:
     """Builds the ``groups`` and ``locks`` parts of the state."""
 
-    def __init__(self, broker: Broker, us_of: Callable[[int], int] = unix_us) -> None:
-        """``us_of`` turns a time in milliseconds of the broker's clock into one of the world."""
+    def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._us_of = us_of
         self._unchanged = Unchanged[ConsumerGroup]()
 
-    def build(self, committed: Committed) -> tuple[dict[str, ConsumerGroup], int]:
+    def build(self, committed: Committed, begin_ms: int = 0) -> tuple[dict[str, ConsumerGroup], int]:
         """Return the groups, online ones first, and how many were left out.
 
         A system group is shown only while it has members.
+
+        :param begin_ms: time of the broker's clock at which the time of the picture begins.
         """
         broker = self._broker
         lag = self._lag_by_group(committed)
         names = dict.fromkeys(sorted(info.group_name for info in broker.consumer_manager))
         known = (*broker.subscription_group_manager.subscription_group_table, *lag)
         names.update(dict.fromkeys(sorted(group for group in known if not is_system_group(group))))
-        held = self._held_pulls()
+        held = self._held_pulls(begin_ms)
         shown = list(islice(names, GROUPS_MAX))
         ages = {group: age for age, group in enumerate(dict.fromkeys(known))}
         groups = {
@@ -107,7 +106,7 @@ class GroupsView:
                     lag[group] = lag.get(group, 0) + (behind if behind > 0 else 0)
         return lag
 
-    def _held_pulls(self) -> dict[str, dict[str, HeldPull]]:
+    def _held_pulls(self, begin_ms: int) -> dict[str, dict[str, HeldPull]]:
         """Return group -> ``topic@queue id`` -> the pull that is held there."""
         held: dict[str, dict[str, HeldPull]] = {}
         for pull in islice(self._broker.pull_request_hold_service.held(), HELD_PULLS_MAX):
@@ -117,7 +116,7 @@ class GroupsView:
                 "topic": header.topic,
                 "queue_id": header.queue_id,
                 "offset": pull.pull_from_this_offset,
-                "since_us": self._us_of(pull.suspend_timestamp),
+                "since_us": world_us(pull.suspend_timestamp, begin_ms),
                 "timeout_ms": pull.timeout_ms,
                 "client_id": self._client_id(header.consumer_group, pull.channel),
             }
@@ -127,7 +126,7 @@ class GroupsView:
         info = self._broker.consumer_manager.get_consumer_group_info(group)
         return None if info is None else _client_id_of(info, channel)
 
-    def locks(self) -> dict[str, dict[str, Lock]]:
+    def locks(self, begin_ms: int = 0) -> dict[str, dict[str, Lock]]:
         """Return the lock table: group -> ``topic@queue id`` -> lease.
 
         It has expired leases until they are replaced.
@@ -139,7 +138,7 @@ class GroupsView:
                 "topic": queue.topic,
                 "queue_id": queue.queue_id,
                 "client_id": client_text(entry.client_id),
-                "since_us": self._us_of(entry.last_update_ms),
+                "since_us": world_us(entry.last_update_ms, begin_ms),
                 "lease_ms": manager.lock_lease_ms,
             }
         return locks

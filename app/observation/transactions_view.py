@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.observation.bounds import GIVEN_UP_MAX, HALF_MESSAGES_MAX, client_text
+from app.observation.unix_time import world_us
 from engine.broker.transactions.half_message import (
     HALF_QUEUE_ID,
     check_times,
@@ -210,7 +211,7 @@ class TransactionsView:
         return {**half_message_names(message), "born_us": self._us(message.born_timestamp)}
 
     def _us(self, time_ms: int) -> int:
-        return (time_ms - self._begin_ms) * 1_000
+        return world_us(time_ms, self._begin_ms)
 
 
 def half_message_names(message: MessageExt) -> HalfMessageNames:

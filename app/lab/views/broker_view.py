@@ -41,7 +41,7 @@ class BrokerView:
         self.broker = broker
         self._tail = CommitLogTail(broker.store)
         self._kinds = TopicsView(broker)
-        self._groups = GroupsView(broker, self._world_us)
+        self._groups = GroupsView(broker)
         self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
         self._delay_levels = DelayLevelsView(broker)
         #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
@@ -52,16 +52,16 @@ class BrokerView:
     def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
         committed, _ = committed_offsets(self.broker)
-        groups, _ = self._groups.build(committed)
-        # First: the keys of op messages come from it.
         begin_ms = self._begin_ms()
+        groups, _ = self._groups.build(committed, begin_ms)
+        # First: the keys of op messages come from it.
         transactions = self._transactions.build(begin_ms)
         return {
             "address": self.broker.address,
             "commit_log": self._commit_log(),
             "topics": self._topics(committed),
             "groups": {name: _group_view(group) for name, group in groups.items()},
-            "locks": self._groups.locks(),
+            "locks": self._groups.locks(begin_ms),
             "delay_levels": self._delay_levels.build(begin_ms),
             "transactions": transactions,
             "replication": replication_view(self.broker),
@@ -146,9 +146,6 @@ class BrokerView:
             return str(record["key"])
         message = self.broker.store.message_at(commit_log_offset)
         return message.keys[0] if message is not None and message.keys else _NO_KEY
-
-    def _world_us(self, timestamp_ms: int) -> int:
-        return (timestamp_ms - self._begin_ms()) * 1_000
 
     def _begin_ms(self) -> int:
         """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
