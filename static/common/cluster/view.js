@@ -70,27 +70,6 @@ export function setPaused(value) {
   if (!value) show();
 }
 
-// ------------------------------------------------------------------------------------------- clock of the broker
-
-const TICK_MS = 250;
-const brokerSecondUs = computed(() => state.value.cluster.now_us);
-const ticking = signal(Date.now());
-setInterval(() => {
-  if (!paused.value && !document.hidden) ticking.value = Date.now();
-}, TICK_MS);
-
-/** The broker's clock minus this machine's. The state carries full seconds, so it is measured when they change. */
-let clockSkewMs = 0;
-effect(() => {
-  const nowUs = brokerSecondUs.value;
-  if (nowUs !== undefined) clockSkewMs = nowUs / 1000 - Date.now();
-});
-
-/** The broker's time now, in milliseconds. Four ticks a second; stands still while the view is paused. */
-export const brokerNowMs = computed(() => ticking.value + (brokerSecondUs.value === undefined ? 0 : clockSkewMs));
-/** The same in microseconds, as the times of queues, locks and clients are. */
-export const brokerNowUs = computed(() => 1000 * brokerNowMs.value);
-
 // --------------------------------------------------------------------------------------------- choices of the user
 
 /** @param {string} key */

@@ -9,7 +9,8 @@ import { count, dateTime, span } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../parts/lane/marks.js";
-import { brokerNowMs, inspectedOffset } from "../../common/cluster/view.js";
+import { brokerClock } from "../../common/cluster/clock.js";
+import { inspectedOffset } from "../../common/cluster/view.js";
 
 const SIGNS = {
   produced: "▸",
@@ -127,7 +128,7 @@ function Groups({ trail }) {
 
 /** Counts down while the message waits. */
 function State({ part }) {
-  const left = part.until_ms === null ? null : Math.max(0, part.until_ms - brokerNowMs.value);
+  const left = part.until_ms === null ? null : Math.max(0, part.until_ms - brokerClock.now() / 1000);
   return html`
     ${t(`live.trail.state_${part.state}`, {
       n: count(part.behind ?? 0),

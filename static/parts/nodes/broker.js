@@ -13,6 +13,7 @@ import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
 import { acting } from "../actions/thing.js";
 import { compare, isPointed, nodes, openRecord, pointedKey } from "../../common/world/view.js";
+import { worldClock } from "../../common/world/world_clock.js";
 import { DelayLevelsPart } from "./delay_levels.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
@@ -20,7 +21,6 @@ import { LockRow, Pill } from "./queue/locks.js";
 import { Queues } from "./queues.js";
 import { Replication } from "./replication.js";
 import { Transactions } from "./transactions.js";
-import { worldClock } from "./world_source.js";
 
 export const Broker = memo(({ name, node }) => {
   const topics = node.topics ?? EMPTY;

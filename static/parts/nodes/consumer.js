@@ -11,6 +11,7 @@ import { memo } from "../../common/memo.js";
 import { acting } from "../actions/thing.js";
 import { density, isFocus, togglePart } from "../stage/folding.js";
 import { accused, compare, pointing, view } from "../../common/world/view.js";
+import { worldClock } from "../../common/world/world_clock.js";
 import { Icon } from "../controls/icons.js";
 import { Loss } from "./loss.js";
 import { Bank } from "./bank.js";
@@ -21,7 +22,7 @@ import { ProcessQueue } from "./queue/process_queue.js";
 import { forgetRoom, keepsRoom } from "./room.js";
 import { Replies, Trace } from "./sending.js";
 import { Guard } from "./work/guard.js";
-import { worldClock, worldSource } from "./world_source.js";
+import { worldSource } from "./world_source.js";
 
 /** Room for a tree at 14 px text, by the density of the stage; and where queues are in two columns. */
 const WIDE_TREE = [250, 250, 230, 186];

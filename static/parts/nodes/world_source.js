@@ -1,15 +1,10 @@
 // @ts-check
-// The clock and the source of a lab world, for the parts that the live page draws too.
+// The source of a lab world, for the parts that the live page draws too.
 
-import { computed } from "@preact/signals";
-import { shortMs } from "../../common/world/format.js";
 import { view } from "../../common/world/view.js";
 import { acting, offer } from "../actions/thing.js";
 
 const isOff = (node, name) => view.value.nodes[node]?.switched_off?.includes(name) ?? false;
-
-/** @type {import("./queue/locks.js").Clock} */
-export const worldClock = { nowUs: computed(() => view.value.time_us), tell: (us) => shortMs(us / 1000) };
 
 /** @type {import("./queue/locks.js").Source} */
 export const worldSource = {

@@ -21,13 +21,13 @@ def test_a_queue_shows_its_locks_who_holds_them_and_how_long(page):
     run_to_ms(page, 4_200)
     locks = page.locator("#node-C1 [data-process-queue='Orders@0'] .order-lock")
     expect(locks).to_have_count(4)
-    expect(locks.nth(0)).to_contain_text("26.9s")
+    expect(locks.nth(0)).to_contain_text("26.9 s")
     expect(locks.nth(1)).to_contain_text("worker-")
     expect(locks.nth(2)).to_contain_text("worker-")
     expect(locks.nth(3).locator(".bar")).to_be_visible()
     row = page.locator("#node-B1 .lock-row").first
     expect(row).to_contain_text("C1")
-    expect(row).to_contain_text(re.compile(r"\d+(\.\d)?s"))
+    expect(row).to_contain_text(re.compile(r"\d+(\.\d)? s"))
 
 
 def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
@@ -39,7 +39,7 @@ def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
     # The entry is in the table still, but nobody asks it: its lease says nothing now.
     row = page.locator("#node-B1 .lock-row").first
     expect(row).to_contain_text("not checked")
-    expect(row).not_to_contain_text(re.compile(r"\d+(\.\d)?s"))
+    expect(row).not_to_contain_text(re.compile(r"\d+(\.\d)? s"))
     page.get_by_role("tab", name="Faults").click()
     expect(page.locator(".active-fault")).to_contain_text("broker-lock: off")
     page.locator("#run-until").click()

@@ -5,15 +5,15 @@
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { shortMs } from "../../../common/world/format.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../keys.js";
-import { brokerNowMs, compare, inspectedOffset, state } from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { compare, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
-import { isLockOff, liveClock } from "./process_queue.js";
+import { isLockOff } from "./process_queue.js";
 
 /** Rows of a part; the rest is counted. */
 const MOST_ROWS = 6;
@@ -49,12 +49,12 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
   </div>`;
 }
 
-/** What is left of `whole`, as a bar and in words. */
-function Left({ at, whole, label }) {
-  const left = Math.max(0, at - brokerNowMs.value);
-  const time = shortMs(Math.ceil(left / 1000) * 1000);
+/** What is left until `atUs` of `wholeMs`, as a bar and in words. */
+function Left({ atUs, wholeMs, label }) {
+  const left = Math.max(0, atUs - brokerClock.now());
+  const time = brokerClock.span(left);
   return html`
-    <${Countdown} left=${left} whole=${whole} label=${t(label, { time })} />
+    <${Countdown} left=${left / 1000} whole=${wholeMs} label=${t(label, { time })} />
     <span class="number">${time}</span>
   `;
 }
@@ -76,7 +76,7 @@ function Locks({ group, told }) {
         group=${group}
         lock=${lock}
         owner=${owner}
-        clock=${liveClock}
+        clock=${brokerClock}
         mark=${html`<${TopicMark} topic=${topic} />`}
         tools=${html`<${Bolt} kind="queue" facts=${facts} name=${`${topic} Q${queueId}`} />`}
       />`;
@@ -105,7 +105,7 @@ function HalfMessages() {
 /** @type {(props: { part: Picture.Transactions, message: Picture.HalfMessage }) => any} */
 function HalfMessage({ part, message }) {
   const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_us: askFromUs } = message;
-  const isYoung = askFromUs / 1000 > brokerNowMs.value;
+  const isYoung = askFromUs > brokerClock.now();
   return html`<li class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
         <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
@@ -118,8 +118,8 @@ function HalfMessage({ part, message }) {
         </span>
       </span>
       <${Left}
-        at=${(isYoung ? askFromUs : part.next_round_us) / 1000}
-        whole=${isYoung ? part.time_out_ms : part.check_interval_ms}
+        atUs=${isYoung ? askFromUs : part.next_round_us}
+        wholeMs=${isYoung ? part.time_out_ms : part.check_interval_ms}
         label=${isYoung ? "lab.half.young" : "lab.half.asked_in"}
       />
       <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
@@ -137,7 +137,7 @@ function Retries({ told }) {
       ${
         due === null
           ? html`<span class="quiet inside-wide">${t("live.internals.can_be_pulled")}</span>`
-          : html`<${Left} at=${due / 1000} whole=${wholeDelay(n)} label="live.internals.again_in" />`
+          : html`<${Left} atUs=${due} wholeMs=${wholeDelay(n)} label="live.internals.again_in" />`
       }
     </li>`,
   );

@@ -2,13 +2,12 @@
 // A process queue of a live client, as the lab's stage draws one. A click on a message opens the record.
 
 import { html } from "htm/preact";
-import { span } from "../../../common/format.js";
 import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
 import { ProcessQueue as QueueCard } from "../../../parts/nodes/queue/process_queue.js";
-import { shortMs } from "../../../common/world/format.js";
 import { Bolt } from "../../faults/bolt.js";
-import { brokerNowUs, state } from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { state } from "../../../common/cluster/view.js";
 import { openMessage } from "./asking.js";
 import { nameOf } from "./names.js";
 
@@ -17,10 +16,6 @@ const TREE_WIDTH = 300;
 /** Somebody switched the broker's lock off, for the group or for all: it grants every queue to everybody. */
 export const isLockOff = (group) =>
   Boolean(faults.value.broken.broker_lock_off || faults.value.broken.groups_off?.includes(group));
-
-/** The live broker's time, in whole seconds.
-    @type {import("../../../parts/nodes/queue/locks.js").Clock} */
-export const liveClock = { nowUs: brokerNowUs, tell: (us) => shortMs(Math.ceil(us / 1_000_000) * 1000) };
 
 /** @returns {import("../../../parts/nodes/queue/locks.js").Source} */
 const sourceOf = (group) => ({
@@ -52,7 +47,7 @@ export function ProcessQueue({ group, queue, member, nowUs, holders, isTrees }) 
     queue=${queue}
     holder=${member.client_id}
     isOrderly=${!dropped && (member.orderly || queue.locked)}
-    clock=${liveClock}
+    clock=${brokerClock}
     source=${sourceOf(group)}
     isTrees=${isTrees}
     isLarge=${true}
@@ -68,4 +63,4 @@ export function ProcessQueue({ group, queue, member, nowUs, holders, isTrees }) 
 }
 
 const Ago = ({ at, nowUs, label }) =>
-  at !== null && html`<span>${t(label, { time: span((nowUs - at) / 1000) })}</span>`;
+  at !== null && html`<span>${t(label, { time: brokerClock.span(nowUs - at) })}</span>`;

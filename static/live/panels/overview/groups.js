@@ -6,15 +6,8 @@ import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import {
-  brokerNowUs,
-  chosenGroup,
-  compare,
-  groupNames,
-  isLagging,
-  loaded,
-  state,
-} from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../../common/cluster/view.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { leftUs } from "../../../parts/nodes/queue/lease.js";
 import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
@@ -256,7 +249,7 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
 
 /** A bar that runs down, and the time in `words`. */
 function TimeLeft({ sinceUs, wholeMs, label, words }) {
-  const left = leftUs(sinceUs, wholeMs, brokerNowUs.value) / 1000;
+  const left = leftUs(sinceUs, wholeMs, brokerClock.now()) / 1000;
   const seconds = Math.ceil(left / 1000);
   return html`<span class="timer">
     <${Countdown} left=${left} whole=${wholeMs} label=${t(label, { seconds })} />

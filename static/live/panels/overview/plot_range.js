@@ -2,9 +2,10 @@
 // Which time the plots show: one range for all of them, or a stretch that was marked in one of them. The last five
 // minutes come with the stream; whatever is longer or older is asked of the server when it is looked at.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
-import { brokerNowMs, choice, history, paused, state } from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { choice, history, paused, state } from "../../../common/cluster/view.js";
 
 /** Name -> seconds. */
 export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 };
@@ -70,7 +71,7 @@ effect(() => {
   if (isLive.value) return undefined;
   const marked = zoom.value;
   const seconds = RANGES[range.value];
-  const now = () => Math.floor(brokerNowMs.peek() / 1000);
+  const now = () => Math.floor(untracked(brokerClock.now) / 1_000_000);
   const window = () => marked ?? { from: Math.max(0, now() - seconds), to: now() };
   let isOver = false;
   let timer;

@@ -8,7 +8,8 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
 import { Bolt } from "../../faults/bolt.js";
-import { brokerNowUs, compare, groupNames, highlighted, loaded, state } from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { compare, groupNames, highlighted, loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
@@ -160,10 +161,10 @@ function ChipWords({ topic, queueId, pull, lock }) {
   </span>`;
 }
 
-const secondsLeft = (sinceUs, wholeMs) => Math.ceil(leftUs(sinceUs, wholeMs, brokerNowUs.value) / 1_000_000);
+const secondsLeft = (sinceUs, wholeMs) => Math.ceil(leftUs(sinceUs, wholeMs, brokerClock.now()) / 1_000_000);
 
 function HeldPull({ pull }) {
   if (!pull) return html`<span class="countdown is-empty"></span>`;
-  const share = leftUs(pull.since_us, pull.timeout_ms, brokerNowUs.value) / Math.max(1, 1000 * pull.timeout_ms);
+  const share = leftUs(pull.since_us, pull.timeout_ms, brokerClock.now()) / Math.max(1, 1000 * pull.timeout_ms);
   return html`<${CountdownBar} share=${share} />`;
 }

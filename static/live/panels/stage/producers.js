@@ -7,7 +7,8 @@ import { useComputed } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import { addresses, brokerNowMs, loaded, state } from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { addresses, loaded, state } from "../../../common/cluster/view.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
 import { Empty, GlassmqCommand, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
@@ -42,15 +43,13 @@ function NoProducers() {
       <p>${t("live.producers.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" />
     </${Empty}>`;
   }
-  const ago = (record) => span(brokerNowMs.value - record.store_ms);
+  const ageMs = (record) => brokerClock.now() / 1000 - record.store_ms;
   const senders = new Map(tail.value.map((record) => [record.born_host, record])); // each with its last record
   const gone = [...senders.values()]
-    .filter(
-      (record) => !(record.born_host in state.value.connections) && brokerNowMs.value - record.store_ms < RECENT_MS,
-    )
+    .filter((record) => !(record.born_host in state.value.connections) && ageMs(record) < RECENT_MS)
     .sort((a, b) => b.offset - a.offset);
   return html`<${Empty} title=${t("live.producers.gone")}>
-    <p>${t("live.producers.gone_next", { ago: ago(last) })}</p>
+    <p>${t("live.producers.gone_next", { ago: span(ageMs(last)) })}</p>
     ${
       gone.length > 0 &&
       html`
@@ -62,7 +61,7 @@ function NoProducers() {
                 <span class="client-id">${record.born_host}</span>${" "}
                 <${TopicMark} topic=${record.topic} />${" "}
                 <span class="number">
-                  ${t("live.producers.ago", { ago: ago(record) })}
+                  ${t("live.producers.ago", { ago: span(ageMs(record)) })}
                 </span>
               </li>`,
           )}

@@ -8,9 +8,6 @@ import { Bar } from "../node_card.js";
 import { leftUs } from "./lease.js";
 
 /**
- * The time of a world: `tell` says how long a time in microseconds is.
- * @typedef {{ nowUs: { readonly value: number }, tell: (us: number) => string }} Clock
- *
  * What else a world knows of a queue of `holder`: whether the broker's lock and the flag `consuming` are switched off,
  * and who else has the broker's lock.
  * @typedef {{ isLockOff: boolean, isFlagOff?: boolean, rival?: string | null }} Surroundings
@@ -49,11 +46,11 @@ const Lease = (facts) => html`<${Bar} ...${facts} kind="bar-lease" />`;
 
 /** While the lock is off its entries stay where they are: they are neither checked nor renewed. Reads the time.
     `owner`: in words. `mark` and `tools`: before and after it. `button`: properties, see `Source`.
-    @param {{ group: string, lock: Picture.Lock, owner: any, clock: Clock, isOff?: boolean, mark: any, button?: object,
-      tools?: any }} props */
+    @param {{ group: string, lock: Picture.Lock, owner: any, clock: Picture.Clock, isOff?: boolean, mark: any,
+      button?: object, tools?: any }} props */
 export function LockRow({ group, lock, owner, clock, isOff = false, mark, button, tools }) {
-  const left = leftUs(lock.since_us, lock.lease_ms, clock.nowUs.value);
-  const time = clock.tell(left);
+  const left = leftUs(lock.since_us, lock.lease_ms, clock.now());
+  const time = clock.span(left);
   const contents = html`<span class="ellipsis">${lock.topic}</span> Q${lock.queue_id}
     <span aria-hidden="true">→</span> <strong class="lock-owner">${owner}</strong>`;
   const hint = t("word.held_by", { id: lock.client_id });
@@ -83,8 +80,8 @@ export function LockRow({ group, lock, owner, clock, isOff = false, mark, button
 export const isIdle = ({ topic, message_count: n }) => topic.startsWith("%") && !n;
 
 /** Of an orderly consumer. Reads the time, so it is drawn again whenever time passes.
-    @param {{ queue: Picture.ProcessQueue | Picture.WorldProcessQueue, holder: string, clock: Clock, source: Source,
-      isLarge: boolean }} props */
+    @param {{ queue: Picture.ProcessQueue | Picture.WorldProcessQueue, holder: string, clock: Picture.Clock,
+      source: Source, isLarge: boolean }} props */
 export function OrderLocks({ queue, holder, clock, source, isLarge }) {
   const { act } = source;
   const known = source.ask(queue, holder);
@@ -108,7 +105,7 @@ const LOCK_MAX_LIVE_MS = 30_000;
 /** The broker's lock as its holder sees it. */
 function BrokerLock({ queue, clock, known: { isLockOff, rival }, act }) {
   const whole = queue.lock_lease_ms ?? LOCK_MAX_LIVE_MS;
-  const left = (queue.locked_us ?? 0) + whole * 1000 - clock.nowUs.value;
+  const left = (queue.locked_us ?? 0) + whole * 1000 - clock.now();
   const [state, word] = isLockOff
     ? ["off", t("lab.order.off")]
     : rival
@@ -117,7 +114,7 @@ function BrokerLock({ queue, clock, known: { isLockOff, rival }, act }) {
         ? ["free", t("lab.order.not_locked")]
         : left < 0
           ? ["expired", t("word.expired")]
-          : ["held", clock.tell(left)];
+          : ["held", clock.span(left)];
   const meaning = isLockOff ? t("lab.locks.off_short") : state === "held" ? t("lab.order.left", { time: word }) : word;
   return html`<li class=${`order-lock is-${state}`}>
     <${Pill}
@@ -162,14 +159,14 @@ function LocalLock({ letter, name, holder, lock, act }) {
 function Chain({ queue, holder, clock, isOff, act }) {
   const isTimed = "slice_us" in queue;
   const isAtIt = isTimed ? queue.slice_us !== null : queue.consuming;
-  const spent = isTimed && isAtIt ? clock.nowUs.value - queue.slice_us : null;
+  const spent = isTimed && isAtIt ? clock.now() - queue.slice_us : null;
   const state = isOff ? "off" : isAtIt ? "held" : "free";
   const word =
     spent !== null
-      ? clock.tell(spent)
+      ? clock.span(spent)
       : t(isAtIt ? "live.internals.chain" : queue.consuming ? "lab.order.consuming" : "lab.order.resting");
   const whole = queue.slice_ms * 1000;
-  const label = spent === null ? word : t("lab.order.slice", { time: word, whole: clock.tell(whole) });
+  const label = spent === null ? word : t("lab.order.slice", { time: word, whole: clock.span(whole) });
   return html`<li class=${`order-lock is-${state}`}>
     <${Pill}
       letter="↻"

@@ -18,7 +18,7 @@ import { Messages } from "./tree.js";
  * @property {Picture.ProcessQueue | Picture.WorldProcessQueue} queue
  * @property {string} holder
  * @property {boolean} isOrderly
- * @property {import("./locks.js").Clock} clock
+ * @property {Picture.Clock} clock
  * @property {import("./locks.js").Source} source
  * @property {boolean} isTrees
  * @property {boolean} isLarge
