@@ -12,7 +12,7 @@ from app.lab.session.film import FilmMaker
 from app.lab.session.journal_pages import JournalFilter, search_backward
 from app.lab.session.player import WorldPlayer
 from app.lab.session.why_job import WhyJob
-from app.picture.live.fault import ActiveFaults, FrameFile
+from app.picture.live.fault import ActiveFaults
 from app.picture.session.comparison import FirstDifference
 from app.picture.session.film import Demonstration, Film
 from app.picture.session.journal import JournalMatches, PlayedWindow
