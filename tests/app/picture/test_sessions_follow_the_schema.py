@@ -19,6 +19,7 @@ from app.picture.session.journal import JournalMatches, PlayedWindow
 from app.picture.session.why import Why
 from app.picture.world.playing import Playing
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.faults.frame_file import FrameFile
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
