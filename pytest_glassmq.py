@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 if TYPE_CHECKING:
+    from engine.faults.frame_file import FrameFile
     from engine.testkit import GlassMQ, GlassMQProcess
 
 #: Option and ini name (with _ for -) -> metavar, whether it takes several, default, help.
@@ -26,7 +28,23 @@ _OPTIONS: dict[str, tuple[str, bool, str, str]] = {
     ),
     "store-setting": ("NAME=VALUE", True, "", "Setting of the broker's store; may be repeated."),
     "unhit-faults": ("fail|ignore", False, "fail", "What a fault rule that acted on no frame does to its test."),
+    "record": (
+        "retain-on-failure|on|off",
+        False,
+        "retain-on-failure",
+        "Which tests leave a page with all frames between their clients and their brokers.",
+    ),
+    "record-folder": ("FOLDER", False, "test-results/glassmq", "Folder of these pages."),
 }
+#: Option -> its values, where these are few.
+_CHOICES = {"unhit-faults": ("fail", "ignore"), "record": ("retain-on-failure", "on", "off")}
+#: In the stash of a test: the frames of its brokers, and their state, as texts.
+_RECORDED = pytest.StashKey["list[tuple[FrameFile | None, str]]"]()
+#: In the stash of the session's configuration: files of frames whose pages are not written yet.
+_FRAME_FILES = pytest.StashKey[list[Path]]()
+#: Characters of a test's id in the name of its page, and of the failure's text in it.
+_NAME_MAX_LENGTH = 120
+_NOTE_MAX_LENGTH = 600
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,11 +74,12 @@ def _settings(config: pytest.Config, name: str) -> dict[str, object]:
     return settings
 
 
-def _fails_unhit(config: pytest.Config) -> bool:
-    value = _option(config, "unhit-faults")
-    if value not in ("fail", "ignore"):
-        raise pytest.UsageError(f"glassmq: {value!r} is no value of --glassmq-unhit-faults; allowed: fail, ignore")
-    return bool(value == "fail")
+def _choice(config: pytest.Config, name: str) -> str:
+    value: str = _option(config, name)
+    if value not in _CHOICES[name]:
+        allowed = ", ".join(_CHOICES[name])
+        raise pytest.UsageError(f"glassmq: {value!r} is no value of --glassmq-{name}; allowed: {allowed}")
+    return value
 
 
 @pytest.hookimpl(wrapper=True)
@@ -69,12 +88,80 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         result = yield
     except BaseException:
+        _keep_record(item)
         for broker in _brokers_of(item):
             broker.faults.clear()
         raise
+    _keep_record(item)
     for broker in _brokers_of(item):
         broker.faults.end()
     return result
+
+
+# --- the record of a test ---------------------------------------------------------------------------------------------
+
+
+def _keep_record(item: pytest.Item) -> None:
+    """Keep what the brokers of a test exchanged, before its faults end and the next test empties them."""
+    brokers = _brokers_of(item)
+    if brokers and _choice(item.config, "record") != "off":
+        from engine.testkit.failed_test import recorded_frames, state_text
+
+        item.stash[_RECORDED] = [(recorded_frames(broker), state_text(broker)) for broker in brokers]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say in the section of a failure where its frames are, and what the broker had."""
+    report = yield
+    kept = item.stash.get(_RECORDED, [])
+    if report.when != "call" or not kept or not (report.failed or _choice(item.config, "record") == "on"):
+        return report
+    lines = []
+    for place, (frames, state) in enumerate(kept, 1):
+        number = f"-{place}" if len(kept) > 1 else ""
+        written = "none" if frames is None else _write_frames(item, report, frames, number)
+        lines += [f"frames: {written}", state]
+    report.sections.append(("GlassMQ at the end of the test", "\n".join(lines)))
+    return report
+
+
+def _write_frames(item: pytest.Item, report: pytest.TestReport, frames: FrameFile, number: str) -> str:
+    """Write a file of frames, and name the page that the end of the session makes of it."""
+    import json
+    import re
+
+    folder = item.config.rootpath / _option(item.config, "record-folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{re.sub(r'[^0-9A-Za-z_-]+', '-', item.nodeid)[-_NAME_MAX_LENGTH:].strip('-')}{number}.json"
+    crash = getattr(report.longrepr, "reprcrash", None)
+    note = "" if crash is None else str(crash.message)[:_NOTE_MAX_LENGTH]
+    file.write_text(json.dumps({**frames, "title": item.nodeid, "note": note}), encoding="utf-8")
+    if not _has_flask():
+        return f"{file}; an HTML page with: pip install 'glassmq[page]'"
+    item.config.stash.setdefault(_FRAME_FILES, []).append(file)
+    return str(file.with_suffix(".html"))
+
+
+def _has_flask() -> bool:
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec("flask") is not None
+    except ValueError:  # something stands in its place
+        return False
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Make pages of the files of frames, in a process of its own: a suite may have a package ``app`` itself."""
+    files = session.config.stash.get(_FRAME_FILES, [])
+    if files:
+        from engine.testkit.glassmq_process import write_frame_pages
+
+        write_frame_pages(files)
+
+
+# --- fixtures ---------------------------------------------------------------------------------------------------------
 
 
 def _brokers_of(item: pytest.Item) -> list[GlassMQ]:
@@ -96,7 +183,8 @@ def make_glassmq(request: pytest.FixtureRequest) -> Iterator[Callable[..., Glass
 
         def make(**parameters: Any) -> GlassMQ:
             parameters.setdefault("host", _option(config, "host"))
-            parameters.setdefault("fail_unhit", _fails_unhit(config))
+            parameters.setdefault("fail_unhit", _choice(config, "unhit-faults") == "fail")
+            parameters.setdefault("records_frames", _choice(config, "record") != "off")
             for name in ("broker", "store"):
                 given = parameters.get(f"{name}_settings") or {}
                 parameters[f"{name}_settings"] = {**_settings(config, f"{name}-setting"), **given}

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from flask import Flask, Response, redirect, render_template
 from flask.typing import ResponseReturnValue
-from flask_socketio import SocketIO
 
 from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
@@ -39,6 +38,7 @@ from app.web.compression import add_compression
 from app.web.flask_application import create_flask
 from app.web.live_source import LiveSource
 from app.web.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
+from app.web.socketio import SocketIO
 from app.web.stream import LiveStream, StreamSource
 from app.web.throttle import Throttle
 from engine.texts import LANGUAGES

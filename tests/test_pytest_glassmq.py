@@ -198,3 +198,70 @@ def test_faults_of_a_broker_of_the_session_end_with_a_test_that_fails(suite):
     """
     )
     result.assert_outcomes(passed=1, failed=1)
+
+
+FAILS = """
+    def test_it(glassmq):
+        send(glassmq.name_server_address, body=b"the secret of the page")
+        assert False, "mine"
+
+    def test_next(glassmq):
+        send(glassmq.name_server_address)
+"""
+
+
+def pages_in(folder):
+    return sorted(file.name for file in folder.rglob("*") if file.suffix in (".html", ".json"))
+
+
+def test_a_failed_test_leaves_a_page_with_its_frames_and_says_what_the_broker_had(suite, pytester):
+    result = suite(FAILS)
+    result.assert_outcomes(passed=1, failed=1)
+    page = "test_a_failed_test_leaves_a_page_with_its_frames_and_says_what_the_broker_had-py-test_it.html"
+    folder = pytester.path / "test-results" / "glassmq"
+    assert pages_in(folder) == [page]
+    result.stdout.fnmatch_lines([f"frames: {folder / page}", "*orders*1"])
+    content = (folder / page).read_text()
+    assert "SEND_MESSAGE_V2" in content and "AssertionError: mine" in content
+
+
+def test_a_test_that_fails_by_an_unhit_fault_leaves_a_page(suite, pytester):
+    suite(UNHIT).assert_outcomes(passed=1, failed=1)
+    assert len(pages_in(pytester.path / "test-results")) == 1
+
+
+@pytest.mark.parametrize(("mode", "pages"), [("on", 2), ("off", 0)])
+def test_pages_of_all_tests_or_of_none_may_be_wanted(suite, pytester, mode, pages):
+    suite(FAILS, "--glassmq-record", mode, "--glassmq-record-folder", "frames")
+    assert len(pages_in(pytester.path)) == pages
+    assert not (pytester.path / "test-results").exists()
+
+
+def test_a_test_with_two_brokers_leaves_a_page_of_each(suite, pytester):
+    suite(
+        """
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def other(make_glassmq):
+        return make_glassmq()
+
+    def test_it(glassmq, other):
+        send(glassmq.name_server_address)
+        send(other.name_server_address)
+        assert False
+    """
+    )
+    assert [name.rpartition("test_it")[2] for name in pages_in(pytester.path)] == ["-1.html", "-2.html"]
+
+
+def test_without_the_page_s_packages_a_failed_test_leaves_its_frames(suite, pytester):
+    pytester.makeconftest("import sys\nsys.modules['flask'] = None\n")
+    result = suite(FAILS)
+    assert [name.rpartition(".")[2] for name in pages_in(pytester.path)] == ["json"]
+    result.stdout.fnmatch_lines(["frames: *test_it.json; an HTML page with: pip install 'glassmq[[]page[]]'"])
+
+
+def test_an_unknown_mode_of_recording_is_refused_by_name(suite):
+    result = suite(FAILS, "--glassmq-record", "always")
+    result.stdout.fnmatch_lines(["*'always' is no value of --glassmq-record; allowed: retain-on-failure, on, off*"])

@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.translator import in_all_languages
-from app.live.held_view import frame_file, held_view, rule_view
+from app.live.held_view import held_view, rule_view
 from app.metrics.fault_metrics import fault_families
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_rule import MS_MAX, Direction, FaultAction, FaultRule
+from engine.faults.frame_file import FrameFile, frame_file
 from engine.fields.field import Field
 from engine.lab.scenario.command import COMMANDS, CommandKind, Target, parse_command
 from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
@@ -202,7 +203,7 @@ class FaultService:
             return self.injector.let_pass(held_id)
         self.injector.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
 
-    def frames(self, last: int | None = None) -> fault.FrameFile:
+    def frames(self, last: int | None = None) -> FrameFile:
         """Return the recorded frames; ``last``: only this number, the newest.
 
         Raises :class:`FaultRefused` when nothing was recorded.

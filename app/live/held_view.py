@@ -1,8 +1,7 @@
-"""Rules, held and recorded frames as JSON, for the page and for scripts."""
+"""Rules and held frames as JSON, for the page and for scripts."""
 
 from __future__ import annotations
 
-import base64
 from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
@@ -15,7 +14,6 @@ from engine.protocol.request_code import RequestCode
 if TYPE_CHECKING:
     from app.picture.live import fault
     from app.picture.world.world import Words
-    from engine.faults.frame_record import FrameRecord
     from engine.faults.frame_subject import FrameSubject
     from engine.faults.held_frames import HeldFrame
 
@@ -106,31 +104,3 @@ def _made_meaning(held: HeldFrame, broker: str) -> Words:
 
 def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
-
-
-def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> fault.FrameFile:
-    """Return a file of frames for :mod:`app.lab.views.frame_recording_view`. ``last``: only this number, the newest."""
-    frames = [*record] if last is None else [*record][-last:]
-    return {
-        "format": "glassmq-frames",
-        "version": 1,
-        "broker": broker,
-        "started_ms": record.started_ms,
-        "client": record.client,
-        "bodies": record.with_bodies,
-        "count": record.count,
-        "clients": [*dict.fromkeys(record.clients.values())],
-        "frames": [
-            [
-                one.number,
-                one.at_us,
-                record.clients.get(one.address, one.address),
-                one.direction.value,
-                base64.b64encode(one.frame).decode("ascii"),
-                one.body_bytes,
-                one.answers,
-                "" if one.action is None else one.action.value,
-            ]
-            for one in frames
-        ],
-    }

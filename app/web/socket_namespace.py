@@ -7,19 +7,12 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from engineio.async_drivers._websocket_wsgi import (  # type: ignore[import-untyped]  # has no types
-    SimpleWebSocketWSGI,
-)
 from flask import Flask
-from flask_socketio import Namespace, SocketIO
 from simple_websocket import ConnectionClosed
-from socketio.exceptions import (  # type: ignore[import-untyped]  # has no types
-    ConnectionRefusedError as SocketConnectionRefused,
-)
-from socketio.packet import Packet  # type: ignore[import-untyped]  # has no types
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from app.foundation.json_text import SocketJson
+from app.web.socketio import Namespace, Packet, SimpleWebSocketWSGI, SocketConnectionRefused, SocketIO
 from app.web.stream import LiveStream, TooManyViewers
 
 if TYPE_CHECKING:

@@ -54,6 +54,7 @@ class BrokerParameters(TypedDict, total=False):
     broker_settings: Mapping[str, object] | None
     store_settings: Mapping[str, object] | None
     data_folder: Path | None
+    records_frames: bool
 
 
 class EmbeddedBroker:
@@ -63,6 +64,7 @@ class EmbeddedBroker:
     :param broker_settings: settings of the broker, in RocketMQ's names or ours: ``{"autoCreateTopicEnable": False}``.
     :param store_settings: settings of its store.
     :param data_folder: an empty or missing folder for its files; None: a temporary one. It is removed by ``stop``.
+    :param records_frames: whether all frames are recorded from the start and from each ``reset`` on.
 
     Raises :class:`TestKitError` for unknown settings, and for a folder with content.
     """
@@ -74,6 +76,7 @@ class EmbeddedBroker:
         broker_settings: Mapping[str, object] | None = None,
         store_settings: Mapping[str, object] | None = None,
         data_folder: Path | None = None,
+        records_frames: bool = False,
     ) -> None:
         if data_folder is not None and data_folder.exists() and any(data_folder.iterdir()):
             raise TestKitError(
@@ -86,6 +89,7 @@ class EmbeddedBroker:
         )
         self._store_config = _configured(MessageStoreConfig(), store_settings, "store_settings")
         self._wanted_folder = data_folder
+        self._records_frames = records_frames
         self._thread: EngineThread | None = None
         self._ports: tuple[HeldPort, ...] = ()
         self._addresses: tuple[str, str]
@@ -104,8 +108,6 @@ class EmbeddedBroker:
         except OSError as error:
             raise TestKitError(f"cannot listen on host {self._host!r}: {error}") from error
         folder = self._wanted_folder or _temporary_folder()
-        # It also runs when the process ends without a stop: files in memory would stay there.
-        self._remove_files = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._settings = LiveHostSettings(
             data_folder=folder,
             # Without the setting, a group's first retry waits until its consumers ask for routes again: 30 s.
@@ -114,6 +116,9 @@ class EmbeddedBroker:
             store=self._store_config,
         )
         self._thread = EngineThread("glassmq")
+        # It also runs when the process ends without a stop: files in memory would stay there, and the thread would go
+        # on while Python takes down what it uses.
+        self._end_thread = weakref.finalize(self, _end, self._thread, folder)
         try:
             self._thread.run(self._start_nodes(), LIFE_CYCLE_TIMEOUT_S)
         except BaseException:
@@ -123,6 +128,8 @@ class EmbeddedBroker:
     async def _start_nodes(self) -> None:
         # A clock of its own: how long a rule lasts does not depend on whether the broker's clock is set ahead.
         self._injector = FaultInjector(LiveClock(), self._client_id_at, hold_lease_ms=None)
+        if self._records_frames:
+            self._injector.record("", with_bodies=True)
         self._machines = LiveMachines(self._settings, self._injector)
         self._machines.broker_disk.is_durable = False
         try:
@@ -191,12 +198,10 @@ class EmbeddedBroker:
         return self._thread is not None
 
     def _release(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.stop()
+        self._thread = None
+        self._end_thread()
         for port in self._ports:
             port.release()
-        self._remove_files()
 
     def _running(self) -> EngineThread:
         if self._thread is None:
@@ -212,7 +217,7 @@ class EmbeddedBroker:
         except (EngineUnavailable, FaultRefused) as error:
             raise TestKitError(str(error)) from error
 
-    def _ask(self, question: Callable[[Broker], _T]) -> _T:
+    def ask(self, question: Callable[[Broker], _T]) -> _T:
         """Return the answer to a question about the broker. Raises :class:`TestKitError` while it is crashed."""
 
         async def in_engine() -> _T:
@@ -300,7 +305,7 @@ class EmbeddedBroker:
         def mend() -> None:
             self._injector.clear()
             self._injector.delayed.pass_all()
-            if self._injector.is_recording:
+            if self._injector.is_recording and not self._records_frames:
                 self._injector.stop_recording()
             self._machines.broker_disk.mend()
 
@@ -308,6 +313,12 @@ class EmbeddedBroker:
 
     def _client_id_at(self, address: str) -> str:
         return self._machines.broker.client_id_at(address) if self._machines.broker_runs else ""
+
+
+def _end(thread: EngineThread, folder: Path) -> None:
+    """End the thread, and remove the files that it uses no more."""
+    thread.stop()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _temporary_folder() -> Path:

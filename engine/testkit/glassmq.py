@@ -83,7 +83,7 @@ class GlassMQ(EmbeddedBroker):
 
     def messages(self, topic: str) -> list[MessageExt]:
         """Return the messages of ``topic``, in the order in which the broker stored them, with decompressed bodies."""
-        return self._ask(lambda broker: messages_of(broker, topic))
+        return self.ask(lambda broker: messages_of(broker, topic))
 
     def dead_letters(self, group: str) -> list[MessageExt]:
         """Return the messages that ``group`` could not consume after all retries."""
@@ -91,11 +91,11 @@ class GlassMQ(EmbeddedBroker):
 
     def half_messages(self) -> list[MessageExt]:
         """Return the half messages of transactions that are not decided yet."""
-        return self._ask(undecided_half_messages)
+        return self.ask(undecided_half_messages)
 
     def groups(self) -> dict[str, GroupState]:
         """Return the groups of consumers and producers that the broker knows, by name."""
-        return self._ask(groups_of)
+        return self.ask(groups_of)
 
     def lag(self, group: str, topic: str | None = None) -> int:
         """Return how many messages ``group`` has not confirmed yet, in one topic, or in all that it reads.
@@ -104,7 +104,7 @@ class GlassMQ(EmbeddedBroker):
         A message on its way through a delay level counts once it is back in the retry topic. Clients confirm every
         five seconds by default. Raises :class:`TestKitError` for a group that the broker has never heard of.
         """
-        return sum(queue.lag for queue in self._ask(lambda broker: progress_of(broker, group, topic)))
+        return sum(queue.lag for queue in self.ask(lambda broker: progress_of(broker, group, topic)))
 
     def locks(self, group: str) -> list[QueueLock]:
         """Return the queues that members of ``group`` have locked for ordered consumption.
@@ -116,7 +116,7 @@ class GlassMQ(EmbeddedBroker):
             known_group(broker, group)
             return locks_of(broker, group)
 
-        return self._ask(locks)
+        return self.ask(locks)
 
     # --- time ---------------------------------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class GlassMQ(EmbeddedBroker):
         wanted = Selection(key, tag, body, properties)
         self.assert_sent(topic, key=key, tag=tag, body=body, properties=properties)
         self._until(lambda broker: not _unconfirmed(broker, group, topic, wanted), timeout)
-        left, queues = self._ask(
+        left, queues = self.ask(
             lambda broker: (_unconfirmed(broker, group, topic, wanted), _progress_table(broker, group, topic))
         )
         if left:
@@ -281,7 +281,7 @@ class GlassMQ(EmbeddedBroker):
         found = [message for message in there if not wanted.misses(message)]
         if is_right(len(found)):
             return found
-        topics, everywhere = self._ask(partial(_everywhere, wanted=wanted))
+        topics, everywhere = self.ask(partial(_everywhere, wanted=wanted))
         after = f" after {waited_s:g} s" if waited_s else ""
         raise AssertionError(
             f"{topic} does not have {said}{wanted}, but {len(found)}{after}"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engine.testkit.errors import TestKitError
@@ -70,11 +70,10 @@ class GlassMQProcess:
             *("--host", self._host, "--name-server-port", _port(self.name_server_address)),
             *("--broker-port", _port(self.broker_address), *self._settings),
         ]
-        path = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH"))))
         with tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(
                 command,
-                env={**os.environ, "PYTHONPATH": path},
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -115,6 +114,18 @@ class GlassMQProcess:
                 process.kill()
                 process.wait(_END_TIMEOUT_S)
             _close_output(process)
+
+
+def write_frame_pages(files: Sequence[Path]) -> None:
+    """Replace files of frames by pages that need no server. Files whose pages cannot be written stay."""
+    command = [sys.executable, "-P", "-m", "app.command_line", "faults", "page", "--replace", *map(str, files)]
+    subprocess.run(command, env=_environment(), stdout=subprocess.DEVNULL, check=False)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of a command of GlassMQ: its own packages come first."""
+    path = os.pathsep.join(filter(None, (str(_PACKAGES), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path}
 
 
 def _read_addresses(process: subprocess.Popen[str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ import click
 import yaml
 
 from app.commands.administration.default_group import ListingGroup
+from app.commands.administration.frame_page import command as frame_page
 from app.commands.administration.page_access import Page, page_options
 from app.commands.tool import print_table
 from app.foundation.terminal_text import body_text
@@ -41,6 +42,8 @@ def command() -> None:
       glassmq faults clear
     """
 
+
+command.add_command(frame_page)
 
 # --- queries ----------------------------------------------------------------------------------------------------------
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask_socketio import Namespace
-from socketio.exceptions import (  # type: ignore[import-untyped]  # has no types
-    ConnectionRefusedError as SocketConnectionRefused,
-)
-
 from app.lab.foundation.browser_identity import browser_of_cookies
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.host import LabHost
+from app.web.socketio import Namespace, SocketConnectionRefused
 
 NAMESPACE = "/lab"
 

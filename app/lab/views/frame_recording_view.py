@@ -1,6 +1,6 @@
 """Frames between real clients and a real broker, as a film of the lab: the same page shows them, to the byte.
 
-It is made of a file of frames (:func:`app.live.held_view.frame_file` writes it), which may come from anyone. What only
+It is made of a file of frames (:mod:`engine.faults.frame_file` writes it), which may come from anyone. What only
 the lab knows is missing: no internals of the nodes, no causes except that a reply answers a request. The time of a
 frame is known at the broker only; its flight is drawn with a fixed length.
 """
@@ -17,6 +17,7 @@ from app.foundation.translator import in_all_languages
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.views.frames import HEX_MAX_BYTES, command_detail, response_name
+from engine.faults.frame_file import FORMAT, VERSION
 from engine.fields.field import Field, read_fields
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
@@ -25,11 +26,10 @@ from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
     from app.picture.frame import CommandFrame, Frame
-    from app.picture.live.fault import FrameFile
     from app.picture.session.film import FrameStrip, RecordedFilm, RecordedNode, RecordedWorld
     from app.picture.session.journal import JournalRow
+    from engine.faults.frame_file import FrameFile
 
-FORMAT, VERSION = "glassmq-frames", 1
 FRAMES_MAX = 2_000
 FILE_BYTES_MAX = 8 * 1024 * 1024
 #: How long a frame is drawn in flight; the real time is not known.

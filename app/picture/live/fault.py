@@ -136,18 +136,3 @@ class PausedEngine(TypedDict):
 
     is_active: bool
     paused_ms: int
-
-
-class FrameFile(FrameRecordState):
-    """A file of recorded frames."""
-
-    #: Always "glassmq-frames".
-    format: str
-    version: int
-    #: Its name.
-    broker: str
-    #: Of the frames, in the order of their first one.
-    clients: list[str]
-    #: Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of
-    #: the request that it answers (0: none), what a fault did to it.
-    frames: list[list[int | str]]

@@ -12,13 +12,14 @@ from app.lab.session.film import FilmMaker
 from app.lab.session.journal_pages import JournalFilter, search_backward
 from app.lab.session.player import WorldPlayer
 from app.lab.session.why_job import WhyJob
-from app.picture.live.fault import ActiveFaults, FrameFile
+from app.picture.live.fault import ActiveFaults
 from app.picture.session.comparison import FirstDifference
 from app.picture.session.film import Demonstration, Film
 from app.picture.session.journal import JournalMatches, PlayedWindow
 from app.picture.session.why import Why
 from app.picture.world.playing import Playing
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.faults.frame_file import FrameFile
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario

@@ -89,9 +89,9 @@ def test_clients_stay_connected_unless_they_are_to_look_silent(glassmq):
     async def work():
         glassmq.create_topic("orders")
         async with consuming(glassmq, "orders", consume):
-            before = glassmq._ask(connections)
+            before = glassmq.ask(connections)
             await asyncio.to_thread(glassmq.advance, hours=3)
-            assert glassmq._ask(connections) == before != set()
+            assert glassmq.ask(connections) == before != set()
             await asyncio.to_thread(glassmq.advance, minutes=3, liveness=True)
             # The client soon connects again.
             assert await asyncio.to_thread(

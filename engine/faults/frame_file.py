@@ -1,0 +1,61 @@
+"""Recorded frames as a file: what the live page offers for download, ``/lab/wire`` opens, and a failed test leaves."""
+
+from __future__ import annotations
+
+import base64
+from typing import TypedDict
+
+from engine.faults.frame_record import FrameRecord
+
+FORMAT, VERSION = "glassmq-frames", 1
+
+
+class FrameFile(TypedDict):
+    """A file of recorded frames."""
+
+    #: Always :data:`FORMAT`.
+    format: str
+    version: int
+    #: The broker's name.
+    broker: str
+    #: Milliseconds since 1970.
+    started_ms: int
+    #: Pattern of the recorded clients; empty: all.
+    client: str
+    #: Whether it has the bodies of the frames.
+    bodies: bool
+    #: Frames that were recorded; the oldest may be gone.
+    count: int
+    #: Of the frames, in the order of their first one.
+    clients: list[str]
+    #: Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of
+    #: the request that it answers (0: none), what a fault did to it.
+    frames: list[list[int | str]]
+
+
+def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> FrameFile:
+    """Return the content of a file of frames. ``last``: only this number, the newest."""
+    frames = [*record] if last is None else [*record][-last:]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "broker": broker,
+        "started_ms": record.started_ms,
+        "client": record.client,
+        "bodies": record.with_bodies,
+        "count": record.count,
+        "clients": [*dict.fromkeys(record.clients.values())],
+        "frames": [
+            [
+                one.number,
+                one.at_us,
+                record.clients.get(one.address, one.address),
+                one.direction.value,
+                base64.b64encode(one.frame).decode("ascii"),
+                one.body_bytes,
+                one.answers,
+                "" if one.action is None else one.action.value,
+            ]
+            for one in frames
+        ],
+    }

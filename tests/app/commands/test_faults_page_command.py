@@ -1,0 +1,69 @@
+"""``glassmq faults page``: recorded frames as pages that need no server."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from app.command_line import main
+from tests.app.lab.views.test_frame_recording_view import frame_file
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, **files):
+        for name, content in files.items():
+            (tmp_path / f"{name}.json").write_text(json.dumps(content))
+        return CliRunner().invoke(main, ["faults", "page", *arguments])
+
+    return run
+
+
+def recording_of(page):
+    found = re.search(r'<script type="application/json" id="lab-data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    return json.loads(found[1])["recording"]
+
+
+def test_a_file_of_frames_becomes_a_page_that_loads_nothing(run, tmp_path):
+    result = run("shop.json", shop=frame_file())
+    assert result.exit_code == 0, result.output
+    assert result.output.split() == ["shop.html"]
+    page = (tmp_path / "shop.html").read_text()
+    assert recording_of(page)["view"]["title"] == {"en": "shop", "zh": "shop"}
+    assert len(recording_of(page)["journal"]) == 3
+    assert not re.findall(r'(?:src|href)="/[^"]*"', page)
+    assert (tmp_path / "shop.json").exists()
+
+
+def test_a_page_names_the_test_and_its_failure(run, tmp_path):
+    run("shop.json", "--replace", shop=frame_file(title="test_it </script>", note="it <b>failed</b>"))
+    view = recording_of((tmp_path / "shop.html").read_text())["view"]
+    assert (view["title"]["en"], view["summary"]["zh"]) == ("test_it </script>", "it <b>failed</b>")
+    assert not (tmp_path / "shop.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ({"format": "other"}, "format: 'other' is not allowed; allowed: glassmq-frames"),
+        (frame_file(frames=[]), "frames: has 0 entries"),
+        (frame_file(title=7), "title: 7 is not allowed"),
+    ],
+)
+def test_a_wrong_file_is_named_and_stays_and_the_others_are_written(run, tmp_path, content, problem):
+    result = run("wrong.json", "shop.json", "--replace", wrong=content, shop=frame_file())
+    assert result.exit_code == 1
+    assert "wrong.json" in result.output and problem in result.output
+    assert (tmp_path / "wrong.json").exists() and (tmp_path / "shop.html").exists()
+
+
+def test_a_file_that_is_not_json_is_named(run, tmp_path):
+    (tmp_path / "shop.json").write_text("{")
+    result = run("shop.json")
+    assert result.exit_code == 1
+    assert "shop.json: " in result.output
