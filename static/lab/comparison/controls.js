@@ -73,7 +73,7 @@ const PARTS = {
   commit_log: "commit_log.title",
   delay_levels: "section.delay_levels",
   groups: "word.consumer_groups",
-  held_pulls: "lab.held.title",
+  held_pulls: "pull.title",
   in_flight: "lab.pair.part_in_flight",
   listener_calls: "lab.consumer.calls",
   local_locks: "lab.pair.part_local_locks",

@@ -8,7 +8,7 @@ import { useSignal } from "@preact/signals";
 import { faults, isHolding, lost, passAll, renewLease } from "../../common/faults.js";
 import { count, span } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
-import { CountdownBar } from "../../parts/lane/marks.js";
+import { Bar } from "../../parts/lane/bar.js";
 import { HeldFrame } from "./held_frame.js";
 
 const RENEW_MS = 10_000;
@@ -71,7 +71,7 @@ function Patience({ frame, since }) {
   if (timeout === null) return html`<span class="held-patience quiet">${t("faults.nobody_waits")}</span>`;
   const left = timeout - waiting - since;
   return html`<span class=${`held-patience ${left > 0 ? "" : "is-late"}`} title=${t("faults.timeout_hint")}>
-    <${CountdownBar} share=${left / timeout} />
+    <${Bar} left=${left} whole=${timeout} />
     <span class="number">${left > 0 ? t("faults.waits", { time: span(left) }) : t("faults.waits_no_more")}</span>
   </span>`;
 }

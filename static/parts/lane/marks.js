@@ -82,21 +82,6 @@ export function LanguageBadge({ language }) {
   return html`<span class=${`language language-${language.toLowerCase()}`}>${LANGUAGES[language] ?? language}</span>`;
 }
 
-/** A bar that runs out: `left` of `whole` milliseconds. */
-export function Countdown({ left, whole, label }) {
-  return html`<span role="img" aria-label=${label} title=${label}>
-    <${CountdownBar} share=${whole > 0 ? left / whole : 0} />
-  </span>`;
-}
-
-/** The bar alone, where words next to it say the same. */
-export function CountdownBar({ share }) {
-  const shown = Math.min(1, Math.max(0, share)).toFixed(3);
-  return html`<span class="countdown" aria-hidden="true">
-    <span class="countdown-bar" style=${{ transform: `scaleX(${shown})` }}></span>
-  </span>`;
-}
-
 /** What to do next, where there is nothing to see yet. */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;

@@ -7,7 +7,6 @@ import { bytes, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../lane/marks.js";
 import { topicMark } from "../../common/palette.js";
-import { shortMs } from "../../common/world/format.js";
 import { memo } from "../../common/memo.js";
 import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
@@ -17,6 +16,7 @@ import { worldClock } from "../../common/world/world_clock.js";
 import { DelayLevelsPart } from "./delay_levels.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
+import { PullBar, pullWords } from "./queue/held_pull.js";
 import { LockRow, Pill } from "./queue/locks.js";
 import { Queues } from "./queues.js";
 import { Replication } from "./replication.js";
@@ -121,32 +121,39 @@ const HELD_MOST = 16;
 /** Pulls that wait for messages: a line with a chip each. */
 const HeldPulls = memo(({ broker, groups }) => {
   const pulls = Object.entries(groups).flatMap(([group, { held_pulls: held }]) =>
-    Object.values(held).map((pull) => ({ group, ...pull })),
+    Object.values(held).map((pull) => ({ group, pull })),
   );
   if (pulls.length === 0) return null;
   return html`<${Part}
     part="held_pulls"
-    name=${t("lab.held.title")}
-    summary=${html`<span class="quiet number">${t("lab.waiting", { n: pulls.length })}</span>`}
+    name=${t("pull.title")}
+    summary=${html`<span class="quiet number" title=${t("pull.hint")}>
+      ${t("lab.waiting", { n: pulls.length })}
+    </span>`}
     tools=${html`<${Rule} node=${broker} part="held_pulls" />`}
     class="held-pulls"
     data-part="held-pulls"
   >
     <ul class="chips">
-      ${pulls.slice(0, HELD_MOST).map(
-        (pull) => html`<li
-          key=${`${pull.group} ${pull.topic}@${pull.queue_id}`}
-          class="chip"
-          title=${t("lab.held.hint", { offset: pull.offset, time: shortMs(pull.timeout_ms), client: pull.client_id })}
-        >
-          <${GroupMark} group=${pull.group} size=${1} />
-          <${TopicMark} topic=${pull.topic} />
-          <span class="mono">Q${pull.queue_id}</span>
-        </li>`,
-      )}
+      ${pulls
+        .slice(0, HELD_MOST)
+        .map(
+          ({ group, pull }) =>
+            html`<${PullChip} key=${`${group} ${pull.topic}@${pull.queue_id}`} group=${group} pull=${pull} />`,
+        )}
       ${pulls.length > HELD_MOST && html`<li class="quiet">+${pulls.length - HELD_MOST}</li>`}
     </ul>
   </${Part}>`;
+});
+
+const PullChip = memo(({ group, pull }) => {
+  const words = pullWords({ pull, clock: worldClock });
+  return html`<li class="chip" title=${pull.client_id ? `${pull.client_id}: ${words}` : words}>
+    <${GroupMark} group=${group} size=${1} />
+    <${TopicMark} topic=${pull.topic} />
+    <span class="mono">Q${pull.queue_id}</span>
+    <${PullBar} pull=${pull} clock=${worldClock} />
+  </li>`;
 });
 
 // ----------------------------------------------------------------------------------------------------- locks

@@ -261,8 +261,8 @@ def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page)
     page.keyboard.press("ArrowRight")
     words = page.locator("[data-group=ledger] .queue-chip:focus .chip-words")
     expect(words).to_contain_text("payments, queue 1")
-    expect(words).to_contain_text(re.compile(r"locked by its owner for another \d+ s"))
-    expect(words).to_contain_text(re.compile(r"The pull waits another \d+ s"))
+    expect(words).to_contain_text(re.compile(r"The lock expires in \d+ s"))
+    expect(words).to_contain_text(re.compile(r"The pull waits for offset \d+, for another \d+ s"))
     expect(page.locator("[data-group=reports]")).to_contain_text("No member is connected")
 
 
@@ -292,12 +292,12 @@ def test_what_comes_in_moves_nothing_about(serve, open_page, size):
     assert page.evaluate("shiftedUntilNow()") < 0.002
 
 
-def test_a_held_pull_is_reported_as_waiting_for_a_message(serve, open_page):
+def test_a_held_pull_shows_how_long_it_still_waits(serve, open_page):
     page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
     page.locator("#groups select").select_option("ledger")
-    heading = page.locator(".queue-table").get_by_role("columnheader", name="Waiting for a message")
+    heading = page.locator(".queue-table").get_by_role("columnheader", name="Held pulls")
     expect(heading).to_have_attribute("title", re.compile("No message is delayed"))
-    expect(page.locator(".queue-table .timer-text").first).to_have_text(re.compile(r"^\d+ s at most$"))
+    expect(page.locator(".queue-table .timer-text").first).to_have_text(re.compile(r"^\d+ s$"))
 
 
 def test_pause_freezes_the_display_and_the_stream_goes_on(serve, open_page):

@@ -11,7 +11,8 @@ import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../keys.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { compare, inspectedOffset, state } from "../../../common/cluster/view.js";
-import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
+import { TimeLeft } from "../../../parts/lane/bar.js";
+import { TopicMark } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
 import { isLockOff } from "./process_queue.js";
 
@@ -52,11 +53,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
 /** What is left until `atUs` of `wholeMs`, as a bar and in words. */
 function Left({ atUs, wholeMs, label }) {
   const left = Math.max(0, atUs - brokerClock.now());
-  const time = brokerClock.span(left);
-  return html`
-    <${Countdown} left=${left / 1000} whole=${wholeMs} label=${t(label, { time })} />
-    <span class="number">${time}</span>
-  `;
+  return html`<${TimeLeft} leftUs=${left} wholeMs=${wholeMs} clock=${brokerClock} label=${label} kind="bar-lease" />`;
 }
 
 function Locks({ group, told }) {

@@ -6,9 +6,8 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { inspectedOffset, state } from "../../../common/cluster/view.js";
-import { span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { Countdown } from "../../../parts/lane/marks.js";
+import { TimeLeft } from "../../../parts/lane/bar.js";
 import { HalfMessages, undecided } from "../../../parts/messages/half_messages.js";
 import { Bolt } from "../../faults/bolt.js";
 import { ActionButton, ActionResult, HalfActionDialog, nameOf } from "./half_actions.js";
@@ -46,16 +45,11 @@ export function Transactions() {
 }
 
 function NextRound({ part }) {
-  const left = Math.max(0, (part.next_round_us - brokerClock.now()) / 1000);
+  const left = Math.max(0, part.next_round_us - brokerClock.now());
   return html`<div class="fact" title=${t("live.half.round_hint")}>
     <span class="quiet">${t("live.half.round")}</span>
     <span class="timer half-round">
-      <${Countdown}
-        left=${left}
-        whole=${part.check_interval_ms}
-        label=${t("live.half.due_in", { seconds: Math.ceil(left / 1000) })}
-      />
-      <span class="number timer-text">${span(left)}</span>
+      <${TimeLeft} leftUs=${left} wholeMs=${part.check_interval_ms} clock=${brokerClock} label="live.half.due_in" />
     </span>
   </div>`;
 }

@@ -3,14 +3,15 @@
 
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
-import { clientVersion, count, span } from "../../../common/format.js";
+import { clientVersion, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../../common/cluster/view.js";
 import { ResetButton } from "../operator/reset_button.js";
-import { leftUs } from "../../../parts/nodes/queue/lease.js";
-import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
+import { PullTime } from "../../../parts/nodes/queue/held_pull.js";
+import { LeaseTime } from "../../../parts/nodes/queue/locks.js";
+import { Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;
@@ -175,7 +176,7 @@ function QueueTable({ group, details }) {
                 <th scope="col" class="number">${t("live.groups.committed")}</th>
                 <th scope="col" class="number">${t("live.groups.max")}</th>
                 <th scope="col" class="number">${t("live.metrics.lag")}</th>
-                <th scope="col" title=${t("live.pulls.hint")}>${t("live.pulls.title")}</th>
+                <th scope="col" title=${t("pull.hint")}>${t("pull.title")}</th>
                 <th scope="col">${t("live.locks.title")}</th>
               </tr>
             </thead>
@@ -233,33 +234,13 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
     <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">
-      ${
-        pull &&
-        html`<${TimeLeft}
-          sinceUs=${pull.since_us}
-          wholeMs=${pull.timeout_ms}
-          label="live.pulls.left"
-          words="live.pulls.most"
-        />`
-      }
+      ${pull && html`<span class="timer"><${PullTime} pull=${pull} clock=${brokerClock} /></span>`}
     </td>
-    <td class="timer-cell">${lock && html`<${Lease} lock=${lock} />`}</td>
+    <td class="timer-cell">${
+      lock &&
+      html`<span class="timer" title=${t("word.held_by", { id: lock.client_id })}>
+        <${LeaseTime} lock=${lock} clock=${brokerClock} />
+      </span>`
+    }</td>
   </tr>`;
-}
-
-/** A bar that runs down, and the time in `words`. */
-function TimeLeft({ sinceUs, wholeMs, label, words }) {
-  const left = leftUs(sinceUs, wholeMs, brokerClock.now()) / 1000;
-  const seconds = Math.ceil(left / 1000);
-  return html`<span class="timer">
-    <${Countdown} left=${left} whole=${wholeMs} label=${t(label, { seconds })} />
-    <span class="number timer-text">${t(words, { span: span(left) })}</span>
-  </span>`;
-}
-
-/** The lease of a queue's lock, which its owner renews before it runs out. */
-function Lease({ lock }) {
-  return html`<span title=${t("live.locks.owner", { id: lock.client_id })}>
-    <${TimeLeft} sinceUs=${lock.since_us} wholeMs=${lock.lease_ms} label="live.locks.left" words="live.locks.in" />
-  </span>`;
 }

@@ -13,9 +13,10 @@ import { compare, groupNames, highlighted, loaded, state } from "../../../common
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
-import { leftUs } from "../../../parts/nodes/queue/lease.js";
+import { PullBar, pullWords } from "../../../parts/nodes/queue/held_pull.js";
+import { leaseWords } from "../../../parts/nodes/queue/locks.js";
 import { LagSentence } from "../../../parts/lane/lag_words.js";
-import { CountdownBar, Empty, GlassmqCommand, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
+import { Empty, GlassmqCommand, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
 
 const MOST_MEMBERS = 12;
 
@@ -147,7 +148,11 @@ function QueueChip({ group, topic, queueId, isFirst }) {
     <span class="queue-chip-text" aria-hidden="true">
       ${mark.code}·${queueId} ${lock.value && html`<span class="lock-sign"></span>`}
     </span>
-    <${HeldPull} pull=${pull.value} />
+    ${
+      pull.value
+        ? html`<${PullBar} pull=${pull.value} clock=${brokerClock} />`
+        : html`<span class="bar is-empty"></span>`
+    }
     <${ChipWords} topic=${topic} queueId=${queueId} pull=${pull.value} lock=${lock.value} />
   </li>`;
 }
@@ -156,15 +161,7 @@ function QueueChip({ group, topic, queueId, isFirst }) {
 function ChipWords({ topic, queueId, pull, lock }) {
   return html`<span class="chip-words">
     <strong>${t("live.groups.queue_of", { topic, id: queueId })}</strong>
-    ${lock && html`<span>${t("live.locks.leased", { seconds: secondsLeft(lock.since_us, lock.lease_ms) })}</span>`}
-    ${pull && html`<span>${t("live.pulls.left", { seconds: secondsLeft(pull.since_us, pull.timeout_ms) })}</span>`}
+    ${lock && html`<span>${leaseWords({ lock, clock: brokerClock })}</span>`}
+    ${pull && html`<span>${pullWords({ pull, clock: brokerClock })}</span>`}
   </span>`;
-}
-
-const secondsLeft = (sinceUs, wholeMs) => Math.ceil(leftUs(sinceUs, wholeMs, brokerClock.now()) / 1_000_000);
-
-function HeldPull({ pull }) {
-  if (!pull) return html`<span class="countdown is-empty"></span>`;
-  const share = leftUs(pull.since_us, pull.timeout_ms, brokerClock.now()) / Math.max(1, 1000 * pull.timeout_ms);
-  return html`<${CountdownBar} share=${share} />`;
 }

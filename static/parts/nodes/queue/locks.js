@@ -4,7 +4,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
-import { Bar } from "../node_card.js";
+import { Bar, TimeLeft } from "../../lane/bar.js";
 import { leftUs } from "./lease.js";
 
 /**
@@ -40,20 +40,39 @@ export function Pill({ letter, name, title, state, thing, act, children }) {
     : html`<span class=${kind} title=${title}>${contents}</span>`;
 }
 
-const Lease = (facts) => html`<${Bar} ...${facts} kind="bar-lease" />`;
+const LEASE = "bar-lease";
 
 // ------------------------------------------------------------------------------------------------ at the broker
+
+/** @typedef {{ lock: Picture.Lock, clock: Picture.Clock }} Leased */
+
+/** @param {Leased} props */
+const leftOf = ({ lock, clock }) => leftUs(lock.since_us, lock.lease_ms, clock.now());
+
+/** What is left of the lease, which the owner renews before it runs out. Reads the time.
+    @param {Leased} props */
+export const LeaseTime = ({ lock, clock }) =>
+  html`<${TimeLeft}
+    leftUs=${leftOf({ lock, clock })}
+    wholeMs=${lock.lease_ms}
+    clock=${clock}
+    label="lock.left"
+    kind=${LEASE}
+  />`;
+
+/** Reads the time.
+    @param {Leased} props */
+export const leaseWords = ({ lock, clock }) => t("lock.left", { time: clock.span(leftOf({ lock, clock })) });
 
 /** While the lock is off its entries stay where they are: they are neither checked nor renewed. Reads the time.
     `owner`: in words. `mark` and `tools`: before and after it. `button`: properties, see `Source`.
     @param {{ group: string, lock: Picture.Lock, owner: any, clock: Picture.Clock, isOff?: boolean, mark: any,
       button?: object, tools?: any }} props */
 export function LockRow({ group, lock, owner, clock, isOff = false, mark, button, tools }) {
-  const left = leftUs(lock.since_us, lock.lease_ms, clock.now());
-  const time = clock.span(left);
   const contents = html`<span class="ellipsis">${lock.topic}</span> Q${lock.queue_id}
     <span aria-hidden="true">→</span> <strong class="lock-owner">${owner}</strong>`;
   const hint = t("word.held_by", { id: lock.client_id });
+  const unchecked = isOff && t("lab.locks.unchecked_hint", { time: clock.span(leftOf({ lock, clock })) });
   const place = `${group} ${lock.topic}@${lock.queue_id}`;
   return html`<li class=${`lock-row ${isOff ? "is-unasked" : ""}`} data-lock=${place}>
     ${mark}
@@ -64,11 +83,10 @@ export function LockRow({ group, lock, owner, clock, isOff = false, mark, button
     }
     ${
       isOff
-        ? html`<span class="lock-unasked" title=${t("lab.locks.unchecked_hint", { time })}>
+        ? html`<span class="lock-unasked" title=${unchecked}>
             ${t("lab.locks.unchecked")}
           </span>`
-        : html`<${Lease} left=${left} whole=${lock.lease_ms * 1000} label=${t("lab.locks.left", { time })} />
-            <span class="number">${time}</span>`
+        : html`<${LeaseTime} lock=${lock} clock=${clock} />`
     }
     ${tools}
   </li>`;
@@ -126,7 +144,7 @@ function BrokerLock({ queue, clock, known: { isLockOff, rival }, act }) {
       act=${act}
     >
       <span class="pill-state number">${word}</span>
-      ${state === "held" && html`<${Lease} left=${left} whole=${whole * 1000} label=${meaning} />`}
+      ${state === "held" && html`<${Bar} left=${left} whole=${whole * 1000} label=${meaning} kind=${LEASE} />`}
     </${Pill}>
   </li>`;
 }
