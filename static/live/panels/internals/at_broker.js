@@ -9,7 +9,7 @@ import { shortMs } from "../../../common/world/format.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { Bolt } from "../../faults/bolt.js";
-import { goTo } from "../../keys.js";
+import { goTo } from "../../tabs.js";
 import { brokerNowMs, compare, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
 import { nameOf } from "./names.js";
