@@ -10,8 +10,11 @@ const WINDOW_MS = 1000;
 export const frameRates = signal({});
 
 /** Called with (address, framesIn, framesOut) for every connection that moved frames since the last state. */
-const listeners = [];
-export const onFrames = (listener) => listeners.push(listener);
+const listeners = new Set();
+export function onFrames(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
 
 const marks = new Map(); // address -> the counters at the start of the window
 let before = {};

@@ -2,39 +2,21 @@
 // Keyboard shortcuts: single keys that do something anywhere on the page, except while one types. They can be
 // switched off (WCAG 2.1.4); the key map itself opens with "?" and with its button.
 
-import { allOf, targetOf } from "../common/elements.js";
+import { targetOf } from "../common/elements.js";
+import { t } from "../common/i18n.js";
 import { keyMapOpen, motionWanted, paused, setMotion, setPaused, shortcuts } from "../common/cluster/view.js";
+import { goTo, NAMES, openTab, textOf } from "./tabs.js";
 
-export const SECTIONS = ["stage", "internals", "plots", "groups", "records", "search", "log"];
-
-/** @param {string} section */
-export function goTo(section) {
-  const target = document.getElementById(section);
-  target?.scrollIntoView({ block: "start" });
-  target?.focus({ preventScroll: true });
-}
-
-/** @typedef {[text: string | null, act: () => void, section?: string]} Shortcut */
-
-/** By key: its text, what it does, the section that it goes to. */
+/** By key: its text, and what it does. */
 export const SHORTCUTS = new Map(
-  /** @type {[string, Shortcut][]} */ ([
-    ["p", ["keys.pause", () => setPaused(!paused.value)]],
-    ["m", ["keys.motion", () => setMotion(!motionWanted.value)]],
-    ["/", ["keys.filter", () => document.getElementById("topic-filter")?.focus()]],
-    [
-      "s",
-      [
-        "word.find_message",
-        () => {
-          goTo("search");
-          document.getElementById("search-text")?.focus();
-        },
-      ],
-    ],
-    ["n", ["keys.newest", () => allOf(".strip .block[tabindex='0']")[0]?.focus()]],
-    ["t", ["keys.theme", nextTheme]],
-    ...SECTIONS.map((section, index) => [String(index + 1), [null, () => goTo(section), section]]),
+  /** @type {[string, [text: string, act: () => void]][]} */ ([
+    ["p", [t("keys.pause"), () => setPaused(!paused.value)]],
+    ["m", [t("keys.motion"), () => setMotion(!motionWanted.value)]],
+    ["/", [t("keys.filter"), () => goTo("stage", "#topic-filter")]],
+    ["s", [t("word.find_message"), () => goTo("search", "#search-text")]],
+    ["n", [t("keys.newest"), () => goTo("stage", ".strip .block[tabindex='0']")]],
+    ["t", [t("keys.theme"), nextTheme]],
+    ...NAMES.map((name, index) => [String(index + 1), [t("word.go_to", { name: textOf(name) }), () => openTab(name)]]),
   ]),
 );
 

@@ -122,6 +122,12 @@ def live(page: Page) -> Page:
     return page
 
 
+def open_tab(page: Page, name: str) -> Page:
+    """Open a tab of the live page."""
+    page.locator(f"#tab-{name}").click()
+    return page
+
+
 def sequence(page: Page) -> int:
     """The number of the last update that the page has applied."""
     return int(page.locator("#connection").get_attribute("data-sequence") or -1)

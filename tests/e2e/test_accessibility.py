@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from app.lab.routes.demonstration import TAKES
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.conftest import live
+from tests.e2e.conftest import live, open_tab
 from tests.e2e.scenes import empty_scene, small_scene
 
 
@@ -16,6 +16,9 @@ def test_live_page(serve, open_page, language):
     page = live(open_page(f"{serve(small_scene())}/live?lang={language}", reduced_motion="reduce"))
     expect(page.locator(".lane").first).to_be_visible()
     assert findings_in_every_theme(page) == []
+    for tab in ("consumers", "messages", "dead-letters", "metrics"):
+        open_tab(page, tab)
+        assert findings_in_every_theme(page, "#page-place") == []
 
 
 def test_empty_live_page(serve, open_page):

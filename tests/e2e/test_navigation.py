@@ -74,18 +74,10 @@ def test_theme_and_language_are_behind_a_button_where_the_row_is_narrow(serve, o
     expect(page.locator("#site-parts a").first).to_have_text("教程")
 
 
-def test_a_jump_within_the_page_closes_its_list(serve, open_page):
-    page = open_page(f"{serve(empty_scene())}/live")
-    page.locator(".sections-button").click()
-    page.locator("#sections-place a[href='#log']").click()
-    expect(page.locator("#sections-place")).to_be_hidden()
-    expect(page.locator("#log")).to_be_focused()
-
-
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
 def test_what_drops_down_stands_at_its_button(serve, open_page, width, height):
     page = open_page(f"{serve(empty_scene())}/live", viewport={"width": width, "height": height})
-    page.locator("#sections-place a[href='#log']").wait_for(state="attached")
+    page.locator("#controls-place button").first.wait_for(state="attached")
     for button in page.locator(".head-button:visible").all():
         button.click()
         drop, at = page.locator(".drop:popover-open").bounding_box(), button.bounding_box()
@@ -95,7 +87,7 @@ def test_what_drops_down_stands_at_its_button(serve, open_page, width, height):
         page.keyboard.press("Escape")
 
 
-@pytest.mark.parametrize("button", [".parts-button", ".settings-button", ".controls-button", ".sections-button"])
+@pytest.mark.parametrize("button", [".parts-button", ".settings-button", ".controls-button"])
 def test_what_drops_down_has_nothing_for_axe(serve, open_page, button):
     page = open_page(f"{serve(empty_scene())}/live", viewport=PHONE, reduced_motion="reduce")
     page.locator(button).click()

@@ -3,14 +3,12 @@
 // allows faults.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { brokenWords } from "../../common/fault_words.js";
 import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { goTo } from "../keys.js";
-import { loaded } from "../../common/cluster/view.js";
 import { Held } from "./held.js";
 import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";
@@ -19,10 +17,6 @@ import { FrameRecordingStrip } from "./frame_recording_strip.js";
 
 export function FaultPanel() {
   const isAsking = useSignal(false);
-  useEffect(() => {
-    // Again when the first state has made the stage above as long as it is.
-    if (location.hash === "#faults") goTo("faults");
-  }, [loaded.value]);
   const { rules, is_active: isActive, clock_ahead_ms: ahead } = faults.value;
   const hasRules = rules.length > 0;
   // It stays as long as a rule that held is there, spent or not: nothing moves while one steps.

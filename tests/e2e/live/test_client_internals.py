@@ -69,7 +69,7 @@ def opened(page, group="billing"):
 
 
 def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in_words(serve, open_page):
-    page = open_page(f"{serve(scene_with_internals())}/live")
+    page = open_page(f"{serve(scene_with_internals())}/live?tab=consumers")
     panel = opened(page)
     first, second, third = (panel.locator(f"[data-member='{name}']") for name in ("java@1", "java@2", "js@3"))
     expect(first).to_contain_text("do not report: trees and local locks")
@@ -89,7 +89,8 @@ def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in
 
 
 def test_clients_are_asked_while_the_panel_is_on_the_screen_and_the_view_goes_on(serve, open_page):
-    page = live(open_page(f"{serve(scene_with_internals())}/live", viewport={"width": 1440, "height": 500}))
+    address = f"{serve(scene_with_internals())}/live?tab=consumers"
+    page = live(open_page(address, viewport={"width": 1440, "height": 500}))
     page.clock.install()
     page.reload()
     asked = []
@@ -120,7 +121,7 @@ def test_a_tree_of_our_own_client_is_drawn_and_a_message_of_it_opens_as_a_record
             beside.submit(server.create_topic, "orders", 1).result()
             beside.submit(server.send, *[message("orders", keys=f"k{number}") for number in range(4)]).result()
         with consumer_of_orders(server, listen, orderly=True) as owner:
-            page = open_page(f"http://{server.server.page_address}/live")
+            page = open_page(f"http://{server.server.page_address}/live?tab=consumers")
             held = opened(page).locator("[data-process-queue='orders@0']")
             expect(held).to_contain_text("4 held")
             for letter in ("B", "Q", "P", "↻"):

@@ -26,7 +26,7 @@ def test_an_operator_finds_out_what_happened_and_resends_dead_letters(tmp_path, 
     with LiveServer(tmp_path / "data", broker=BrokerConfig(port=0), store=store) as server:
         in_another_thread(lambda: bury(server, "billing", "orders", *[f"order-{n}" for n in range(22)]))
         in_another_thread(lambda: server.send(message("orders", keys="later", delay_level=5)))
-        page = live(open_page(f"http://{server.server.page_address}/live", reduced_motion="reduce"))
+        page = live(open_page(f"http://{server.server.page_address}/live?tab=dead-letters", reduced_motion="reduce"))
         level = page.locator("#delay-levels [data-level='5']")
         expect(level).to_contain_text(re.compile(r"1h.*Q4.*1 waiting.*(59(\.\d)?m|1h)", re.DOTALL))
         expect(page.locator("#delay-levels .delay-cell.has-waiting")).to_have_text(re.compile("1h"))

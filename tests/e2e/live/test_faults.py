@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.conftest import live
+from tests.e2e.conftest import live, open_tab
 from tests.e2e.scenes import small_scene
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.producer_thread import ProducerThread
@@ -48,6 +48,8 @@ def test_a_held_send_is_changed_in_the_page_and_stored_with_its_new_key(server, 
         page.locator(".popover [name=frame]").select_option("SEND_MESSAGE_V2")
         page.locator(".popover [type=submit]").click()
         expect(banner).to_contain_text("1 active rule")
+        page.locator(".fault-banner").get_by_role("link", name="Show").click()
+        expect(page.locator("#faults")).to_be_focused()
         expect(page.locator("#faults [data-rule]")).to_contain_text("no hits")
 
         sent = sending.submit(producer.send, message("orders", "hello", keys="before"))
@@ -69,6 +71,7 @@ def test_a_dropped_frame_is_gone_and_the_others_wait_until_all_pass(server, open
         producer.send(message("orders", "first"))
         page = open_live(server, open_page)
         act_on(page, ".client .bolt", "hold")
+        open_tab(page, "faults")
         expect(page.locator("#faults [data-rule]")).to_have_count(1)
         producer.send_oneway(message("orders", "hello", keys="lost"))
         expect(page.locator("[data-held]", has_text="sends lost")).to_have_count(1)
@@ -86,14 +89,15 @@ def test_a_frame_that_its_client_gave_up_is_said_to_be_gone(server, open_page):
     page = open_live(server, open_page)
     act_on(page, ".broker-name .bolt", "next-hold")
     page.locator(".popover [type=submit]").click()
+    open_tab(page, "faults")
     expect(page.locator("#faults [data-rule]")).to_have_count(1)
     with ProducerThread(server.name_servers, "shop-web") as producer:
         producer.send_oneway(message("orders", "hello", keys="late"))
         expect(page.locator("[data-held]")).to_contain_text("sends late")
-        before = page.locator("#plots").bounding_box()
+        before = page.locator("#faults").bounding_box()
     expect(page.locator(".held-lost")).to_contain_text("SEND_MESSAGE_V2 of")
     expect(page.locator(".held-empty")).to_contain_text("The rule is used up")
-    assert page.locator("#plots").bounding_box() == before
+    assert page.locator("#faults").bounding_box() == before
     page.get_by_role("button", name="Remove rule 1").click()
     expect(page.locator(".held")).to_have_count(0)
 
@@ -135,7 +139,7 @@ def test_the_banner_of_faults_covers_neither_verdict_nor_figures(server, open_pa
     overview, tab = page.locator(".overview").bounding_box(), banner.bounding_box()
     assert overview["y"] + overview["height"] <= tab["y"]
     page.evaluate("scrollTo({ top: document.body.scrollHeight, behavior: 'instant' })")
-    last, tab = page.locator("#page-place > section").last.bounding_box(), banner.bounding_box()
+    last, tab = page.locator(".live-tab > section").last.bounding_box(), banner.bounding_box()
     assert last["y"] + last["height"] <= tab["y"]
 
 
@@ -168,7 +172,7 @@ def test_a_paused_engine_is_shown_with_the_time_left_and_resumes_on_command(serv
 
 def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):
     page = open_live(server, open_page)
-    page.get_by_role("button", name="New rule").focus()
+    open_tab(page, "faults").get_by_role("button", name="New rule").focus()
     page.keyboard.press("Enter")
     form = page.locator("#rule-form")
     expect(form.locator("[name=what]")).to_be_focused()

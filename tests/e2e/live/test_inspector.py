@@ -71,7 +71,7 @@ def test_properties_and_body_are_shown(inspector):
 
 
 def test_an_offset_without_a_record_says_so(serve, open_page):
-    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live?tab=messages"))
     with page.expect_response("**/api/messages/at/17") as answer:
         page.get_by_role("radio", name="Log offset").check()
         page.locator("#search-text").fill("17")

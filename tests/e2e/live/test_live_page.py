@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.accessibility import THEMES, choose_theme
-from tests.e2e.conftest import live, sequence, wait_for_update
+from tests.e2e.conftest import live, open_tab, sequence, wait_for_update
 from tests.e2e.scenes import empty_scene, heavy_scene, small_scene
 
 
@@ -84,7 +84,7 @@ def test_a_message_shows_in_log_lane_and_table_as_soon_as_it_is_stored(serve, op
     offset = scene.send("orders", "a parcel for Ada", 2, keys="parcel-1")
     expect(lane.locator("[data-cell=max]")).to_have_text("1,201")
     expect(page.locator(f".strip [data-offset='{offset}']")).to_be_visible()
-    row = page.locator(".record-row", has_text="a parcel for Ada")
+    row = open_tab(page, "messages").locator(".record-row", has_text="a parcel for Ada")
     expect(row).to_contain_text("Q2 · 1,200")
     expect(row).to_contain_text("parcel-1")
 
@@ -150,12 +150,12 @@ def test_a_group_that_broadcasts_has_no_lag_and_no_offsets_to_reset(serve, open_
     card = page.locator("[data-group=screens]")
     expect(card.locator(".group-lag")).to_have_text("broadcasting")
     expect(card.locator(".group-lag")).to_have_attribute("title", re.compile("Each member keeps its own offsets"))
-    page.locator("#groups select").select_option("screens")
+    expect(card.get_by_role("button", name="Reset")).to_have_count(0)
+    expect(page.locator("[data-topic=orders] .reader-lag .group-letter")).to_have_text(["B", "S"])
+    open_tab(page, "consumers").locator("#groups select").select_option("screens")
     details = page.locator("#groups .group-details")
     expect(details).to_contain_text("Each member keeps its own offsets: the broker does not know the lag")
-    for place in (card, details):
-        expect(place.get_by_role("button", name="Reset")).to_have_count(0)
-    expect(page.locator("[data-topic=orders] .reader-lag .group-letter")).to_have_text(["B", "S"])
+    expect(details.get_by_role("button", name="Reset")).to_have_count(0)
 
 
 def test_what_becomes_of_a_backlog_is_reported_at_its_group_and_at_its_topic(serve, open_page):
@@ -217,7 +217,7 @@ def test_marks_follow_from_names_in_every_browser_and_after_a_restart(serve, ope
 def test_one_message_read_late_does_not_flatten_the_latency_plot(serve, open_page):
     scene = small_scene()
     scene.seconds[len(scene.seconds) // 2]["deliver_p99_ms"] = 400_000
-    page = live(open_page(f"{serve(scene)}/live?theme=light"))
+    page = live(open_page(f"{serve(scene)}/live?tab=metrics&theme=light"))
     page.locator("#plots").scroll_into_view_if_needed()
     page.wait_for_function(
         """() => {
@@ -293,7 +293,7 @@ def test_what_comes_in_moves_nothing_about(serve, open_page, size):
 
 
 def test_a_held_pull_shows_how_long_it_still_waits(serve, open_page):
-    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live?tab=consumers"))
     page.locator("#groups select").select_option("ledger")
     heading = page.locator(".queue-table").get_by_role("columnheader", name="Held pulls")
     expect(heading).to_have_attribute("title", re.compile("No message is delayed"))
@@ -350,7 +350,7 @@ def test_retry_and_dead_letters_stand_with_their_group(serve, open_page):
 def test_search_by_key_opens_the_record(serve, open_page):
     scene = small_scene(lively=False)
     scene.send("orders", "find me", 1, keys="needle")
-    page = live(open_page(f"{serve(scene)}/live"))
+    page = live(open_page(f"{serve(scene)}/live?tab=messages"))
     page.locator("select[name=topic]").select_option("orders")
     page.locator("#search-text").fill("needle")
     page.locator("#search-text").press("Enter")
@@ -359,7 +359,7 @@ def test_search_by_key_opens_the_record(serve, open_page):
 
 
 def test_a_search_that_finds_nothing_and_a_bad_id_say_so(serve, open_page):
-    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live?tab=messages"))
     page.locator("#search-text").fill("no such key")
     page.locator("#search-text").press("Enter")
     expect(page.locator(".search-result")).to_contain_text("Nothing found for “no such key”")

@@ -15,7 +15,7 @@ from app.command_line import main
 from engine.broker.foundation.broker_config import BrokerConfig
 from tests.app.live.test_live_dead_letters import SUCCESS, bury, consume
 from tests.e2e.accessibility import findings_in_every_theme
-from tests.e2e.conftest import live
+from tests.e2e.conftest import live, open_tab
 from tests.support.live.live_server import LiveServer
 
 
@@ -87,6 +87,7 @@ def test_a_topic_is_created_and_a_message_sent_to_it_with_the_keyboard(server, o
     assert (parameters["body"], parameters["keys"]) == ("-it's 5 o'clock & \"late\" $HOME", ("ann", "parcel-1"))
     dialog.locator("[type=submit]").click()
     expect(page.locator(".told")).to_contain_text("Stored in parcels, queue")
+    open_tab(page, "messages")
     expect(page.locator(".record-row", has_text="parcel-1")).to_contain_text("5 o'clock")
 
 
@@ -174,7 +175,7 @@ def test_what_is_refused_is_said_in_the_form_and_in_the_page_s_language(server, 
 def test_dead_letters_show_the_command_that_resends_them(server, open_page):
     with ThreadPoolExecutor() as other_thread:
         other_thread.submit(bury, server, "billing", "orders", "order-1", "order-2").result()
-    page = live(open_page(f"http://{server.server.page_address}/live"))
+    page = live(open_page(f"http://{server.server.page_address}/live?tab=dead-letters"))
     page.locator("#dead-letters [data-resend='0']").click()
     path, parameters = shown_command(page, "#resend-dialog")
     assert path == "dead-letters resend"

@@ -86,7 +86,7 @@ def test_words_that_come_and_go_move_nothing_below_them(serve, open_page):
 
 
 def test_a_longer_range_is_asked_of_the_server_and_kept_over_a_reload(serve, open_page):
-    page = live(open_page(f"{serve(small_scene())}/live"))
+    page = live(open_page(f"{serve(small_scene())}/live?tab=metrics"))
     with page.expect_response(re.compile(r"/api/live/history\?from=\d+&to=\d+")):
         page.get_by_role("radio", name="1 h", exact=True).check(force=True)
     expect(page.locator("#plots")).to_contain_text("each point covers 10 s")
@@ -96,7 +96,7 @@ def test_a_longer_range_is_asked_of_the_server_and_kept_over_a_reload(serve, ope
 
 
 def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serve, open_page):
-    page = live(open_page(f"{serve(small_scene(lively=True))}/live"))
+    page = live(open_page(f"{serve(small_scene(lively=True))}/live?tab=metrics"))
     page.locator("#plots").scroll_into_view_if_needed()
     # Over the plot: whatever scrolls would take the pointer along.
     place = page.locator("[data-plot=lag] .u-over")
@@ -121,7 +121,7 @@ def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serv
 
 
 def test_the_crosshair_walks_and_zooms_by_keys(serve, open_page):
-    page = live(open_page(f"{serve(small_scene())}/live"))
+    page = live(open_page(f"{serve(small_scene())}/live?tab=metrics"))
     plot = page.locator("[data-plot=throughput] .plot-canvas")
     plot.focus()
     page.keyboard.press("ArrowLeft")
@@ -142,7 +142,7 @@ def test_a_latency_of_a_single_second_is_a_dot_that_one_sees(serve, open_page):
     scene = small_scene()
     for number, second in enumerate(scene.seconds):
         second["in_messages"] = 1 if number == len(scene.seconds) - 30 else 0
-    page = live(open_page(f"{serve(scene)}/live?theme=light"))
+    page = live(open_page(f"{serve(scene)}/live?tab=metrics&theme=light"))
     page.locator("[data-plot=put_latency]").scroll_into_view_if_needed()
     page.wait_for_function(
         """() => {
@@ -168,7 +168,7 @@ DARK_PIXELS = """() => {
 
 def test_events_are_marked_in_the_plots_named_at_the_crosshair_and_listed(serve, open_page):
     scene = small_scene()
-    page = live(open_page(f"{serve(scene)}/live?theme=light"))
+    page = live(open_page(f"{serve(scene)}/live?tab=metrics&theme=light"))
     page.locator("#plots").scroll_into_view_if_needed()
     events = page.locator(".plot-events")
     expect(events.locator("summary")).to_have_text("0 events in this time")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import live, page_address
+from tests.e2e.conftest import live, open_tab, page_address
 from tests.interop.harness.clients import Clients, sent
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
@@ -40,10 +40,7 @@ def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(clust
     sender = clients.cpp("send", "shop", topic, count=6, prefix="parcel", mode="selected")
     sender.wait_for_success()
 
-    for number, event in enumerate(sent(sender)):
-        row = page.locator(".record-row", has_text=f"parcel-{number}").filter(has_text=topic)
-        queue = number % 4  # what the driver's selector chooses
-        expect(row).to_contain_text(f"Q{queue} · {event['offset']}")
+    for queue in range(4):
         lane = page.locator(f"[data-queue='{topic}@{queue}'] [data-cell=max]")
         expect(lane).to_have_text("2" if queue < 2 else "1")
 
@@ -52,6 +49,10 @@ def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(clust
     expect(member.locator(".queue-chip", has_text=f"{topic}")).to_have_count(4)
     expect(page.locator("[data-group=couriers] .lag-words")).to_have_text("caught up")
 
+    open_tab(page, "messages")
+    for number, event in enumerate(sent(sender)):
+        row = page.locator(".record-row", has_text=f"parcel-{number}").filter(has_text=topic)
+        expect(row).to_contain_text(f"Q{number % 4} · {event['offset']}")  # what the driver's selector chooses
     page.locator(".record-row", has_text="parcel-5").first.click()
     expect(page.locator("#inspector .message-body")).to_have_text("parcel-5")
     expect(page.locator("[data-field=BODY]")).to_contain_text("parcel-5")
@@ -74,6 +75,7 @@ def test_a_send_of_the_java_client_is_held_and_passes_with_another_key(cluster, 
     page.locator(".popover [type=submit]").click()
     expect(page.locator(".fault-banner")).to_contain_text("1 active rule")
 
+    open_tab(page, "faults")
     sender = clients.java_driver("sync", "writers", topic, 1)
     expect(page.locator("[data-held]")).to_contain_text("sends key-0 to broker-a, for Q0")
     page.locator("[name='properties.KEYS']").fill("key-of-the-page")
@@ -81,7 +83,7 @@ def test_a_send_of_the_java_client_is_held_and_passes_with_another_key(cluster, 
     sender.wait_for_success(90.0)
 
     expect(page.locator(".fault-banner")).to_have_count(0)
-    page.locator("select[name=topic]").select_option(topic)
+    open_tab(page, "messages").locator("select[name=topic]").select_option(topic)
     page.locator("#search-text").fill("key-of-the-page")
     page.locator("#search-text").press("Enter")
     expect(page.locator(".search-result .record-row")).to_contain_text("message-0")

@@ -14,7 +14,7 @@ from tests.support.live.live_server import LiveServer, message
 
 def test_what_a_client_says_is_drawn_while_it_is_recorded_and_opens_in_the_lab_to_the_byte(tmp_path, open_page):
     with LiveServer(tmp_path, allow_faults=True) as server, ThreadPoolExecutor(1) as elsewhere:
-        page = live(open_page(f"http://{server.server.page_address}/live"))
+        page = live(open_page(f"http://{server.server.page_address}/live?tab=faults"))
         panel = page.locator("#faults")
         panel.get_by_role("button", name="Record", exact=True).click()
         expect(panel.locator(".wire-strip")).to_be_visible()

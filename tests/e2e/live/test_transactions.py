@@ -93,7 +93,7 @@ def test_a_half_message_opens_as_the_record_it_is(serve, open_page):
 
 
 def test_the_live_page_shows_half_messages_once_there_are_any(serve, open_page):
-    page = live(open_page(f"{serve(scene_with_half_messages())}/live", reduced_motion="reduce"))
+    page = live(open_page(f"{serve(scene_with_half_messages())}/live?tab=dead-letters", reduced_motion="reduce"))
     rows = page.locator("#transactions [data-half]")
     expect(rows).to_have_count(4)
     expect(page.locator("#transactions [data-given-up]")).to_contain_text(re.compile("paid-1.*15/15", re.DOTALL))
@@ -101,9 +101,6 @@ def test_the_live_page_shows_half_messages_once_there_are_any(serve, open_page):
     expect(rows.nth(1)).to_contain_text("✓ committed")
     expect(rows.nth(2)).to_contain_text(re.compile("paid-5.*shop-web.*2/15.*checked in", re.DOTALL))
     expect(rows.nth(3)).to_contain_text("not checked for another")
-    page.get_by_role("button", name="On this page").click()
-    page.get_by_role("link", name="Transactions").click()
-    expect(page.locator("#transactions")).to_be_focused()
     assert findings_in_every_theme(page) == []
 
 
@@ -132,7 +129,8 @@ def test_an_operator_commits_a_half_message_of_the_live_broker_after_a_question(
 
     with LiveServer(tmp_path / "data", broker=config) as server:
         send_one()
-        page = live(open_page(f"http://{server.server.page_address}/live?lang=zh", reduced_motion="reduce"))
+        address = f"http://{server.server.page_address}/live?tab=dead-letters&lang=zh"
+        page = live(open_page(address, reduced_motion="reduce"))
         dialog = page.locator("#action-dialog")
         page.locator("#transactions [data-action=commit]").focus()
         page.keyboard.press("Enter")
@@ -180,7 +178,6 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
 
 
 def test_a_live_page_without_transactions_does_not_speak_of_them(serve, open_page):
-    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
-    expect(page.locator("#groups")).to_be_visible()
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live?tab=dead-letters"))
+    expect(page.locator("#dead-letters")).to_be_visible()
     expect(page.locator("#transactions")).to_have_count(0)
-    expect(page.get_by_role("link", name="Transactions")).to_have_count(0)

@@ -8,7 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { Bolt } from "../../faults/bolt.js";
-import { goTo } from "../../keys.js";
+import { goTo } from "../../tabs.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { compare, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";

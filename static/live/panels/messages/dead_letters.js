@@ -11,6 +11,7 @@ import { t } from "../../../common/i18n.js";
 import { groupOf, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { ResendDialog, ask, resendResult } from "./dead_letter_resend.js";
 import { GroupMark } from "../../../parts/lane/marks.js";
+import { tab } from "../../tabs.js";
 
 const PAGE = 20;
 const COLUMNS = [
@@ -58,7 +59,7 @@ effect(() => {
 effect(() => {
   const [name, from] = [group.value, start.value];
   void [endsKey.value, resends.value];
-  if (name !== null) load(name, from);
+  if (name !== null && tab.value === "dead-letters") load(name, from);
 });
 
 function browse(name, from = null) {

@@ -2,8 +2,7 @@
 // Message search: by key within a topic, by the client's unique id, by the broker's offset message id.
 
 import { html } from "htm/preact";
-import { useRef } from "preact/hooks";
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { typedKey } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
@@ -19,10 +18,12 @@ const MODES = {
   offset: "live.records.offset",
 };
 
+// They outlast a visit of another tab.
+const mode = signal("key");
+const result = signal(/** @type {any} */ ({ state: "idle" }));
+let newest = 0;
+
 export function Search() {
-  const mode = useSignal("key");
-  const result = useSignal({ state: "idle" });
-  const newest = useRef(0);
   const topics = [...userTopics.value, ...groupTopics.value];
 
   const submit = async (event) => {
@@ -30,11 +31,11 @@ export function Search() {
     const fields = new FormData(event.target);
     const text = typedKey(fields.get("text"));
     if (!text) return;
-    if (mode.value === "offset") return openOffset(text, result);
-    const asked = ++newest.current;
+    if (mode.value === "offset") return openOffset(text);
+    const asked = ++newest;
     result.value = { state: "searching" };
     const answer = await findMessages(mode.value, text, fields.get("topic"));
-    if (asked === newest.current) result.value = answer; // a slow answer must not replace a later one
+    if (asked === newest) result.value = answer; // a slow answer must not replace a later one
   };
 
   return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
@@ -80,19 +81,19 @@ export function Search() {
       role="group"
       aria-label=${t("live.search.results")}
     >
-      <${Result} result=${result.value} mode=${mode.value} />
+      <${Result} />
     </div>
   </section>`;
 }
 
-function openOffset(text, result) {
+function openOffset(text) {
   const offset = Number(text.replaceAll(",", ""));
   if (Number.isSafeInteger(offset) && offset >= 0) inspectedOffset.value = offset;
   else result.value = { state: "failed", why: t("live.search.bad_offset", { text }) };
 }
 
-async function findMessages(mode, text, topic) {
-  const query = new URLSearchParams(mode === "key" ? { topic: topic ?? "", key: text } : { [mode]: text });
+async function findMessages(by, text, topic) {
+  const query = new URLSearchParams(by === "key" ? { topic: topic ?? "", key: text } : { [by]: text });
   try {
     const response = await sendRequest(`/api/messages?${query}`);
     const answer = await response.json();
@@ -103,23 +104,24 @@ async function findMessages(mode, text, topic) {
   }
 }
 
-function Result({ result, mode }) {
-  switch (result.state) {
+function Result() {
+  const { state, why, text, messages = [] } = result.value;
+  switch (state) {
     case "idle":
-      return html`<p class="quiet search-hint">${t(`live.search.hint_${mode}`)}</p>`;
+      return html`<p class="quiet search-hint">${t(`live.search.hint_${mode.value}`)}</p>`;
     case "searching":
       return html`<p class="quiet search-hint">${t("live.search.searching")}</p>`;
     case "failed":
-      return html`<p class="problem" role="alert">${result.why}</p>`;
+      return html`<p class="problem" role="alert">${why}</p>`;
     default:
-      if (result.messages.length === 0) {
-        return html`<${Empty} title=${t("live.search.none", { text: result.text })}>
+      if (messages.length === 0) {
+        return html`<${Empty} title=${t("live.search.none", { text })}>
           <p>${t("live.search.none_next")}</p>
         </${Empty}>`;
       }
       return html`
-        <p class="quiet search-hint">${t("live.search.found", { n: result.messages.length })}</p>
-        <${RecordTable} records=${result.messages} caption=${t("live.search.results")} />
+        <p class="quiet search-hint">${t("live.search.found", { n: messages.length })}</p>
+        <${RecordTable} records=${messages} caption=${t("live.search.results")} />
       `;
   }
 }

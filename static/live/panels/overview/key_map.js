@@ -31,9 +31,7 @@ export function KeyMap() {
         </button>
       </header>
       <dl class="key-list">
-        ${[...SHORTCUTS].map(([name, [text, , section]]) =>
-          key(name, section ? t("word.go_to", { name: t(`section.${section}`) }) : t(text ?? "")),
-        )}
+        ${[...SHORTCUTS].map(([name, [text]]) => key(name, text))}
         ${key("?", t("keys.open"))}
         ${key("← →", t("keys.walk"))}
         ${key("Enter", t("keys.inspect"))}

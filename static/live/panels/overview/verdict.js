@@ -6,7 +6,6 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clockTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { goTo } from "../../keys.js";
 import { absent, chosenGroup, loaded, state } from "../../../common/cluster/view.js";
 import { Thresholds } from "./thresholds.js";
 
@@ -68,13 +67,9 @@ function Standstill({ why, name, since_ms: sinceMs }) {
 }
 
 function Clause({ rule, level, panel, group, text }) {
-  const follow = (event) => {
-    event.preventDefault();
-    if (group) chosenGroup.value = group;
-    goTo(panel);
-  };
+  const choose = () => group && (chosenGroup.value = group);
   return html`<li data-rule=${rule} data-level=${level}>
-    <a href=${`#${panel}`} onClick=${follow} title=${t("word.go_to", { name: panelName(panel) })}>
+    <a href=${`#${panel}`} onClick=${choose} title=${t("word.go_to", { name: panelName(panel) })}>
       ${text[language].replaceAll(UNIT, "\u00a0")}
     </a>
   </li>`;

@@ -23,30 +23,32 @@ export function Links({ stage }) {
   const dots = useRef(null);
 
   useEffect(() => {
+    const box = stage.current; // no longer there when the tab has been closed
     let frame = 0;
     const measure = () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(() => {
-        const next = measureLines(stage.current);
+        const next = measureLines(box);
         if (JSON.stringify(next) !== JSON.stringify(lines.peek())) lines.value = next;
       });
     };
     const sizes = new ResizeObserver(measure);
-    const lists = [...stage.current.querySelectorAll(".client-list")];
-    [stage.current, ...lists].forEach((element) => sizes.observe(element));
+    const lists = [...box.querySelectorAll(".client-list")];
+    [box, ...lists].forEach((element) => sizes.observe(element));
     // Cards inside come and go without changing the size of a scrolled list.
     const cards = new MutationObserver(measure);
     lists.forEach((list) => cards.observe(list, { childList: true, subtree: true }));
-    stage.current.addEventListener("scroll", measure, true);
+    box.addEventListener("scroll", measure, true);
     measure();
     return () => {
+      cancelAnimationFrame(frame);
       sizes.disconnect();
       cards.disconnect();
-      stage.current?.removeEventListener("scroll", measure, true);
+      box.removeEventListener("scroll", measure, true);
     };
   }, []);
 
-  useEffect(() => void onFrames(flightStarter(dots, lines)), []);
+  useEffect(() => onFrames(flightStarter(dots, lines)), []);
 
   return html`
     <svg class="links" aria-hidden="true">
