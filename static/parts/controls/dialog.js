@@ -2,7 +2,7 @@
 // A dialog that is open while `isOpen`: Escape, its button and a click outside close it.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../../common/i18n.js";
 
 /**
@@ -17,7 +17,8 @@ import { t } from "../../common/i18n.js";
  */
 export function BareDialog({ isOpen, onClose, id, kind = "", children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  useEffect(() => {
+  // Before other effects: closing gives the focus back, and what reports a result then takes it.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (isOpen && !element?.open) element?.showModal();
     if (!isOpen && element?.open) element.close();
