@@ -1,28 +1,34 @@
 """Decisions on half messages by hand over HTTP: what the live page's buttons send.
 
-    POST /api/live/transactions/commit      {"message": unique id, key or offset message id}
+    POST /api/live/transactions/commit      {"message": unique id, key or offset message id, "anyway": false}
     POST /api/live/transactions/rollback    likewise
-    POST /api/live/transactions/resume      likewise; a message that was given up is checked again
+    POST /api/live/transactions/resume      {"message"}: a message that was given up is checked again
 
 200: ``{"action", "message": {id, key, topic, queue_id, group}}``. Else: ``{"error", "reason", "text": {en, zh}}``, 404
-where there is no such message, else 409; then nothing has happened. These, those of app/live/dead_letter_routes.py and
-those of app/live/operator_routes.py change the broker. Other sites' pages cannot send them: the gate checks the Origin,
-and browsers send JSON only after a CORS preflight, which this server does not grant.
+where there is no such message, else 409, as for one that is decided already unless ``anyway`` is true; then nothing has
+happened. These, those of app/live/dead_letter_routes.py and those of app/live/operator_routes.py change the broker.
+Other sites' pages cannot send them: the gate checks the Origin, and browsers send JSON only after a CORS preflight,
+which this server does not grant.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.web.api import json_answer
 from app.web.api_parameters import read_json, read_part
 from app.web.live_source import LiveSource
 from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageAction, HalfMessageRefused
 from engine.fields.field import Field
 
+if TYPE_CHECKING:
+    from app.picture.dead_letter import Refusal
+
 #: The unique id or a key of a half message.
 _MESSAGE = Field("message", "text", 1, 1024, strip=True)
+_ANYWAY = Field("anyway", "switch", default=False)
 
 
 def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
@@ -31,11 +37,12 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
     @api.post("/live/transactions/<action>")
     def act_on_half_message(action: str) -> Response:
         chosen = HalfMessageAction(read_part(Field("action", "choice", allowed=tuple(HalfMessageAction)), action))
-        name = read_json(_MESSAGE)["message"]
-        done = source.ask(lambda live: live.operator.act_on_half_message(chosen, name))
+        read = read_json(_MESSAGE) if chosen is HalfMessageAction.RESUME else read_json(_MESSAGE, _ANYWAY)
+        name, anyway = read["message"], read.get("anyway", False)
+        done = source.ask(lambda live: live.operator.act_on_half_message(chosen, name, anyway=anyway))
         return json_answer({"action": action, "deed": action, "message": done})
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:
-        body: JsonObject = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
+        body: Refusal = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
         return json_answer(body, 404 if error.refusal in NOT_FOUND else 409)

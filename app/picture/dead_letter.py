@@ -15,8 +15,8 @@ class DeadLetterGroup(TypedDict):
     min: int
     #: Number of the next one to come: how many the group had before.
     max: int
-    #: None when the time is not known.
-    newest_ms: int | None
+    #: When the newest one was stored; None when that is not known.
+    newest_us: int | None
 
 
 class ResentPlace(TypedDict):
@@ -28,21 +28,15 @@ class ResentPlace(TypedDict):
 
 
 class ResentAs(ResentPlace):
-    """The message that a dead letter of the live broker was resent as."""
+    """The message that a dead letter was resent as."""
 
     #: In the commit log.
     offset: int
-    at_ms: int
-
-
-class WorldResentAs(ResentPlace):
-    """The message that a dead letter of a lab broker was resent as."""
-
     at_us: int
 
 
 class DeadLetter(TypedDict):
-    """A dead letter of the live broker."""
+    """A dead letter. A log is never rewritten: it stays there when it is resent."""
 
     queue_id: int
     queue_offset: int
@@ -59,9 +53,11 @@ class DeadLetter(TypedDict):
     retries: int
     #: See ``engine.broker.delivery.dead_letter.DeathCause``.
     cause: str
-    born_ms: int
+    #: Result of the group's last call of a listener with it. Only a lab knows it; None: it is not known.
+    last_result: str | None
+    born_us: int
     born_host: str
-    dead_ms: int
+    dead_us: int
     body_preview: str
     body_bytes: int
     properties: dict[str, str]
@@ -71,7 +67,7 @@ class DeadLetter(TypedDict):
 
 
 class DeadLetterPage(TypedDict):
-    """Some dead letters of a group."""
+    """Some dead letters of a group, oldest first."""
 
     group: DeadLetterGroup
     #: Number of the first message.
@@ -80,7 +76,7 @@ class DeadLetterPage(TypedDict):
 
 
 class Refusal(TypedDict):
-    """Why a dead letter was not resent."""
+    """Why a dead letter was not resent, or a half message not decided."""
 
     error: str
     reason: str
@@ -110,32 +106,3 @@ class ResendReport(TypedDict):
     failed_omitted: int
     #: Number to go on from; None: done.
     next: int | None
-
-
-class WorldDeadLetter(TypedDict):
-    """A dead letter of a lab broker. Its log is never rewritten: it stays here when it is resent."""
-
-    key: str
-    #: Offset message id: by it, it is resent.
-    id: str
-    unique_id: str
-    #: Its first one.
-    topic: str
-    #: In the commit log.
-    offset: int
-    queue_id: int
-    queue_offset: int
-    #: How many times it was given back.
-    retry: int
-    dead_us: int
-    #: Result of the last call of a listener with it; None: it is not known.
-    why: str | None
-    resent: WorldResentAs | None
-
-
-class WorldDeadLetters(TypedDict):
-    """The dead letters of a group of a lab broker."""
-
-    count: int
-    #: The newest ones, oldest first.
-    messages: list[WorldDeadLetter]

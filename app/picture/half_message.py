@@ -8,13 +8,9 @@ from typing import Literal, TypedDict
 Outcome = Literal["committed", "rolled-back"]
 
 
-class HalfMessageNames(TypedDict):
-    """What a half message and a given-up message have in common, but for times."""
+class DecidedByHand(TypedDict):
+    """A half message that an operator has decided."""
 
-    #: Of the queue that it is stored in.
-    queue_offset: int
-    #: In the commit log.
-    offset: int
     #: By it, the message is decided by hand.
     id: str
     key: str
@@ -24,6 +20,15 @@ class HalfMessageNames(TypedDict):
     queue_id: int
     #: The producer's.
     group: str
+
+
+class HalfMessageNames(DecidedByHand):
+    """What a half message and a given-up message have in common, but for times."""
+
+    #: Of the queue that it is stored in.
+    queue_offset: int
+    #: In the commit log.
+    offset: int
     #: How many check-backs it has had.
     check_times: int
 

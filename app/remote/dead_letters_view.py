@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.observation.bounds import client_text
-from app.observation.record_view import message_summary
-from engine.broker.delivery.dead_letter import DeadLetterRefused, original_topic, retries_of
+from app.observation.dead_letter_view import dead_letter_view
+from app.observation.unix_time import unix_us
+from engine.broker.delivery.dead_letter import DeadLetterRefused
 
 if TYPE_CHECKING:
     from app.picture import dead_letter as picture
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: Failures that a report lists.
 FAILED_MAX = 50
-_PROPERTIES_MAX = 64
 
 
 def group_view(group: DeadLetterGroup) -> picture.DeadLetterGroup:
@@ -25,39 +24,18 @@ def group_view(group: DeadLetterGroup) -> picture.DeadLetterGroup:
         "count": group.count,
         "min": group.min_number,
         "max": group.max_number,
-        "newest_ms": group.newest_ms or None,
+        "newest_us": unix_us(group.newest_ms) or None,
     }
 
 
-async def dead_letter_view(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt) -> picture.DeadLetter:
+async def remote_dead_letter_view(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt) -> picture.DeadLetter:
     """Return a dead letter as JSON."""
-    summary = message_summary(dead)
     try:
         again, is_known = await dead_letters.resent_as(group, dead), True
     except DeadLetterRefused:  # there is no index
         again, is_known = None, False
-    return {
-        "queue_id": dead.queue_id,
-        "queue_offset": dead.queue_offset,
-        "offset": dead.commit_log_offset,
-        "id": dead.offset_message_id,
-        "unique_id": dead.unique_id,
-        "keys": [client_text(key) for key in dead.keys],
-        "tags": dead.tags,
-        "topic": original_topic(dead),
-        "retries": retries_of(dead),
-        "cause": str(await dead_letters.cause_of_death(group, dead)),
-        "born_ms": dead.born_timestamp,
-        "born_host": dead.born_host,
-        "dead_ms": dead.store_timestamp,
-        "body_preview": summary["body_preview"],
-        "body_bytes": summary["body_bytes"],
-        "properties": {
-            client_text(name): client_text(value) for name, value in list(dead.properties.items())[:_PROPERTIES_MAX]
-        },
-        "resent": None if again is None else _resent(again),
-        "resent_known": is_known,
-    }
+    cause = await dead_letters.cause_of_death(group, dead)
+    return dead_letter_view(dead, cause, None if again is None else _resent(again), resent_known=is_known)
 
 
 def _resent(again: MessageExt) -> picture.ResentAs:
@@ -66,7 +44,7 @@ def _resent(again: MessageExt) -> picture.ResentAs:
         "queue_id": again.queue_id,
         "queue_offset": again.queue_offset,
         "offset": again.commit_log_offset,
-        "at_ms": again.store_timestamp,
+        "at_us": unix_us(again.store_timestamp),
     }
 
 

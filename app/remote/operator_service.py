@@ -24,7 +24,7 @@ from app.observation.record_view import message_summary
 from app.observation.transactions_view import half_message_names
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
-from app.remote.dead_letters_view import dead_letter_view, group_view, report_view
+from app.remote.dead_letters_view import group_view, remote_dead_letter_view, report_view
 from app.remote.own_broker import OwnBroker, OwnServers
 from app.remote.remote_dead_letters import RemoteDeadLetters
 from app.remote.remote_half_messages import RemoteHalfMessages
@@ -42,6 +42,7 @@ from engine.protocol.response_code import STORED_CODES
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
     from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
+    from app.picture.half_message import DecidedByHand
     from app.picture.record import RecordSummary
     from engine.broker.broker import Broker
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
@@ -81,17 +82,25 @@ class OperatorService:
             why = error.remark if isinstance(error, MQBrokerError) and error.remark else str(error)
             raise OperationRefused("by_broker", why=why) from error
 
-    async def act_on_half_message(self, action: HalfMessageAction, name: str) -> JsonObject:
-        """Commit, roll back or resume the message with that unique id, key or offset message id.
+    async def act_on_half_message(self, action: HalfMessageAction, name: str, *, anyway: bool = False) -> DecidedByHand:
+        """Commit, roll back or resume the message with that unique id, key or offset message id, and return it.
 
-        Returns the message: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
+        Raises ``HalfMessageRefused``.
+
+        :param anyway: even if it is decided already.
         """
         half_messages = RemoteHalfMessages(self._own)
-        message = (await half_messages.lookup(name)).message_for(action, name)
+        message = (await half_messages.lookup(name)).message_for(action, name, anyway=anyway)
         await half_messages.act(action, message)
         view = half_message_names(message)
         logger.warning("half message %s of group %s, by hand: %s", message.message_id, view["group"], action)
-        return {part: view[part] for part in ("id", "key", "topic", "queue_id", "group")}
+        return {
+            "id": view["id"],
+            "key": view["key"],
+            "topic": view["topic"],
+            "queue_id": view["queue_id"],
+            "group": view["group"],
+        }
 
     # --- messages -----------------------------------------------------------------------------------------------------
 
@@ -159,7 +168,7 @@ class OperatorService:
         first = max(found.min_number, found.max_number - count if start is None else start)
         messages: list[DeadLetter] = []
         for dead in await dead_letters.page(found, first, count):
-            messages.append(await dead_letter_view(dead_letters, group, dead))
+            messages.append(await remote_dead_letter_view(dead_letters, group, dead))
             await asyncio.sleep(0)  # let the broker's clients run
         return {"group": group_view(found), "start": first, "messages": messages}
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 
+from app.observation.dead_letter_view import retry_max_times
 from app.remote.cluster_reader import ClusterReader, QueueEnds
-from app.remote.remote_broker import PER_PULL, RETRY_MAX_TIMES, RemoteBroker
+from app.remote.remote_broker import PER_PULL, RemoteBroker
 from engine.broker.broker import Broker
 from engine.broker.foundation.store_lookups import dispatcher_done
 from engine.name_server.name_server import NameServer
@@ -69,8 +70,7 @@ class OwnBroker(RemoteBroker):
         return entries[0][0] if entries else None
 
     async def retry_max_times(self, group: str) -> int:
-        config = self._broker.subscription_group_manager.subscription_group_table.get(group)
-        return RETRY_MAX_TIMES if config is None else config.retry_max_times
+        return retry_max_times(self._broker, group)
 
     def now_ms(self) -> int:
         return self._broker.runtime.clock.now_ms()

@@ -30,3 +30,9 @@ export async function request(method, address, body) {
     return { why: t("live.search.unreachable", { why: error.message }) };
   }
 }
+
+/**
+ * @param {string} address
+ * @param {object} body
+ */
+export const post = (address, body) => request("POST", address, body);

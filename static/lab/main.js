@@ -28,7 +28,7 @@ import { Explorer } from "../parts/analysis/explorer.js";
 import { Faults } from "../parts/controls/faults.js";
 import { FrameDialog } from "../parts/stage/frame_dialog.js";
 import { Frames } from "../parts/stage/frames.js";
-import { HalfDialog } from "../parts/messages/half_dialog.js";
+import { WorldHalfDialog } from "../parts/messages/half_dialog.js";
 import { Choices, Connection, Title } from "../parts/controls/header.js";
 import { Invariants } from "../parts/run/invariants.js";
 import { KeyMap } from "../parts/controls/key_map.js";
@@ -112,7 +112,7 @@ function Page() {
     </div>
     <${Popover} />
     <${ContinueRun} />
-    <${HalfDialog} />
+    <${WorldHalfDialog} />
     <${DeadLettersDialog} />
     <${FrameDialog} />
     <${RecordDialog} />

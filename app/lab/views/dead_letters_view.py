@@ -5,48 +5,57 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import DEAD_LETTERS_SHOWN
+from app.observation.dead_letter_view import dead_letter_view, retry_max_times
+from engine.broker.delivery.dead_letter import cause_of_death
 
 if TYPE_CHECKING:
     from app.lab.views.life_view import LifeView
     from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
-    from app.picture.dead_letter import WorldDeadLetter, WorldDeadLetters
+    from app.picture.dead_letter import DeadLetter, DeadLetterPage, ResentAs
+    from engine.broker.broker import Broker
 
 
-def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> dict[str, WorldDeadLetters] | None:
-    """Return the dead letters of a broker; None while it has none."""
+def dead_letters_view(broker: Broker, copies: BrokerCopies, lives: LifeView) -> dict[str, DeadLetterPage] | None:
+    """Return the newest dead letters of each group; None while the broker has none."""
     by_group: dict[str, list[StoredCopyView]] = {}
     for copy in copies.dead:
         if copy.group is not None:
             by_group.setdefault(copy.group, []).append(copy)
     if not by_group:
         return None
-    return {group: _group(by_group[group], copies, lives) for group in sorted(by_group)}
+    return {group: _page(broker, group, by_group[group], copies, lives) for group in sorted(by_group)}
 
 
-def _group(dead: list[StoredCopyView], copies: BrokerCopies, lives: LifeView) -> WorldDeadLetters:
-    messages: list[WorldDeadLetter] = [_dead_letter(copy, copies, lives) for copy in dead[-DEAD_LETTERS_SHOWN:]]
-    return {"count": len(dead), "messages": messages}
-
-
-def _dead_letter(copy: StoredCopyView, copies: BrokerCopies, lives: LifeView) -> WorldDeadLetter:
-    again = copies.resent.get(copy.offset_message_id)
+def _page(
+    broker: Broker, group: str, dead: list[StoredCopyView], copies: BrokerCopies, lives: LifeView
+) -> DeadLetterPage:
+    most = retry_max_times(broker, group)
+    messages = [_dead_letter(copy, group, most, copies, lives) for copy in dead[-DEAD_LETTERS_SHOWN:]]
     return {
-        "key": copy.key,
-        "id": copy.offset_message_id,
-        "unique_id": copy.message_id,
-        "topic": copy.first_topic,
-        "offset": copy.offset,
-        "queue_id": copy.queue_id,
-        "queue_offset": copy.queue_offset,
-        "retry": copy.reconsume_times,
-        "dead_us": copy.stored_us,
-        "why": lives.last_result(copy.key, copy.group or "", copy.stored_us),
-        "resent": None
-        if again is None
-        else {
+        "group": {"group": group, "count": len(dead), "min": 0, "max": len(dead), "newest_us": dead[-1].stored_us},
+        "start": len(dead) - len(messages),
+        "messages": messages,
+    }
+
+
+def _dead_letter(copy: StoredCopyView, group: str, most: int, copies: BrokerCopies, lives: LifeView) -> DeadLetter:
+    assert copy.dead is not None, "it is a dead letter"
+    dead = copy.dead
+    again = copies.resent.get(dead.offset_message_id)
+    resent: ResentAs | None = None
+    if again is not None:
+        resent = {
             "topic": again.topic,
             "queue_id": again.queue_id,
             "queue_offset": again.queue_offset,
+            "offset": again.offset,
             "at_us": again.stored_us,
-        },
-    }
+        }
+    return dead_letter_view(
+        dead,
+        cause_of_death(dead, most),
+        resent,
+        last_result=lives.last_result(copy.key, group, copy.stored_us),
+        # The clock as it was when the dead letter was stored: it may have jumped since.
+        begin_ms=dead.store_timestamp - copy.stored_us // 1_000,
+    )

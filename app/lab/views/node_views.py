@@ -82,7 +82,7 @@ class _BrokerNodeView(NodeView):
             known = self._known = BrokerView(broker)
         fixed["flush"] = role.spec.flush
         copies = self._lives.copies_of(role.name)
-        dead_letters = None if copies is None else dead_letters_view(copies, self._lives)
+        dead_letters = None if copies is None else dead_letters_view(broker, copies, self._lives)
         return {**fixed, **known.build(), "dead_letters": dead_letters}
 
 

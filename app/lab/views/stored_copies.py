@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.lab.nodes.broker_node import BrokerNode
     from engine.lab.witness.logged_message import LoggedMessage
     from engine.lab.world.world import ScenarioWorld
+    from engine.protocol.message.message import MessageExt
     from engine.store.message_store import MessageStore
 
 
@@ -25,8 +26,8 @@ class StoredCopyView(NamedTuple):
 
     ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to be
     delivered to ``group`` again (None: to all groups for the first time). ``resends``: the offset message id of the
-    dead letter that it, or the message that it is a retry of, was resent for, else empty. ``message_id`` and
-    ``offset_message_id``: of a dead letter, else empty.
+    dead letter that it, or the message that it is a retry of, was resent for, else empty. ``dead``: the whole message,
+    of a dead letter only.
     """
 
     kind: str
@@ -37,14 +38,13 @@ class StoredCopyView(NamedTuple):
     queue_id: int
     queue_offset: int
     key: str
-    message_id: str
     reconsume_times: int
     level: int
     due_us: int
     group: str | None
     resends: str
-    offset_message_id: str
     first_topic: str
+    dead: MessageExt | None
 
 
 class BrokerCopies:
@@ -108,14 +108,13 @@ class BrokerCopies:
             message.queue_id,
             message.queue_offset,
             message.first_key,
-            "" if dead is None else dead.message_id,
             message.reconsume_times,
             level,
             world_us(message.store_timestamp + delay_ms, skew_ms) if level else 0,
             group_of_copy(message),
             resends,
-            "" if dead is None else dead.offset_message_id,
             first_topic(message),
+            dead,
         )
 
     @property

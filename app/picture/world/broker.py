@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from app.picture.consumer_group import GroupProgress
-from app.picture.dead_letter import WorldDeadLetters
+from app.picture.dead_letter import DeadLetterPage
 from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.lock import Lock
@@ -107,5 +107,5 @@ class WorldBroker(DownBroker, BrokerProcess):
 
     #: "async" or "sync".
     flush: str
-    #: Group -> its dead letters; None while the broker has none.
-    dead_letters: dict[str, WorldDeadLetters] | None
+    #: Group -> its newest dead letters; None while the broker has none.
+    dead_letters: dict[str, DeadLetterPage] | None

@@ -117,6 +117,19 @@ def test_what_was_decided_meanwhile_is_refused_in_both_languages_and_nothing_hap
     assert stored(live, "d-1") == 1
 
 
+def test_what_was_decided_is_decided_again_only_anyway_and_by_a_broker_that_allows_it(live, tmp_path):
+    send_in_transactions(live, ("again", COMMIT))
+    when_decided(live, "again")
+    status, answer = post(live, "commit", {"message": "again", "anyway": True})
+    assert (status, answer["reason"], stored(live, "again")) == (409, "by_broker", 1)
+    with LiveServer(tmp_path, broker=BrokerConfig(port=0, commit_transaction_once=False)) as careless:
+        send_in_transactions(careless, ("again", COMMIT))
+        when_decided(careless, "again")
+        assert post(careless, "commit", {"message": "again"})[0] == 409
+        assert post(careless, "commit", {"message": "again", "anyway": True})[0] == 200
+        assert stored(careless, "again") == 2
+
+
 def test_a_name_that_fits_several_or_none_is_refused(live):
     sent = send_in_transactions(live, ("twice", UNKNOW), ("twice", UNKNOW))
     status, answer = post(live, "commit", {"message": "twice"})
@@ -134,7 +147,8 @@ def test_a_name_that_fits_several_or_none_is_refused(live):
         ("commit", {}, {}, 400, "message"),
         ("commit", {"message": 7}, {}, 400, "message"),
         ("commit", {"message": " "}, {}, 400, "1 to 1024"),
-        ("commit", {"message": "x", "anyway": True}, {}, 400, "anyway"),
+        ("commit", {"message": "x", "anyway": "yes"}, {}, 400, "anyway"),
+        ("resume", {"message": "x", "anyway": True}, {}, 400, "anyway"),
         ("commit", b"{", {}, 400, "JSON"),
         ("commit", b"[]", {}, 400, "object"),
         ("commit", b"message=x", {"Content-Type": "application/x-www-form-urlencoded"}, 400, "application/json"),

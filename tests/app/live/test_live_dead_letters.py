@@ -118,7 +118,9 @@ def test_a_dead_letter_says_where_it_came_from_and_why_it_died(live):
     assert (dead["cause"], dead["resent"], dead["resent_known"]) == ("consumer-decided", None, True)
     assert dead["body_preview"] == "body of o-1"
     assert dead["properties"]["RETRY_TOPIC"] == "orders"
-    assert dead["dead_ms"] >= dead["born_ms"]
+    stored = live.host._machines.broker.store.message_at(dead["offset"])
+    assert (dead["born_us"], dead["dead_us"]) == (stored.born_timestamp * 1_000, stored.store_timestamp * 1_000)
+    assert groups(live)["shop"]["newest_us"] == dead["dead_us"]
 
 
 def test_a_dead_letter_resent_to_its_group_is_marked_and_not_resent_again(live):

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.foundation.operator_requests import ResendRequest
 from app.lab.views.record_detail import record_at
 from app.lab.views.world_view import WorldView
 from app.observation.live_state import LiveState
 from app.observation.recent_log import RecentLog
 from app.observation.record_view import queue_entry_view
+from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
 from app.picture.frame import FrameDetail
 from app.picture.live_state import EngineState, HealthFacts, LivePicture
 from app.picture.record import QueueEntryView, RecordView
 from app.picture.world.raft import RaftEntry
 from app.picture.world.world import WorldPicture
+from engine.broker.delivery.dead_letter import ResendTo
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names
 from tests.engine.broker.lab_broker import broker_lab
@@ -103,6 +106,26 @@ def test_what_a_live_page_gets_follows_the_schema(tmp_path):
         live.create_topic("orders", queues=2)
         live.send(message("orders", "one"))
         assert list(schema_problems(live.host.state(), LivePicture)) == []
+
+
+def test_dead_letters_of_a_live_broker_follow_the_schema(tmp_path):
+    with LiveServer(tmp_path, page=False) as live:
+        live.create_topic("%DLQ%shop", 1)
+        live.send(message("%DLQ%shop", "one", keys="k"))
+
+        def ask(work):
+            return live.host.ask(lambda engine: work(engine.operator))
+
+        for to, outcome in ((ResendTo.TOPIC, "failed"), (ResendTo.GROUP, "resent")):
+            page = ask(lambda operator: operator.dead_letters("shop", None, 10))
+            assert list(schema_problems(page, DeadLetterPage)) == []
+            request = ResendRequest(("k",), to)
+            report = ask(lambda operator, request=request: operator.resend_dead_letters("shop", request))
+            assert (len(report[outcome]), list(schema_problems(report, ResendReport))) == (1, [])
+        (dead,) = ask(lambda operator: operator.dead_letters("shop", None, 10))["messages"]
+        assert list(schema_problems(dead, DeadLetter)) == [] != dead["resent"]
+        (group,) = ask(lambda operator: operator.dead_letter_groups())
+        assert list(schema_problems(group, DeadLetterGroup)) == []
 
 
 def test_the_detail_of_a_record_follows_the_schema():

@@ -52,7 +52,7 @@ WRITTEN = {
     "/api/filter/evaluate": ("expression", "properties"),
     "/api/filter/tags": ("expression", "tag"),
     "/api/pipeline/runs": ("job", "arguments", "keys"),
-    "/api/live/transactions/commit": ("message",),
+    "/api/live/transactions/commit": ("message", "anyway"),
     "/api/live/dead-letters/g/resend": ("messages", "to", "anyway", "start"),
     "/api/live/topics": ("topic", "queues"),
     "/api/live/verdict/thresholds": ("group_behind", "dead_letters"),

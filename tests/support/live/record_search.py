@@ -84,7 +84,7 @@ class MadeUpEngine:
     def carry_out(self, request):
         raise OperationRefused("by_broker", why="this broker is made up")
 
-    def act_on_half_message(self, action: HalfMessageAction, name: str):
+    def act_on_half_message(self, action: HalfMessageAction, name: str, *, anyway: bool = False):
         raise HalfMessageRefused(HalfMessageRefusal.NO_SUCH, name=name)
 
     def clients(self, group: str):
@@ -111,7 +111,7 @@ class MadeUpEngine:
         if topic is None:
             return None
         first, end = (topic["queues"]["0"][name] for name in ("min", "max"))
-        facts = {"group": group, "count": end - first, "min": first, "max": end, "newest_ms": None}
+        facts = {"group": group, "count": end - first, "min": first, "max": end, "newest_us": None}
         return {"group": facts, "start": end, "messages": []}
 
     def resend_dead_letters(self, group: str, request):

@@ -1,31 +1,25 @@
 // @ts-check
-// Dead letters: which groups have some, what they are, and sending them again: one, those that are chosen, or all.
-// There only once a group has given a message up.
+// Dead letters of the live broker: which groups have some, and those of one group by pages. One, those that are chosen,
+// or all are sent again. There only once a group has given a message up.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
 import { computed, effect, signal } from "@preact/signals";
-import { count, dateTime } from "../../../common/format.js";
-import { sendRequest } from "../../../common/transport.js";
-import { t } from "../../../common/i18n.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
 import { groupOf, inspectedOffset, state } from "../../../common/cluster/view.js";
-import { ResendDialog, ask, resendResult } from "./dead_letter_resend.js";
+import { count, dateTime } from "../../../common/format.js";
+import { language, t } from "../../../common/i18n.js";
+import { post } from "../../../common/request.js";
+import { sendRequest } from "../../../common/transport.js";
 import { GroupMark } from "../../../parts/lane/marks.js";
+import { ActionResult } from "../../../parts/messages/action.js";
+import { ResendDialog } from "../../../parts/messages/dead_letter_resend.js";
+import { DeadLetterTable } from "../../../parts/messages/dead_letter_table.js";
+import { ActionCommand, commandOf } from "../operator/command_line.js";
 import { tab } from "../../tabs.js";
 
 const PAGE = 20;
-const COLUMNS = [
-  "word.offset",
-  "word.key",
-  "live.dead.col_topic",
-  "word.retries",
-  "live.dead.col_cause",
-  "live.dead.col_dead_at",
-  "word.body",
-  "word.state",
-  "word.action",
-];
-const NUMBERS = ["word.offset", "word.retries"];
+/** They are kept for days. */
+const clock = { ...brokerClock, at: (us) => dateTime(us / 1000) };
 
 /** group -> how many dead letters it had, in all queues; the same object while nothing changes. */
 const ends = computed(() => {
@@ -44,12 +38,17 @@ const endsKey = computed(() => ends.value.map(([name, max]) => `${name} ${max}`)
     came. */
 const group = signal(/** @type {any} */ (null));
 const start = signal(/** @type {any} */ (null));
-const page = signal(/** @type {any} */ (null));
+const page = signal(/** @type {Picture.DeadLetterPage | null} */ (null));
 const problem = signal("");
 /** Ids of the chosen ones. */
 const chosen = signal(new Set());
 /** Counts up when something was resent: the page is fetched again. */
 const resends = signal(0);
+const question = signal(
+  /** @type {import("../../../parts/messages/dead_letter_resend.js").ResendQuestion | null} */ (null),
+);
+/** What the last resend came to. */
+const result = signal("");
 
 effect(() => {
   const names = ends.value.map(([name]) => name);
@@ -105,28 +104,22 @@ export function DeadLetters() {
             </button>`,
         )}
       </div>
-      <${Result} />${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
-      ${page.value && page.value.group.group === group.value && html`<${Page} answer=${page.value} />`}
+      <${ActionResult} text=${result} />
+      ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
+      ${page.value && page.value.group.group === group.value && html`<${Page} part=${page.value} />`}
     </div>
-    <${ResendDialog} onDone=${() => {
-      chosen.value = new Set();
-      resends.value += 1;
-    }} />
+    <${ResendDialog} question=${question.value} source=${source} onClose=${() => (question.value = null)} />
   </section>`;
 }
 
-/** One line; the focus goes there when what had it is gone. */
-function Result() {
-  const line = useRef(/** @type {any} */ (null));
-  useEffect(() => {
-    if (resendResult.value) line.current?.focus();
-  }, [resendResult.value]);
-  return html`<p class="action-result" role="status" tabindex="-1" ref=${line}>${resendResult.value}</p>`;
-}
-
-function Page({ answer: { group: facts, start: first, messages } }) {
+/** @param {{ part: Picture.DeadLetterPage }} properties */
+function Page({ part }) {
+  const { group: facts, start: first, messages } = part;
   const end = first + messages.length;
-  const here = messages.filter((message) => chosen.value.has(message.id));
+  const choice = { has: ({ id }) => chosen.value.has(id), choose };
+  const here = messages.filter(choice.has);
+  const ask = (letters, n = letters?.length ?? 0) =>
+    (question.value = { group: facts.group, messages: letters, count: n });
   const go = (from) => browse(facts.group, from);
   return html`
     <div class="dead-tools">
@@ -135,11 +128,11 @@ function Page({ answer: { group: facts, start: first, messages } }) {
         class="button button-primary"
         aria-haspopup="dialog"
         disabled=${here.length === 0}
-        onClick=${() => ask(facts.group, here)}
+        onClick=${() => ask(here)}
       >
         ${t("live.dead.resend_chosen", { n: here.length })}
       </button>
-      <button type="button" class="button" aria-haspopup="dialog" onClick=${() => ask(facts.group, null, facts.count)}>
+      <button type="button" class="button" aria-haspopup="dialog" onClick=${() => ask(null, facts.count)}>
         ${t("live.dead.resend_all")}
       </button>
       <span class="dead-pager">
@@ -159,116 +152,63 @@ function Page({ answer: { group: facts, start: first, messages } }) {
         </button>
       </span>
     </div>
-    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="dead-letters-title">
-      <table class="dead-table">
-        <caption class="sr-only">${t("section.dead_letters")}: ${facts.group}</caption>
-        <thead>
-          <tr>
-            <th scope="col"><${ChooseAll} messages=${messages} /></th>
-            ${COLUMNS.map(
-              (column) =>
-                html`<th scope="col" key=${column} class=${NUMBERS.includes(column) ? "number" : ""}>
-                  ${t(column)}
-                </th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${messages.toReversed().map(
-            (message) =>
-              html`<${Row}
-                key=${message.offset}
-                group=${facts.group}
-                message=${message}
-                isChosen=${chosen.value.has(message.id)}
-              />`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    <${DeadLetterTable}
+      ...${{ part, clock, choice }}
+      source=${{ open: ({ offset }) => (inspectedOffset.value = offset), pointing: () => ({}), ask }}
+      title=${`${t("section.dead_letters")}: ${facts.group}`}
+    />
   `;
 }
 
-const choose = (messages, isOn) => {
+function choose(messages, isOn) {
   const next = new Set(chosen.peek());
   for (const message of messages) isOn ? next.add(message.id) : next.delete(message.id);
   chosen.value = next;
-};
-
-function ChooseAll({ messages }) {
-  const open = messages.filter((message) => !message.resent);
-  const isAll = open.length > 0 && open.every((message) => chosen.value.has(message.id));
-  return html`<input
-    type="checkbox"
-    name="choose-all"
-    aria-label=${t("live.dead.choose_all")}
-    title=${t("live.dead.choose_all")}
-    checked=${isAll}
-    onChange=${(event) => choose(open, event.currentTarget.checked)}
-  />`;
 }
 
-function Row({ group: name, message, isChosen }) {
-  const key = message.keys[0] ?? message.unique_id ?? message.id;
-  const cause = message.cause.replaceAll("-", "_");
-  // Brokers use queue 0; only a dead letter in another says which.
-  const place =
-    message.queue_id === 0 ? count(message.queue_offset) : `Q${message.queue_id} ${count(message.queue_offset)}`;
-  return html`<tr data-dead-letter=${place}>
-    <td>
-      <input
-        type="checkbox"
-        checked=${isChosen}
-        aria-label=${t("live.dead.choose", { key })}
-        onChange=${(event) => choose([message], event.currentTarget.checked)}
-      />
-    </td>
-    <td class="number">${place}</td>
-    <th scope="row">
-      <button
-        type="button"
-        class="link-button mono ellipsis dead-key"
-        title=${t("live.dead.open", { id: message.id })}
-        onClick=${() => (inspectedOffset.value = message.offset)}
-      >
-        ${key}
-      </button>
-    </th>
-    <td>${message.topic ?? "–"}</td>
-    <td class="number">${count(message.retries)}</td>
-    <td title=${t(`live.dead.cause_${cause}_hint`)}>${t(`live.dead.cause_${cause}`)}</td>
-    <td class="dead-at">${dateTime(message.dead_ms)}</td>
-    <td class="dead-body ellipsis" title=${message.body_preview}>
-      ${message.body_preview || t("live.records.body_bytes", { n: message.body_bytes })}
-    </td>
-    <td>
-      ${
-        message.resent
-          ? html`<button
-            type="button"
-            class="link-button dead-resent"
-            onClick=${() => (inspectedOffset.value = message.resent.offset)}
-          >
-            ↻ ${t("lab.dead.resent", {
-              topic: message.resent.topic,
-              id: message.resent.queue_id,
-              offset: message.resent.queue_offset,
-            })}
-          </button>`
-          : t(message.resent_known ? "lab.dead.waits" : "live.dead.not_known")
-      }
-    </td>
-    <td>
-      <button
-        type="button"
-        class="button row-button"
-        data-resend=${place}
-        aria-haspopup="dialog"
-        aria-label=${t("lab.dead.resend_of", { key })}
-        onClick=${() => ask(name, [message])}
-      >
-        ${t("lab.dead.resend")}
-      </button>
-    </td>
-  </tr>`;
+function fetchAgain() {
+  chosen.value = new Set();
+  resends.value += 1;
+}
+
+const idsOf = (messages) => messages.map((message) => message.id);
+
+/** @type {import("../../../parts/messages/dead_letter_resend.js").ResendSource} */
+const source = {
+  async act(name, resend) {
+    const { report, why } = await sendAgain(name, resend);
+    if (why && report.sent > 0) fetchAgain();
+    return { why, done: t("live.dead.done", { n: report.sent, already: report.already }) };
+  },
+  done(text) {
+    result.value = text;
+    fetchAgain();
+  },
+  command(name, { messages, to, anyway }) {
+    const which = messages === null ? ["--all"] : anyway ? ["--anyway"] : [];
+    const names = messages === null ? [] : idsOf(messages);
+    const text = commandOf("dead-letters resend", ["--to", to, ...which], [name, ...names]);
+    return html`<${ActionCommand} text=${text} />`;
+  },
+};
+
+/** All of a group go in portions, as many as one request may send. `why`: empty when all that could be sent was. */
+async function sendAgain(name, { messages, to, anyway }) {
+  const report = { sent: 0, already: 0 };
+  const failures = [];
+  for (let from = 0; from !== null;) {
+    const request =
+      messages === null ? { messages: "all", to, start: from } : { messages: idsOf(messages), to, anyway };
+    const { answer, why: refusal } = await post(`/api/live/dead-letters/${encodeURIComponent(name)}/resend`, request);
+    if (refusal) return { report, why: refusal };
+    report.sent += answer.resent.length;
+    report.already += answer.already;
+    for (const failed of answer.failed) failures.push(`${failed.id}: ${failed.text?.[language] ?? failed.error}`);
+    from = answer.next;
+  }
+  const why =
+    failures.length > 0
+      ? t("live.dead.failed", { n: failures.length, sent: report.sent, why: failures.slice(0, 5).join("\n") })
+      : "";
+  return { report, why };
 }

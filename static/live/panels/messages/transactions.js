@@ -8,9 +8,10 @@ import { brokerClock } from "../../../common/cluster/clock.js";
 import { inspectedOffset, state } from "../../../common/cluster/view.js";
 import { t } from "../../../common/i18n.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";
+import { halfName } from "../../../parts/messages/half_facts.js";
 import { HalfMessages, undecided } from "../../../parts/messages/half_messages.js";
 import { Bolt } from "../../faults/bolt.js";
-import { ActionButton, ActionResult, HalfActionDialog, nameOf } from "./half_actions.js";
+import { ActionButton, HalfActionDialog, HalfResult } from "./half_actions.js";
 
 /** The rows that the server sends. */
 const ALL = 1_000;
@@ -37,10 +38,10 @@ export function Transactions() {
     </header>
     <div class="group-details half-messages">
       <${NextRound} part=${part} />
-      <${ActionResult} />
+      <${HalfResult} />
       <div><${HalfMessages} part=${part} clock=${brokerClock} source=${source} /></div>
     </div>
-    <${HalfActionDialog} />
+    <${HalfActionDialog} part=${part} />
   </section>`;
 }
 
@@ -55,12 +56,11 @@ function NextRound({ part }) {
 }
 
 function Actions({ message }) {
-  const { transactions: part } = state.value;
-  if ("given_up_us" in message) return html`<${ActionButton} action="resume" ...${{ message, part }} />`;
+  if ("given_up_us" in message) return html`<${ActionButton} action="resume" message=${message} />`;
   if (message.decided_by !== null) return html`<span></span>`;
   return html`<span class="half-actions">
-    <${ActionButton} action="commit" ...${{ message, part }} />
-    <${ActionButton} action="rollback" ...${{ message, part }} />
-    <${Bolt} kind="half" facts=${{ id: message.id, name: nameOf(message) }} name=${nameOf(message)} />
+    <${ActionButton} action="commit" message=${message} />
+    <${ActionButton} action="rollback" message=${message} />
+    <${Bolt} kind="half" facts=${{ id: message.id, name: halfName(message) }} name=${halfName(message)} />
   </span>`;
 }

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { ActionDialog } from "../messages/action.js";
+import { ActionDialog } from "../../../parts/messages/action.js";
 import { askedForm, told } from "../../../common/cluster/asked.js";
 import { ResetForm } from "./reset_form.js";
 import { SendForm } from "./send_form.js";

@@ -7,7 +7,8 @@ import { useComputed, useSignal } from "@preact/signals";
 import { count, dateTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
-import { ActionForm, post } from "../messages/action.js";
+import { post } from "../../../common/request.js";
+import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 

@@ -6,7 +6,8 @@ import { useSignal } from "@preact/signals";
 import { count, typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { userTopics } from "../../../common/cluster/view.js";
-import { ActionForm, post } from "../messages/action.js";
+import { post } from "../../../common/request.js";
+import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 

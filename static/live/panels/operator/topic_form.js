@@ -4,7 +4,8 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { ActionForm, post } from "../messages/action.js";
+import { post } from "../../../common/request.js";
+import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 

@@ -8,7 +8,8 @@ import { count } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { language, t } from "../../../common/i18n.js";
 import { firstOf } from "../../../common/elements.js";
-import { ActionDialog, ActionForm, post } from "../messages/action.js";
+import { post } from "../../../common/request.js";
+import { ActionDialog, ActionForm } from "../../../parts/messages/action.js";
 
 export function Thresholds({ isOpen, onClose }) {
   const rules = useSignal(/** @type {{ rule: string }[] | null} */ (null));

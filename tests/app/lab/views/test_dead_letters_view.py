@@ -50,7 +50,7 @@ def test_a_broker_that_was_killed_has_its_dead_letters_once(run):
     apply(run, "restart", "B1")
     run_to_ms(run, DIED_MS + 3_000)
     assert dead_letters(view) == before
-    assert before["count"] == len(before["messages"]) == 1
+    assert before["group"]["count"] == len(before["messages"]) == 1
 
 
 def test_a_resent_message_that_a_power_cut_has_taken_was_not_resent(run):
@@ -79,7 +79,7 @@ def test_why_it_died_does_not_change_when_it_is_consumed_in_the_end(run):
     resend(run, dead_letters(view)["messages"][0])
     run_to_ms(run, DIED_MS + 3_000)
     (dead,) = dead_letters(view)["messages"]
-    assert (dead["why"], dead["resent"] is None) == ("throws", False)
+    assert (dead["last_result"], dead["resent"] is None) == ("throws", False)
 
 
 def test_of_many_dead_letters_the_newest_are_shown_and_all_counted(run, monkeypatch):
@@ -90,5 +90,21 @@ def test_of_many_dead_letters_the_newest_are_shown_and_all_counted(run, monkeypa
     run_to_ms(run, 30_000)  # it fails again, and dies again
     shown = dead_letters(view)
     (second,) = shown["messages"]
-    assert shown["count"] == 2
+    assert (shown["group"]["count"], shown["start"]) == (2, 1)
     assert second["queue_offset"] == first["queue_offset"] + 1
+
+
+def test_a_dead_letter_has_times_of_the_world_whatever_its_brokers_clock_shows(run):
+    view = WorldView(run)
+    before = dead_letters(view)
+    apply(run, "clock-skew", "B1", ms=3_600_000)
+    run_to_ms(run, DIED_MS + 100)
+    assert dead_letters(view) == before
+    (dead,) = before["messages"]
+    assert 0 < dead["born_us"] < dead["dead_us"] <= DIED_MS * 1_000
+    assert before["group"]["newest_us"] == dead["dead_us"]
+
+
+def test_a_dead_letter_says_its_cause_as_a_live_broker_does(run):
+    (dead,) = dead_letters(WorldView(run))["messages"]
+    assert (dead["cause"], dead["keys"], dead["resent_known"]) == ("consumer-decided", ["k-2"], True)
