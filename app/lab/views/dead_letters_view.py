@@ -8,7 +8,8 @@ from app.lab.foundation.bounds import DEAD_LETTERS_SHOWN
 
 if TYPE_CHECKING:
     from app.lab.views.life_view import LifeView
-    from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
+    from app.lab.views.stored_copies import BrokerCopies
+    from app.observation.message_life import StoredCopyView
     from app.picture.dead_letter import WorldDeadLetter, WorldDeadLetters
 
 
