@@ -21,9 +21,11 @@ const source = {
   tools: () => null,
 };
 
+/** @typedef {{ message?: Picture.StoredMessageLife | null, seenUs?: number, problem?: string }} Answer */
+
 /** `record`: the summary of any copy of the message. */
 export function Trail({ record }) {
-  const answer = useSignal(/** @type {{ message?: Picture.StoredMessageLife | null, problem?: string }} */ ({}));
+  const answer = useSignal(/** @type {Answer} */ ({}));
   const name = record.unique_id ?? record.offset_message_id;
   useEffect(() => {
     answer.value = {};
@@ -31,7 +33,9 @@ export function Trail({ record }) {
     sendRequest(`/api/messages/trail?${new URLSearchParams({ name })}`, { signal: abort.signal })
       .then(async (response) => {
         const found = await response.json();
-        answer.value = response.ok ? { message: found.messages[0] ?? null } : { problem: found.error };
+        answer.value = response.ok
+          ? { message: found.messages[0] ?? null, seenUs: brokerClock.now() }
+          : { problem: found.error };
       })
       .catch((error) => {
         if (error.name !== "AbortError")
@@ -39,12 +43,12 @@ export function Trail({ record }) {
       });
     return () => abort.abort();
   }, [name]);
-  const { message, problem } = answer.value;
+  const { message, seenUs, problem } = answer.value;
   if (message === null) return null;
   return html`<section class="trail" aria-labelledby="trail-title">
     <h3 id="trail-title">${t("live.trail.title")}</h3>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     ${message === undefined && !problem && html`<p class="quiet">${t("inspector.loading")}</p>`}
-    ${message && html`<${MessageLife} ...${{ message, clock: brokerClock, source }} />`}
+    ${message && html`<${MessageLife} ...${{ message, clock: brokerClock, source, seenUs }} />`}
   </section>`;
 }

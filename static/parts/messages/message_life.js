@@ -30,18 +30,21 @@ addEventListener("themechange", measureRem);
 /** @returns {number[]} */
 export const timesOf = (/** @type {any} */ { at_us: at, until_us: until }) => (until == null ? [at] : [at, until]);
 
+/** What a message is called. */
+const nameOf = ({ key, topic }) => key || topic;
+
 /**
- * One message on a page of its own.
- * @param {{ message: Picture.MessageLife, clock: Picture.Clock, source: LifeSource }} properties
+ * One message on a page of its own, as it was at `seenUs`.
+ * @param {{ message: Picture.MessageLife, clock: Picture.Clock, source: LifeSource, seenUs: number }} properties
  */
-export function MessageLife({ message, clock, source }) {
+export function MessageLife({ message, clock, source, seenUs }) {
   const axis = axisOf([...message.marks.flatMap(timesOf), clock.now()], true);
   const since = (us) => `+${clock.span(us - message.at_us)}`;
   const name = (group) => html`<span class="ellipsis">${group ?? ""}</span>`;
   return html`<div class="life life-single">
     <${LifeAxis} axis=${axis} clock=${clock} tickOf=${since} />
     <${Lanes} ...${{ message, axis, clock, source, name }} />
-    <${Story} ...${{ message, clock, source }} />
+    <${Story} ...${{ message, clock, source, seenUs }} />
   </div>`;
 }
 
@@ -156,7 +159,7 @@ function Lane({ message, group, axis, clock, source }) {
     as="span"
     class="life-track"
     role="group"
-    aria-label=${t("lab.life.lane", { key: message.key, group: group ?? "–" })}
+    aria-label=${t("lab.life.lane", { key: nameOf(message), group: group ?? "–" })}
   >
     ${axis.breaks.map(
       ({ from, left, right }) =>
@@ -209,12 +212,12 @@ function Mark({ mark, place: { left, width }, message, clock, source }) {
 }
 
 /**
- * The same in sentences.
- * @param {{ message: Picture.MessageLife, clock: Picture.Clock, source: LifeSource }} properties
+ * The same in sentences. `seenUs`: when the groups were in their states; by default now.
+ * @param {{ message: Picture.MessageLife, clock: Picture.Clock, source: LifeSource, seenUs?: number }} properties
  */
-export function Story({ message, clock, source }) {
+export function Story({ message, clock, source, seenUs = clock.now() }) {
   const tools = source.tools(message);
-  return html`<ol class="life-story" aria-label=${t("lab.life.story", { key: message.key || message.topic })}>
+  return html`<ol class="life-story" aria-label=${t("lab.life.story", { key: nameOf(message) })}>
     ${tools && html`<li class="life-why">${tools}</li>`}
     ${
       message.omitted_marks > 0 &&
@@ -223,7 +226,7 @@ export function Story({ message, clock, source }) {
     ${message.marks.map((mark, index) => html`<${Sentence} key=${index} ...${{ mark, message, clock, source }} />`)}
     ${Object.entries(message.groups).map(
       ([group, part]) => html`<li key=${group} class="life-line" data-group=${group} data-state=${part.state}>
-        <span class="number life-time">${clock.at(clock.now())}</span>
+        <span class="number life-time">${clock.at(seenUs)}</span>
         <span class="life-line-sign" aria-hidden="true">${stateSign(part.state)}</span>
         <span>
           ${t("lab.life.group_state", { group, state: outcomeOf(part, clock) })} ${explanationOf(part)}

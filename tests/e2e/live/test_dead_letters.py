@@ -41,6 +41,7 @@ def test_an_operator_finds_out_what_happened_and_resends_dead_letters(tmp_path, 
         panel.locator("[data-dead-letter='0'] .dead-key").click()
         trail = page.locator("#inspector .life-single")
         expect(trail.locator("[data-step]")).to_have_count(3)
+        expect(trail.locator(".life-track [data-mark]")).to_have_count(3)
         expect(trail.locator("[data-group=billing]")).to_contain_text("not delivered any more")
         trail.locator("[data-step=stored] button").click()
         expect(page.locator("#inspector-title")).to_contain_text("orders")
