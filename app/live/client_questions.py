@@ -7,6 +7,7 @@ is known by then. Each member has one open request at most; a member that does n
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -106,14 +107,23 @@ class ClientQuestions:
 
     async def look(self, group: str) -> Look:
         """Return the group as it is now; members that may be asked again are asked."""
+        members, omitted = await self._ask_members(group)
+        retries, are_all = self._retries(group, self._now_ms())
+        return Look(self._now_ms(), [replace(member) for member in members], omitted, retries, are_all)
+
+    async def ask_all(self, groups: Sequence[str]) -> list[list[Member]]:
+        """Return the members of each group, asked as by :meth:`look`."""
+        asked = await asyncio.gather(*(self._ask_members(group) for group in groups))
+        return [[replace(member) for member in members] for members, _ in asked]
+
+    async def _ask_members(self, group: str) -> tuple[list[Member], int]:
         members, omitted = self._members(group)
         now_ms = self._now_ms()
         due = sorted((member for member in members if member.is_due(now_ms)), key=lambda member: member.asked_ms)
         asked = [self._begin(member, group, now_ms) for member in due[: max(0, OPEN_MAX - len(self._open))]]
         if asked:
             await asyncio.wait(asked, timeout=LOOK_WAITS_S)
-        retries, are_all = self._retries(group, now_ms)
-        return Look(self._now_ms(), [replace(member) for member in members], omitted, retries, are_all)
+        return members, omitted
 
     def _now_ms(self) -> int:
         return self._broker.runtime.clock.now_ms()

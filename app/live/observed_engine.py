@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
     from app.observation.live_state import LiveState
     from app.picture.consumer_group import GroupReport
+    from app.picture.message_life import StoredMessageLife
     from app.remote.operator_service import OperatorService
     from app.watch.watcher import Watcher
     from engine.live.live_machines import LiveMachines
@@ -45,6 +46,14 @@ class ObservedEngine:
 
         look = await self._questions.look(group)
         return lambda: look_view(group, look)
+
+    async def trails(self, name: str, topic: str | None) -> Callable[[], list[StoredMessageLife]]:
+        from app.live.message_holders import note_holders, waiting_groups
+
+        lives = await self.operator.trails(name, topic)
+        groups = waiting_groups(lives)
+        answers = dict(zip(groups, await self._questions.ask_all(groups), strict=True))
+        return lambda: note_holders(lives, answers)
 
     async def close(self) -> None:
         """Close what belongs to this broker; the next one has its own."""

@@ -8,6 +8,25 @@ from typing import Literal, NotRequired, TypedDict
 FailedSend = Literal["refused", "unknown"]
 #: The kinds of stored copies: :class:`engine.protocol.message.message_copies.CopyKind`.
 CopyName = Literal["stored", "half", "given-up", "due", "dead", "resent", "delayed"]
+#: What has become of a message for a group. "waiting": in a queue that the group has not read up to it;
+#: "filtered": the group's offset passed it, and its subscription does not want it.
+#: In the lab: "delivering" (a listener has it), "consumed", "failed" (and not sent back yet), "skipped" (the group's
+#: offset passed it without a delivery). A broker does not learn the listener's result. On the live page: "held" (a
+#: member has fetched it and not finished it), "delivering" (an ordered listener has it), "passed" (consumed or
+#: filtered), "unread" (the group has no offset there yet).
+GroupState = Literal[
+    "waiting",
+    "held",
+    "delivering",
+    "consumed",
+    "failed",
+    "delayed",
+    "dead",
+    "filtered",
+    "skipped",
+    "passed",
+    "unread",
+]
 
 
 class ProducedBatch(TypedDict):
@@ -24,9 +43,12 @@ class ProducedMark(TypedDict):
 
     kind: Literal["produced"]
     at_us: int
-    event: int
-    node: str
+    #: Of the lab, like the next ones.
+    event: NotRequired[int]
+    node: NotRequired[str]
     batch: NotRequired[ProducedBatch]
+    #: The address from which it was sent, as a live broker stored it.
+    host: NotRequired[str]
 
 
 class SendFailedMark(TypedDict):
@@ -56,9 +78,10 @@ class CopyMark(TypedDict):
     group: str | None
     #: Of a delayed one, like the next.
     level: NotRequired[int]
-    until_us: NotRequired[int]
-    #: Of a resent one.
-    to: NotRequired[Literal["topic", "group"]]
+    #: None: the broker has no such level.
+    until_us: NotRequired[int | None]
+    #: Of a resent one: the offset message id of the dead letter.
+    resends: NotRequired[str]
     #: A power cut has taken it.
     lost: NotRequired[bool]
 
@@ -92,28 +115,45 @@ LifeMark = ProducedMark | SendFailedMark | CopyMark | DeliveredMark
 class LifeInGroup(TypedDict):
     """What has become of a message for a group."""
 
-    #: "waiting", "delivering", "consumed", "failed" (and not sent back yet), "delayed", "dead", "filtered" (its
-    #: subscription does not want it) or "skipped" (the group's offset passed it without a delivery).
-    state: str
-    attempts: int
+    state: GroupState
     #: Of a delayed one: when it is due; else None.
     until_us: int | None
+    #: Deliveries, in the lab.
+    attempts: NotRequired[int]
+    #: Of one that a live group has not confirmed: the messages before it that the group has not confirmed.
+    behind: NotRequired[int]
+    #: Of a group whose subscription the live page knows.
+    expression: NotRequired[str]
+    #: Of a held one, or one that is being delivered on the live page: the client id of the member that has it.
+    holder: NotRequired[str]
 
 
 class MessageLife(TypedDict):
     """The life of one message."""
 
+    #: The first of its keys; empty: it has none. In the lab every message has its own.
     key: str
     topic: str
     #: When it was produced, or first stored.
     at_us: int
     #: A failure, a retry, a duplicate, a loss.
     in_trouble: bool
-    #: In the order of time.
+    #: In the order of time. A live producer's clock may be wrong: its mark comes first.
     marks: list[LifeMark]
     #: How many of the oldest ones are left out.
     omitted_marks: int
     groups: dict[str, LifeInGroup]
+
+
+class StoredMessageLife(MessageLife):
+    """The life of one message as far as brokers know it: the copies that they store, and the offsets of the groups."""
+
+    #: The unique id, or else the first offset message id.
+    id: str
+    keys: list[str]
+    tags: str | None
+    #: The first characters of the body.
+    body_preview: str
 
 
 class MessageLives(TypedDict):

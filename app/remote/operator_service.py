@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
     from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
     from app.picture.half_message import DecidedByHand
+    from app.picture.message_life import StoredMessageLife
     from app.picture.record import RecordSummary
     from engine.broker.broker import Broker
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
@@ -141,8 +142,8 @@ class OperatorService:
             return entries or None
         return entries
 
-    async def trails(self, name: str, topic: str | None) -> list[JsonObject]:
-        """Return the history of messages with that unique id, offset message id or key, the newest one first.
+    async def trails(self, name: str, topic: str | None) -> list[StoredMessageLife]:
+        """Return the lives of the messages with that unique id, offset message id or key, the newest one first.
 
         :param topic: where to search for the name; None means everywhere.
         """

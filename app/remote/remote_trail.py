@@ -1,4 +1,4 @@
-"""Follows a message through the copies that brokers store: see app.observation.message_trail.
+"""Follows a message through the copies that brokers store (:mod:`app.observation.message_trail`).
 
 Every copy is found by the index, as mqadmin's queryMsgByUniqueKey would in one topic after the other; the progress of
 groups comes from the answers to QUERY_TOPIC_CONSUME_BY_WHO (300) and QUERY_CONSUMER_OFFSET (14), the subscriptions of
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.observation.bounds import client_text
 from app.observation.message_trail import TRAILS_MAX, Subscription, TrailFacts, trail_of
 from app.remote.remote_broker import RemoteBroker
@@ -32,12 +32,17 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.store.files.store_config import MessageStoreConfig
 
+if TYPE_CHECKING:
+    from app.picture.message_life import StoredMessageLife
+
 #: Groups whose progress is requested.
 GROUPS_MAX = 100
 
 
-async def remote_trail(brokers: Mapping[str, RemoteBroker], topics: Iterable[str], message: MessageExt) -> JsonObject:
-    """Return the trail of ``message``, one copy of which was found.
+async def remote_trail(
+    brokers: Mapping[str, RemoteBroker], topics: Iterable[str], message: MessageExt
+) -> StoredMessageLife:
+    """Return the life of ``message``, one copy of which was found.
 
     Raises an ``MQClientError`` when a broker does not answer.
 

@@ -70,7 +70,7 @@ def create_api(source: LiveSource) -> Blueprint:
     @api.get("/messages/trail")
     def message_trail() -> Response:
         name, topic = read_query(Field("name", "text", 1, _KEY_MAX, strip=True), _TOPIC_OR_ANY).values()
-        return json_answer({"messages": [*source.ask(lambda live: live.operator.trails(name, topic))]})
+        return json_answer({"messages": source.ask(lambda live: live.trails(name, topic))()})
 
     @api.get("/messages/at/<offset>")
     def message_at(offset: str) -> Response:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
     from app.observation.live_state import LiveState
     from app.picture.consumer_group import GroupReport
+    from app.picture.message_life import StoredMessageLife
     from app.remote.operator_service import OperatorService
     from app.watch.watcher import Watcher
 
@@ -62,6 +63,12 @@ class LiveEngine(Protocol):
     async def clients(self, group: str) -> Callable[[], GroupReport]:
         """Ask the members of a consumer group, and return a function that decodes their answers
         (``app.live.client_answers``): the caller's thread is to call it, because many of them take time.
+        """
+        ...
+
+    async def trails(self, name: str, topic: str | None) -> Callable[[], list[StoredMessageLife]]:
+        """Find messages as ``OperatorService.trails`` does, ask the members of groups that have not confirmed one, and
+        return a function that decodes the answers and notes who holds it.
         """
         ...
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from app.commands.tool import name_server_option, run_tool
+from app.foundation.json_text import dump_json
 from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
+    from app.picture.message_life import CopyMark, LifeInGroup, LifeMark, StoredMessageLife
     from engine.protocol.message.message import MessageExt
 
 _MESSAGE_ID = re.compile(r"[0-9A-F]{32}|[0-9A-F]{56}")
@@ -22,8 +23,11 @@ _MESSAGE_ID = re.compile(r"[0-9A-F]{32}|[0-9A-F]{56}")
 @click.argument("message_id", required=False)
 @click.option("--topic", help="The topic to search for a unique id or a key; without it all topics are searched.")
 @click.option("--key", help="A key of the message, in place of MESSAGE_ID.")
+@click.option("--json", "as_json", is_flag=True, help="Print the history as JSON, as /api/messages/trail returns it.")
 @name_server_option
-def command(message_id: str | None, topic: str | None, key: str | None, name_servers: tuple[str, ...]) -> None:
+def command(
+    message_id: str | None, topic: str | None, key: str | None, as_json: bool, name_servers: tuple[str, ...]
+) -> None:
     """Show the message with MESSAGE_ID and its history.
 
     MESSAGE_ID is the id that send prints, or an offset message id. The history is derived from the copies that the
@@ -38,12 +42,12 @@ def command(message_id: str | None, topic: str | None, key: str | None, name_ser
     if (message_id is None) == (key is None):
         raise click.UsageError("give MESSAGE_ID or --key" if key is None else "give MESSAGE_ID or --key, not both")
     if key is not None:
-        run_tool(_show_by_key(key.strip(KEY_SEPARATOR), topic, name_servers))
+        run_tool(_show_by_key(key.strip(KEY_SEPARATOR), topic, name_servers, as_json=as_json))
     else:
-        run_tool(_show((message_id or "").strip().upper(), topic, name_servers))
+        run_tool(_show((message_id or "").strip().upper(), topic, name_servers, as_json=as_json))
 
 
-async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
+async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...], *, as_json: bool) -> None:
     from app.remote.cluster_reader import open_cluster_reader
     from app.remote.remote_broker import remote_brokers
     from app.remote.remote_trail import remote_trail
@@ -58,12 +62,11 @@ async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...
                 "" if is_id else "; an id has 32 hexadecimal digits (56 where hosts have IPv6), a key goes with --key"
             )
             raise click.ClickException(f"no message{_in(topic)} has the id {message_id}{hint}")
-        trail = await remote_trail(await remote_brokers(reader), await reader.topics(), message)
-    _print_message(message)
-    _print_trail(trail)
+        life = await remote_trail(await remote_brokers(reader), await reader.topics(), message)
+    _print([(message, life)], as_json=as_json)
 
 
-async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
+async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...], *, as_json: bool) -> None:
     """Show the newest messages with that key, the newest one last."""
     from app.remote.cluster_reader import open_cluster_reader
     from app.remote.remote_broker import remote_brokers
@@ -74,12 +77,19 @@ async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...
         found = await messages_called(brokers, topics if topic is None else [topic], key)
         if not found:
             raise click.ClickException(f"no message{_in(topic)} has the key {key!r}")
-        trails = [await remote_trail(brokers, topics, message) for message in found]
-    for number, (message, trail) in enumerate(zip(found, trails, strict=True)):
+        lives = [(message, await remote_trail(brokers, topics, message)) for message in found]
+    _print(lives, as_json=as_json)
+
+
+def _print(found: list[tuple[MessageExt, StoredMessageLife]], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(dump_json({"messages": [life for _, life in found]}).decode())
+        return
+    for number, (message, life) in enumerate(found):
         if number:
             click.echo("")
         _print_message(message)
-        _print_trail(trail)
+        _print_life(life)
 
 
 def _in(topic: str | None) -> str:
@@ -109,38 +119,38 @@ def _time(timestamp_ms: int) -> str:
 # ------------------------------------------------------------------------------ history
 
 
-def _print_trail(trail: JsonObject) -> None:
+def _print_life(life: StoredMessageLife) -> None:
     click.echo("")
     click.echo("What happened to it, as far as the brokers know:")
-    if trail["omitted_steps"]:
-        click.echo(f"  ({trail['omitted_steps']} earlier steps are left out)")
-    for step in trail["steps"]:
-        click.echo(f"  {local_time(step['at_ms'])}  {_step(step)}")
-    for group, state in trail["groups"].items():
-        click.echo(f"  group {group}: {_state(state)}")
-    if not trail["groups"]:
+    if life["omitted_marks"]:
+        click.echo(f"  ({life['omitted_marks']} earlier steps are left out)")
+    for mark in life["marks"]:
+        click.echo(f"  {_local_time(mark['at_us'])}  {_mark(mark)}")
+    for group, part in life["groups"].items():
+        click.echo(f"  group {group}: {_state(part)}")
+    if not life["groups"]:
         click.echo("  no group reads its topic")
 
 
-def _step(step: JsonObject) -> str:
-    if step["kind"] == "produced":
-        return f"produced at {step['host']}"
-    place = f"{step['topic']} Q{step['queue_id']} offset {step['queue_offset']} on {step['broker']}"
-    match step["kind"]:
+def _local_time(at_us: int) -> str:
+    return local_time(at_us // 1000)
+
+
+def _mark(mark: LifeMark) -> str:
+    if mark["kind"] == "produced":
+        return f"produced at {mark.get('host', '-')}"
+    copy = cast("CopyMark", mark)  # brokers know of no other marks
+    place = f"{copy['topic']} Q{copy['queue_id']} offset {copy['queue_offset']} on {copy['broker']}"
+    match copy["kind"]:
         case "delayed":
-            until = "" if step["until_ms"] is None else f" until {local_time(step['until_ms'])}"
-            if step["group"] is None:
-                return f"delayed at level {step['level']}{until}: {place}"
-            return (
-                f"given back by group {step['group']} for retry {step['retry']}, level {step['level']}{until}: {place}"
-            )
+            return f"{_delay(copy)}: {place}"
         case "due":
-            retry = "" if step["group"] is None else f", retry {step['retry']}"
+            retry = "" if copy["group"] is None else f", retry {copy['retry']}"
             return f"due{retry}: {place}"
         case "dead":
-            return f"dead letter of group {step['group']}: {place}"
+            return f"dead letter of group {copy['group']}: {place}"
         case "resent":
-            return f"resent by hand for dead letter {step['resends']}: {place}"
+            return f"resent by hand for dead letter {copy['resends']}: {place}"
         case "half":
             return f"half message, invisible until it is committed: {place}"
         case "given-up":
@@ -148,17 +158,27 @@ def _step(step: JsonObject) -> str:
     return f"stored: {place}"
 
 
-def _state(state: JsonObject) -> str:
-    match state["state"]:
+def _delay(mark: CopyMark) -> str:
+    if mark["group"] is None:
+        return f"delayed at level {mark['level']}{_until(mark['until_us'])}"
+    retry = f"given back by group {mark['group']} for retry {mark['retry']}"
+    return f"{retry}, level {mark['level']}{_until(mark['until_us'])}"
+
+
+def _until(until_us: int | None) -> str:
+    return "" if until_us is None else f" until {_local_time(until_us)}"
+
+
+def _state(part: LifeInGroup) -> str:
+    match part["state"]:
         case "passed":
             return "has passed it: it was consumed or filtered out"
         case "filtered":
-            return f"has passed it without consuming it: it subscribes to {state['expression']}"
+            return f"has passed it without consuming it: it subscribes to {part['expression']}"
         case "waiting":
-            return f"has not confirmed it yet; {state['behind']} before it are not confirmed either"
+            return f"has not confirmed it yet; {part['behind']} before it are not confirmed either"
         case "delayed":
-            until = "" if state["until_ms"] is None else f" until {local_time(state['until_ms'])}"
-            return f"gets it later: it waits{until}"
+            return f"gets it later: it waits{_until(part['until_us'])}"
         case "dead":
             return "gave up on it; see glassmq dead-letters"
     return "has not reported its progress yet"

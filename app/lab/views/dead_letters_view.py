@@ -10,7 +10,8 @@ from engine.broker.delivery.dead_letter import cause_of_death
 
 if TYPE_CHECKING:
     from app.lab.views.life_view import LifeView
-    from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
+    from app.lab.views.stored_copies import BrokerCopies
+    from app.observation.message_life import StoredCopyView
     from app.picture.dead_letter import DeadLetter, DeadLetterPage, ResentAs
     from engine.broker.broker import Broker
 

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.bounds import LIFE_MARKS_SHOWN, LIVES_SHOWN, LIVES_TROUBLED_SHOWN
 from app.lab.views.message_life import MessageLife, result_of
-from app.lab.views.stored_copies import BrokerCopies, StoredCopyView
-from app.picture.message_life import FailedSend, LifeInGroup, MessageLives, ProducedMark, SendFailedMark
-from app.picture.message_life import MessageLife as MessageLifePicture
+from app.lab.views.stored_copies import BrokerCopies
+from app.observation.message_life import message_life_view
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import ConsumeBegan, SendInvoked, SendReturned
 
 if TYPE_CHECKING:
+    from app.observation.message_life import StoredCopyView
+    from app.picture.message_life import FailedSend, LifeInGroup, MessageLives, ProducedMark, SendFailedMark
+    from app.picture.message_life import MessageLife as MessageLifePicture
     from engine.lab.world.world import ScenarioWorld
 
 _Entry = SendInvoked | SendReturned | ConsumeBegan
@@ -141,7 +143,7 @@ class LifeView:
         life = self._life(entry.key, entry.topic, entry.time_us)
         if entry.status != "ok":
             mark: SendFailedMark = {
-                "kind": cast(FailedSend, entry.status),
+                "kind": cast("FailedSend", entry.status),
                 "at_us": entry.time_us,
                 "event": entry.event,
                 "node": entry.node,
@@ -184,16 +186,15 @@ class LifeView:
             if groups != view["groups"]:
                 life.view = {**view, "groups": groups}
             return life.view or view
-        marks = life.marks()
-        life.view = {
-            "key": life.key,
-            "topic": life.topic,
-            "at_us": life.at_us,
-            "in_trouble": life.is_in_trouble,
-            "marks": marks[-LIFE_MARKS_SHOWN:],
-            "omitted_marks": max(0, len(marks) - LIFE_MARKS_SHOWN),
-            "groups": self._groups(life),
-        }
+        life.view = message_life_view(
+            life.key,
+            life.topic,
+            life.at_us,
+            life.marks(),
+            LIFE_MARKS_SHOWN,
+            self._groups(life),
+            is_in_trouble=life.is_in_trouble,
+        )
         life.has_changed = False
         return life.view
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from app.picture.message_life import CopyMark, CopyName, DeliveredMark, LifeMark, ProducedMark, SendFailedMark
-from app.picture.message_life import MessageLife as MessageLifePicture
+from app.observation.message_life import BAD_KINDS, copy_mark, newest_copy_for, state_by_copy
 
 if TYPE_CHECKING:
-    from app.lab.views.stored_copies import StoredCopyView
+    from app.observation.message_life import StoredCopyView
+    from app.picture.message_life import DeliveredMark, GroupState, LifeMark, ProducedMark, SendFailedMark
+    from app.picture.message_life import MessageLife as MessageLifePicture
     from engine.lab.witness.deliveries import Delivery
 
 #: Ends of a listener's call after which the message is delivered again automatically.
 INTERRUPTED = "interrupted"
 TIMED_OUT = "timed-out"
-_BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
 
 
 @dataclass(slots=True)
@@ -54,20 +54,14 @@ class MessageLife:
 
     def last_copy_for(self, group: str) -> StoredCopyView | None:
         """Return the newest copy that is, or will be, for this group."""
-        for_group = [
-            copy
-            for copy, is_lost in self.copies
-            if not is_lost and copy.group in (None, group) and copy.kind not in ("half", "given-up")
-        ]
-        return max(for_group, key=lambda copy: (copy.stored_us, copy.offset), default=None)
+        return newest_copy_for(group, (copy for copy, is_lost in self.copies if not is_lost))
 
-    def state_for(self, group: str) -> str:
-        """Return the state for a group, as in app.lab.views.life_view, where ``waiting`` is examined again."""
+    def state_for(self, group: str) -> GroupState:
+        """Return the state for a group; :mod:`app.lab.views.life_view` examines ``waiting`` again."""
         copy = self.last_copy_for(group)
-        if copy is not None and copy.kind == "dead":
-            return "dead"
-        if copy is not None and copy.kind == "delayed":
-            return "delayed"
+        state = state_by_copy(copy)
+        if state is not None:
+            return state
         place = None if copy is None else (copy.topic, copy.broker, copy.queue_id, copy.queue_offset)
         deliveries = [one for one in self.deliveries if one.began.group == group and place in (None, one.place)]
         if any(delivery.is_done for delivery in deliveries):
@@ -81,8 +75,8 @@ class MessageLife:
     def judge(self) -> None:
         """Determine whether the message is in trouble."""
         self.is_in_trouble = (
-            any(mark["kind"] in _BAD_KINDS for mark in self.sends)
-            or any(is_lost or copy.kind in _BAD_KINDS for copy, is_lost in self.copies)
+            any(mark["kind"] in BAD_KINDS for mark in self.sends)
+            or any(is_lost or copy.kind in BAD_KINDS for copy, is_lost in self.copies)
             or len({one.began.group for one in self.deliveries}) < len(self.deliveries)
             or any(one.end is not None and not one.is_done for one in self.deliveries)
         )
@@ -94,7 +88,7 @@ class MessageLife:
         marks: list[LifeMark] = [
             *self.sends,
             # A broker's clock shows whole milliseconds: nothing is stored before it was sent.
-            *(_copy_mark(copy, max(begun_us, copy.stored_us), is_lost=is_lost) for copy, is_lost in self.copies),
+            *(copy_mark(copy, max(begun_us, copy.stored_us), is_lost=is_lost) for copy, is_lost in self.copies),
             *(self._delivery_mark(delivery, attempts) for delivery in self.deliveries),
         ]
         return sorted(marks, key=lambda mark: mark["at_us"])
@@ -129,24 +123,3 @@ def result_of(delivery: Delivery) -> str | None:
     if delivery.end is None:
         return None
     return INTERRUPTED if delivery.ended is None else delivery.result
-
-
-def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> CopyMark:
-    mark: CopyMark = {
-        "kind": cast(CopyName, copy.kind),
-        "at_us": at_us,
-        "broker": copy.broker,
-        "offset": copy.offset,
-        "topic": copy.topic,
-        "queue_id": copy.queue_id,
-        "queue_offset": copy.queue_offset,
-        "retry": copy.reconsume_times,
-        "group": copy.group,
-    }
-    if copy.kind == "delayed":
-        mark["level"], mark["until_us"] = copy.level, copy.due_us
-    if copy.kind == "resent":
-        mark["to"] = "topic" if copy.group is None else "group"
-    if is_lost:
-        mark["lost"] = True
-    return mark

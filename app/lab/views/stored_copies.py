@@ -7,44 +7,18 @@ dead-letter topic. Its key and unique id stay the same, and its properties say w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from app.lab.views.client_view import world_us
-from engine.protocol.message.message_copies import delay_level, first_topic, group_of_copy, kind_of_copy
-from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
+from app.observation.message_life import copy_view
+from engine.protocol.message.message_copies import kind_of_copy
 
 if TYPE_CHECKING:
+    from app.observation.message_life import StoredCopyView
     from engine.lab.nodes.broker_node import BrokerNode
     from engine.lab.witness.logged_message import LoggedMessage
     from engine.lab.world.world import ScenarioWorld
-    from engine.protocol.message.message import MessageExt
     from engine.store.message_store import MessageStore
-
-
-class StoredCopyView(NamedTuple):
-    """One record of a broker's commit log.
-
-    ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to be
-    delivered to ``group`` again (None: to all groups for the first time). ``resends``: the offset message id of the
-    dead letter that it, or the message that it is a retry of, was resent for, else empty. ``dead``: the whole message,
-    of a dead letter only.
-    """
-
-    kind: str
-    stored_us: int
-    broker: str
-    offset: int
-    topic: str
-    queue_id: int
-    queue_offset: int
-    key: str
-    reconsume_times: int
-    level: int
-    due_us: int
-    group: str | None
-    resends: str
-    first_topic: str
-    dead: MessageExt | None
 
 
 class BrokerCopies:
@@ -91,31 +65,20 @@ class BrokerCopies:
 
     def _view_of(self, message: LoggedMessage) -> StoredCopyView | None:
         """Return the view; None for a message that the scenario's clients did not send."""
-        kind, level = kind_of_copy(message), delay_level(message)
+        kind = kind_of_copy(message)
         if kind is None or not message.first_key:
             return None
         store, skew_ms = self._store, self._role.runtime.clock.skew_ms
-        levels_ms = store.config.delay_levels_ms
-        delay_ms = levels_ms[level] if level < len(levels_ms) else 0
-        dead = store.message_at(message.commit_log_offset) if kind == "dead" else None
-        resends = message.properties.get(PROPERTY_RESENT_DEAD_LETTER, "") if kind in ("resent", "due") else ""
-        return StoredCopyView(
+        copy = copy_view(
+            message,
             kind,
-            world_us(message.store_timestamp, skew_ms),
             message.broker,
-            message.commit_log_offset,
-            message.topic,
-            message.queue_id,
-            message.queue_offset,
             message.first_key,
-            message.reconsume_times,
-            level,
-            world_us(message.store_timestamp + delay_ms, skew_ms) if level else 0,
-            group_of_copy(message),
-            resends,
-            first_topic(message),
-            dead,
+            lambda timestamp_ms: world_us(timestamp_ms, skew_ms),
+            store.config.delay_levels_ms,
         )
+        dead = store.message_at(message.commit_log_offset) if kind == "dead" else None
+        return copy if dead is None else copy._replace(dead=dead)
 
     @property
     def _store(self) -> MessageStore:

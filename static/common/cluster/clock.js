@@ -2,7 +2,7 @@
 // The clock of the live broker, for parts that both worlds have: microseconds since 1970.
 
 import { computed, effect, signal } from "@preact/signals";
-import { clockTime, span } from "../format.js";
+import { dateTime, span } from "../format.js";
 import { paused, state } from "./view.js";
 
 const TICK_MS = 250;
@@ -28,6 +28,6 @@ const nowUs = computed(() => ticking.value * 1000 + (brokerSecondUs.value === un
  */
 export const brokerClock = {
   now: () => nowUs.value,
-  at: (us) => clockTime(us / 1000, true),
+  at: (us) => dateTime(us / 1000, true),
   span: (us) => span(us / 1000),
 };

@@ -1,9 +1,10 @@
 // @ts-check
-// What the marks on a message's lane are called: a sign for the lane, a word for the legend, a sentence for the list.
+// What the marks of a message's life and its states are called in either world: a sign for the lane, a sentence for the
+// list.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
-import { shortMs, span } from "../../common/world/format.js";
+import { shortMs } from "../../common/world/format.js";
 import { Icon } from "../controls/icons.js";
 
 /** Kind of a mark -> the sign on the lane. A delivery shows its number instead, a delay its level. */
@@ -38,6 +39,7 @@ export const resultWord = (result) => t(`lab.listener.${word(result)}`);
 const stateWord = (state) => t(`lab.life.state_${word(state)}`);
 const STATE_SIGNS = {
   waiting: "…",
+  held: "▹",
   delivering: "▸",
   consumed: "✓",
   failed: "!",
@@ -45,53 +47,59 @@ const STATE_SIGNS = {
   dead: "†",
   filtered: "≠",
   skipped: "→",
+  passed: "✓",
+  unread: "?",
 };
 export const stateSign = (state) => STATE_SIGNS[state] ?? "•";
 
 /** Is this how it should go? Others are drawn so that they stand out. */
 export const isGood = (result) => result === "success" || result === "commit";
 
-/** A whole sentence about a mark. */
-export function sentenceOf(mark, nowUs) {
-  const place = { topic: mark.topic, id: mark.queue_id, offset: mark.queue_offset, broker: mark.broker };
-  const lost = mark.lost ? ` ${t("lab.life.lost")}` : "";
+/**
+ * A whole sentence about a mark.
+ * @param {Picture.LifeMark} mark
+ * @param {Picture.Clock} clock
+ */
+export function sentenceOf(mark, clock) {
   switch (mark.kind) {
     case "produced":
-      return mark.batch
-        ? t("lab.life.produced_batch", { node: mark.node, n: mark.batch.size, ...mark.batch })
-        : t("lab.life.produced", { node: mark.node });
+      return producedSentence(mark);
     case "refused":
     case "unknown":
       return t(`lab.life.${mark.kind}`, { node: mark.node, detail: mark.detail });
     case "delivered":
-      return deliverySentence(mark, place, nowUs);
-    case "delayed":
-      return (
-        t(mark.group === null ? "lab.life.delayed" : "lab.life.given_back", {
-          level: mark.level,
-          time: span(mark.until_us - mark.at_us),
-          group: mark.group,
-          n: mark.retry,
-          broker: mark.broker,
-        }) + lost
-      );
-    case "dead":
-      return t("lab.life.dead", { group: mark.group, broker: mark.broker, n: mark.retry }) + lost;
-    case "resent":
-      return t(`lab.life.resent_${mark.to}`, { ...place, group: mark.group }) + lost;
-    case "due":
-      return (
-        t(mark.group === null ? "lab.life.due" : "lab.life.due_group", { ...place, group: mark.group, n: mark.retry }) +
-        lost
-      );
+      return deliverySentence(mark, clock);
     default:
-      return t(`lab.life.${word(mark.kind)}`, place) + lost;
+      return copySentence(mark, clock) + (mark.lost ? ` ${t("lab.life.lost")}` : "");
   }
 }
 
-function deliverySentence(mark, place, nowUs) {
-  const took = span((mark.until_us ?? nowUs) - mark.at_us);
-  const values = { ...place, node: mark.node, group: mark.group, n: mark.attempt, time: took };
+/** @param {Picture.ProducedMark} mark */
+function producedSentence({ node, batch, host }) {
+  if (node === undefined) return t("lab.life.produced_at", { host });
+  return batch ? t("lab.life.produced_batch", { node, n: batch.size, ...batch }) : t("lab.life.produced", { node });
+}
+
+const placeOf = (mark) => ({ topic: mark.topic, id: mark.queue_id, offset: mark.queue_offset, broker: mark.broker });
+
+/** Kinds of copies that are described differently where they are for one group only. */
+const OF_GROUP = { delayed: "given_back", due: "due_group", resent: "resent_group" };
+const OF_ALL = { resent: "resent_topic" };
+
+function copySentence(mark, clock) {
+  const words = mark.group === null ? OF_ALL : OF_GROUP;
+  return t(`lab.life.${words[mark.kind] ?? word(mark.kind)}`, {
+    ...placeOf(mark),
+    group: mark.group,
+    n: mark.retry,
+    level: mark.level,
+    time: mark.until_us == null ? "–" : clock.span(mark.until_us - mark.at_us),
+  });
+}
+
+function deliverySentence(mark, clock) {
+  const took = clock.span((mark.until_us ?? clock.now()) - mark.at_us);
+  const values = { ...placeOf(mark), node: mark.node, group: mark.group, n: mark.attempt, time: took };
   return (
     t("lab.life.delivered", values) +
     (mark.result === null
@@ -100,11 +108,26 @@ function deliverySentence(mark, place, nowUs) {
   );
 }
 
-/** "delayed, due in 3.2s": the state of a group. */
-export function outcomeOf({ state, attempts, until_us: until }, nowUs) {
+/**
+ * "delayed, due in 3.2s": the state of a group.
+ * @param {Picture.LifeInGroup} part
+ * @param {Picture.Clock} clock
+ */
+export function outcomeOf({ state, attempts = 0, until_us: until }, clock) {
   const text =
     state === "delayed" && until !== null
-      ? t("lab.life.delayed_left", { time: shortMs(Math.max(0, until - nowUs) / 1000) })
+      ? t("lab.life.delayed_left", { time: shortMs(Math.max(0, until - clock.now()) / 1000) })
       : stateWord(state);
   return attempts > 1 ? t("lab.life.with_attempts", { state: text, n: attempts }) : text;
+}
+
+/**
+ * A sentence about what the state of a group means, with what is known of it.
+ * @param {Picture.LifeInGroup} part
+ */
+export function explanationOf({ state, behind, expression, holder }) {
+  if (state === "waiting" && behind !== undefined) return t("lab.life.state_waiting_behind", { n: behind });
+  if (state === "filtered" && expression !== undefined) return t("lab.life.state_filtered_by", { expression });
+  if (state === "delivering" && holder !== undefined) return t("lab.life.state_delivering_at", { holder });
+  return t(`lab.life.state_${state}_text`, { holder });
 }

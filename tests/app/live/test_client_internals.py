@@ -70,6 +70,37 @@ def test_an_orderly_member_tells_its_trees_its_locks_and_what_its_listener_has(l
         assert (done["tree"], done["consuming_tree"], done["local_lock"]["owner"]) == (None, None, None)
 
 
+def life_when(live, state, key, group="billing"):
+    """Return the group's part of the life of the message, as soon as it has this state."""
+
+    def part():
+        (life,) = live.get(f"/api/messages/trail?name={key}")[1]["messages"]
+        return life["groups"].get(group)
+
+    return wait_until(
+        lambda: found if (found := part()) and found["state"] == state else None,
+        f"message {key} to be {state} for group {group}",
+        seen=part,
+        poll_interval_s=0.1,
+    )
+
+
+@pytest.mark.parametrize(("orderly", "state"), [(True, "delivering"), (False, "held")])
+def test_the_life_of_a_message_names_the_member_that_holds_it(live, orderly, state):
+    live.send(message("orders", keys="one"), message("orders", keys="two"))
+    go_on = asyncio.Event()
+
+    async def listen(messages, context):
+        await go_on.wait()
+        return ConsumeOrderlyStatus.SUCCESS if orderly else ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    with consumer_of_orders(live, listen, orderly=orderly) as owner:
+        assert life_when(live, state, "one")["holder"] == owner.instance.client_id
+        assert life_when(live, "held", "two")["holder"] == owner.instance.client_id
+        owner.call_soon(go_on.set)
+    assert "holder" not in life_when(live, "passed", "two")
+
+
 def test_what_a_group_will_get_again_is_listed_with_how_often_it_had_it(live):
     live.send(message("orders", keys="spoilt"), message("orders", keys="good"))
 

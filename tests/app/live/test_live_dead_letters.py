@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from app.picture.message_life import StoredMessageLife
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
@@ -19,6 +20,7 @@ from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.enums import ConsumeFromWhere
 from engine.store.files.store_config import MessageStoreConfig
 from tests.support.live.live_server import LiveServer, message
+from tests.support.picture.schema_problems import schema_problems
 
 LATER, SUCCESS = ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
@@ -105,7 +107,9 @@ def send_to(live, queue, message):
 
 
 def trails(live, name):
-    return live.get(f"/api/messages/trail?name={name}")[1]["messages"]
+    found = live.get(f"/api/messages/trail?name={name}")[1]["messages"]
+    assert [line for life in found for line in schema_problems(life, StoredMessageLife)] == []
+    return found
 
 
 def test_a_dead_letter_says_where_it_came_from_and_why_it_died(live):
@@ -254,7 +258,7 @@ def test_the_trail_of_a_message_leads_through_retries_to_its_grave_and_back(live
     resend(live, "trail", {"messages": "all", "to": "group"})
     consume(live, "trail", "tours", lambda one: SUCCESS, lambda got: got)
     (trail,) = trails(live, "t-1")
-    kinds = [(step["kind"], step.get("retry"), step.get("group")) for step in trail["steps"]]
+    kinds = [(mark["kind"], mark.get("retry"), mark.get("group")) for mark in trail["marks"]]
     assert kinds == [
         ("produced", None, None),
         ("stored", 0, None),
@@ -263,9 +267,9 @@ def test_the_trail_of_a_message_leads_through_retries_to_its_grave_and_back(live
         ("dead", 2, "trail"),
         ("resent", 0, "trail"),
     ]
-    assert trail["steps"][2]["level"] == 3
-    assert trail["steps"][2]["until_ms"] == trail["steps"][2]["at_ms"] + 1_000
-    assert trail["steps"][-1]["resends"] == dead["id"]
+    assert trail["marks"][2]["level"] == 3
+    assert trail["marks"][2]["until_us"] == trail["marks"][2]["at_us"] + 1_000_000
+    assert trail["marks"][-1]["resends"] == dead["id"]
     assert (trail["topic"], trail["groups"]["trail"]["state"]) == ("tours", "passed")
     # The unique id, the key and the id of any copy name the same message.
     assert trails(live, trail["id"]) == trails(live, dead["id"]) == [trail]
@@ -277,8 +281,8 @@ def test_the_trail_says_who_waits_who_does_not_want_it_and_until_when_it_is_dela
     assert trails(live, "n-0")[0]["groups"]["readers"]["state"] == "passed"
     live.send(message("news", keys="n-1", tags="b", delay_level=5))
     (trail,) = trails(live, "n-1")
-    assert (trail["topic"], trail["steps"][-1]["kind"]) == ("news", "delayed")
-    assert trail["steps"][-1]["until_ms"] - trail["steps"][-1]["at_ms"] == 3_600_000
+    assert (trail["topic"], trail["marks"][-1]["kind"]) == ("news", "delayed")
+    assert trail["marks"][-1]["until_us"] - trail["marks"][-1]["at_us"] == 3_600_000_000
     live.send(message("news", keys="n-2", tags="b"))
     (trail,) = trails(live, "n-2")
     assert trail["groups"]["readers"]["state"] in ("waiting", "unread")
@@ -319,8 +323,9 @@ def test_without_an_index_a_message_is_found_by_its_offset_id_with_the_copy_that
         (sent,) = blind.send(message("blind", keys="b-1"))
         assert trails(blind, "b-1") == []
         (trail,) = trails(blind, sent.offset_message_id)
-        assert [step["kind"] for step in trail["steps"]] == ["produced", "stored"]
-        assert trail["steps"][1]["broker"] == "broker-a"
+        assert [mark["kind"] for mark in trail["marks"]] == ["produced", "stored"]
+        assert trail["marks"][1]["broker"] == "broker-a"
+        assert json.loads(blind.tool("message", sent.offset_message_id, "--json").output) == {"messages": [trail]}
         shown = blind.tool("message", sent.offset_message_id)
         assert (shown.exit_code, "stored: blind" in shown.output) == (0, True)
 

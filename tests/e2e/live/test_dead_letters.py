@@ -39,9 +39,10 @@ def test_an_operator_finds_out_what_happened_and_resends_dead_letters(tmp_path, 
 
         # What happened to one of them: its trail leads from copy to copy.
         panel.locator("[data-dead-letter='0'] .dead-key").click()
-        trail = page.locator("#inspector .trail")
+        trail = page.locator("#inspector .life-single")
         expect(trail.locator("[data-step]")).to_have_count(3)
-        expect(trail.locator("[data-group=billing]")).to_contain_text("has given up on it")
+        expect(trail.locator(".life-track [data-mark]")).to_have_count(3)
+        expect(trail.locator("[data-group=billing]")).to_contain_text("not delivered any more")
         trail.locator("[data-step=stored] button").click()
         expect(page.locator("#inspector-title")).to_contain_text("orders")
         expect(trail.locator("[data-step=stored]")).to_have_attribute("aria-current", "step")

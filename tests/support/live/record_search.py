@@ -70,7 +70,7 @@ class MadeUpEngine:
         return self._source.records.get(offset)
 
     def trails(self, name: str, topic: str | None):
-        return []
+        return list
 
     def find(self, text: str):
         """As a broker that has one more topic than its tree says."""

@@ -127,7 +127,7 @@ def test_a_dead_letter_lists_why_it_died_and_what_it_was_resent_as(begun):
     assert (dead["resent"]["topic"], dead["resent"]["queue_offset"]) == ("T", 4)
     life = message(run, "k-2")
     resent = next(mark for mark in life["marks"] if mark["kind"] == "resent")
-    assert (resent["to"], resent["at_us"]) == ("topic", dead["resent"]["at_us"])
+    assert (resent["group"], resent["resends"], resent["at_us"]) == (None, dead["id"], dead["resent"]["at_us"])
     assert {group: part["state"] for group, part in life["groups"].items()} == {"shop": "consumed", "picky": "consumed"}
     assert life["groups"]["picky"]["attempts"] == 2
 

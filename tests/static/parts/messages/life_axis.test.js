@@ -75,3 +75,26 @@ test("marks on a lane are in order, none covers another, all are inside, and non
     assert.ok(end <= width + 1e-6, `${end} of ${width}`);
   });
 });
+
+test("an axis of a broker's microseconds since 1970 is that of the same moments in virtual time", () => {
+  const EPOCH_US = 1_795_000_000_000_000;
+  forRandom(200, (random) => {
+    const times = randomTimes(random, 2).map(Math.round);
+    const isBroken = random.pick([true, false]);
+    const [virtual, live] = [
+      axisOf(times, isBroken),
+      axisOf(
+        times.map((time) => time + EPOCH_US),
+        isBroken,
+      ),
+    ];
+    for (const time of times) {
+      assert.equal(shareOf(live, time + EPOCH_US), shareOf(virtual, time));
+      assert.ok(Math.abs(timeAt(live, shareOf(live, time + EPOCH_US)) - EPOCH_US - time) <= 1);
+    }
+    assert.deepEqual(
+      live.breaks.map(({ from, gap }) => [from - EPOCH_US, gap]),
+      virtual.breaks.map(({ from, gap }) => [from, gap]),
+    );
+  });
+});
