@@ -10,9 +10,11 @@ from weakref import WeakKeyDictionary
 from engine.faults.changed_frame import properties_of
 from engine.faults.fault_rule import Direction, FaultRule
 from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
+from engine.protocol.command.remoting_command import decode_command
 from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
+    from app.observation.client_names import ClientNames
     from app.picture.live import fault
     from app.picture.world.world import Words
     from engine.faults.frame_record import FrameRecord
@@ -35,6 +37,7 @@ _CLIENT_TIMEOUT_MS = {
     RequestCode.CONSUMER_SEND_MSG_BACK: 5_000,
 }
 _OTHER_TIMEOUT_MS = 3_000
+_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 #: Meanings of frames that are held.
 _meanings: WeakKeyDictionary[FrameSubject, Words] = WeakKeyDictionary()
 
@@ -49,8 +52,9 @@ def rule_view(rule: FaultRule, now_ms: int) -> fault.LiveFaultRule:
     return cast("fault.LiveFaultRule", view)
 
 
-def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
+def held_view(held: HeldFrame, broker: str, names: ClientNames, now_ms: int) -> fault.HeldFrame:
     """Return a held frame, and how long its client waits for it."""
+    client_name = names.known(held.client)
     command = held.subject.command
     asked = command if not command.is_response else None
     if asked is None and held.subject.request is not None:
@@ -62,9 +66,10 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
         "id": held.held_id,
         "rule": held.rule_id,
         "client": held.client,
+        "client_name": client_name,
         "direction": held.direction.value,
         "name": held.subject.name,
-        "meaning": _meaning(held, broker),
+        "meaning": _meaning(held, client_name or held.client, broker),
         "topics": [*held.subject.topics],
         "groups": [*held.subject.groups],
         "keys": [*held.subject.keys],
@@ -83,16 +88,16 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
     }
 
 
-def _meaning(held: HeldFrame, broker: str) -> Words:
+def _meaning(held: HeldFrame, client: str, broker: str) -> Words:
     """Return the meaning of a frame, made once: its body may be large, and pages poll."""
     if held.subject not in _meanings:
-        _meanings[held.subject] = _made_meaning(held, broker)
+        _meanings[held.subject] = _made_meaning(held, client, broker)
     return _meanings[held.subject]
 
 
-def _made_meaning(held: HeldFrame, broker: str) -> Words:
+def _made_meaning(held: HeldFrame, client: str, broker: str) -> Words:
     subject = held.subject
-    ends = Ends(held.client, broker) if held.direction is Direction.IN else Ends(broker, held.client)
+    ends = Ends(client, broker) if held.direction is Direction.IN else Ends(broker, client)
     if not subject.command.is_response:
         words = request_words(subject.name, subject.command, ends)
     elif subject.request is not None:
@@ -108,7 +113,7 @@ def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
 
 
-def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> fault.FrameFile:
+def frame_file(record: FrameRecord, broker: str, names: ClientNames, last: int | None = None) -> fault.FrameFile:
     """Return a file of frames for :mod:`app.lab.views.frame_recording_view`. ``last``: only this number, the newest."""
     frames = [*record] if last is None else [*record][-last:]
     return {
@@ -119,7 +124,7 @@ def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> fau
         "client": record.client,
         "bodies": record.with_bodies,
         "count": record.count,
-        "clients": [*dict.fromkeys(record.clients.values())],
+        "names": _names(record, names),
         "frames": [
             [
                 one.number,
@@ -134,3 +139,16 @@ def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> fau
             for one in frames
         ],
     }
+
+
+def _names(record: FrameRecord, names: ClientNames) -> dict[str, str]:
+    """Return client -> short name. One that has sent no heartbeat yet is named by what it sends."""
+    found: dict[str, str] = {}
+    for address, client in record.clients.items():
+        sends = not names.known(client) and any(
+            decode_command(one.frame).code in _SENDS
+            for one in record
+            if one.address == address and one.direction is Direction.IN
+        )
+        found[client] = names.of(client, address, consumes=not sends)
+    return found

@@ -43,6 +43,8 @@ class FaultHit(TypedDict):
     rule: int
     what: str
     client: str
+    #: Its short name; empty if it has none.
+    client_name: str
     direction: str
     #: Its name.
     frame: str
@@ -56,6 +58,8 @@ class HeldFrame(TypedDict):
     rule: int
     #: Its sender, or the client that it goes to.
     client: str
+    #: Its short name; empty if it has none.
+    client_name: str
     direction: str
     name: str
     #: What it does, by language.
@@ -146,8 +150,8 @@ class FrameFile(FrameRecordState):
     version: int
     #: Its name.
     broker: str
-    #: Of the frames, in the order of their first one.
-    clients: list[str]
+    #: Client -> its short name, in the order of their first frame.
+    names: dict[str, str]
     #: Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of
     #: the request that it answers (0: none), what a fault did to it.
     frames: list[list[int | str]]

@@ -8,11 +8,11 @@ import { t } from "../../../common/i18n.js";
 import { shortMs } from "../../../common/world/format.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
+import { ClientSign } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../keys.js";
 import { brokerNowMs, compare, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { Countdown, TopicMark } from "../../../parts/lane/marks.js";
-import { nameOf } from "./names.js";
 import { isLockOff, liveClock } from "./process_queue.js";
 
 /** Rows of a part; the rest is counted. */
@@ -68,7 +68,7 @@ function Locks({ group, told }) {
       const { topic, queue_id: queueId, client_id: id } = lock;
       const facts = { group, topic, queueId: `${queueId}` };
       const isGone = told?.members.every((member) => member.client_id !== id);
-      const owner = html`${told && nameOf(group, id)}
+      const owner = html`<${ClientSign} id=${id} />
         ${isGone && html`${" "}<span class="lock-gone">✕ ${t("live.internals.owner_gone")}</span>`}${" "}
         <span class="quiet mono">${id}</span>`;
       return html`<${LockRow}

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { ClientSign, fullName } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import {
   brokerNowUs,
@@ -104,7 +105,7 @@ function Members({ members }) {
           <tbody>
             ${ids.map(
               (id) => html`<tr key=${id}>
-                <td class="mono">${id}</td>
+                <td class="mono"><${ClientSign} id=${id} /> ${id}</td>
                 <td>
                   <${LanguageBadge} language=${members[id].language} />${" "}
                   <span class="quiet">
@@ -236,7 +237,8 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
         <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </span>
     </td>
-    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("word.none")}</span>`}</td>
+    <td class="mono" title=${owner}>
+      <${ClientSign} id=${owner} /> ${owner ?? html`<span class="quiet">${t("word.none")}</span>`}</td>
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
     <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">
@@ -266,7 +268,7 @@ function TimeLeft({ sinceUs, wholeMs, label, words }) {
 
 /** The lease of a queue's lock, which its owner renews before it runs out. */
 function Lease({ lock }) {
-  return html`<span title=${t("live.locks.owner", { id: lock.client_id })}>
+  return html`<span title=${t("live.locks.owner", { id: fullName(lock.client_id) })}>
     <${TimeLeft} sinceUs=${lock.since_us} wholeMs=${lock.lease_ms} label="live.locks.left" words="live.locks.in" />
   </span>`;
 }
