@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.translator import in_all_languages
-from app.live.held_view import held_view, rule_view
+from app.live.held_view import held_view, recorded_names, rule_view
 from app.metrics.fault_metrics import fault_families
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
@@ -24,6 +24,7 @@ from engine.texts import Text
 
 if TYPE_CHECKING:
     from app.metrics.exposition import MetricFamily
+    from app.observation.client_names import ClientNames
     from app.picture.live import fault
     from app.watch.words import Words
     from engine.broker.broker import Broker
@@ -76,6 +77,7 @@ LIVE_COMMANDS: Mapping[str, CommandKind] = {
 class FaultService:
     """Carries out the commands of faults.
 
+    :param names: short names of the clients.
     :param pause: stops the engine's thread for this many milliseconds, after the current step.
     :param changed: is called after each command.
     """
@@ -84,12 +86,14 @@ class FaultService:
         self,
         machines: LiveMachines,
         injector: FaultInjector,
+        names: ClientNames,
         pause: Callable[[int], None],
         changed: Callable[[], None],
     ) -> None:
         self.injector = injector
         self._changed = changed
         self._machines = machines
+        self._names = names
         self._pause_engine = pause
         self._broker_crashed_ms: int | None = None
         #: One command at a time: a broker that is being started cannot be started again.
@@ -211,7 +215,7 @@ class FaultService:
         record = self.injector.frame_record
         if record is None:
             raise FaultRefused("refusal.nothing_recorded")
-        return frame_file(record, self._machines.broker_name, last)
+        return frame_file(record, self._machines.broker_name, recorded_names(record, self._names), last)
 
     # --- view ---------------------------------------------------------------------------------------------------------
 
@@ -282,12 +286,15 @@ class FaultService:
                     "rule": hit.rule_id,
                     "what": hit.what.value,
                     "client": hit.client,
+                    "client_name": self._names.known(hit.client),
                     "direction": hit.direction.value,
                     "frame": hit.frame,
                 }
                 for hit in reversed(injector.hits)
             ],
-            "held": [held_view(held, machines.broker_name, now_ms) for held in injector.held.frames[:HELD_SHOWN]],
+            "held": [
+                held_view(held, machines.broker_name, self._names, now_ms) for held in injector.held.frames[:HELD_SHOWN]
+            ],
             "held_count": len(injector.held),
             "delayed_count": len(injector.delayed),
             "lease_ms": injector.lease_left_ms(),

@@ -9,11 +9,14 @@ from weakref import WeakKeyDictionary
 from engine.faults.changed_frame import properties_of
 from engine.faults.fault_rule import Direction, FaultRule
 from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
+from engine.protocol.command.remoting_command import decode_command
 from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
+    from app.observation.client_names import ClientNames
     from app.picture.live import fault
     from app.picture.world.world import Words
+    from engine.faults.frame_record import FrameRecord
     from engine.faults.frame_subject import FrameSubject
     from engine.faults.held_frames import HeldFrame
 
@@ -33,6 +36,7 @@ _CLIENT_TIMEOUT_MS = {
     RequestCode.CONSUMER_SEND_MSG_BACK: 5_000,
 }
 _OTHER_TIMEOUT_MS = 3_000
+_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 #: Meanings of frames that are held.
 _meanings: WeakKeyDictionary[FrameSubject, Words] = WeakKeyDictionary()
 
@@ -47,8 +51,9 @@ def rule_view(rule: FaultRule, now_ms: int) -> fault.LiveFaultRule:
     return cast("fault.LiveFaultRule", view)
 
 
-def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
+def held_view(held: HeldFrame, broker: str, names: ClientNames, now_ms: int) -> fault.HeldFrame:
     """Return a held frame, and how long its client waits for it."""
+    client_name = names.known(held.client)
     command = held.subject.command
     asked = command if not command.is_response else None
     if asked is None and held.subject.request is not None:
@@ -60,9 +65,10 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
         "id": held.held_id,
         "rule": held.rule_id,
         "client": held.client,
+        "client_name": client_name,
         "direction": held.direction.value,
         "name": held.subject.name,
-        "meaning": _meaning(held, broker),
+        "meaning": _meaning(held, client_name or held.client, broker),
         "topics": [*held.subject.topics],
         "groups": [*held.subject.groups],
         "keys": [*held.subject.keys],
@@ -81,16 +87,16 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> fault.HeldFrame:
     }
 
 
-def _meaning(held: HeldFrame, broker: str) -> Words:
+def _meaning(held: HeldFrame, client: str, broker: str) -> Words:
     """Return the meaning of a frame, made once: its body may be large, and pages poll."""
     if held.subject not in _meanings:
-        _meanings[held.subject] = _made_meaning(held, broker)
+        _meanings[held.subject] = _made_meaning(held, client, broker)
     return _meanings[held.subject]
 
 
-def _made_meaning(held: HeldFrame, broker: str) -> Words:
+def _made_meaning(held: HeldFrame, client: str, broker: str) -> Words:
     subject = held.subject
-    ends = Ends(held.client, broker) if held.direction is Direction.IN else Ends(broker, held.client)
+    ends = Ends(client, broker) if held.direction is Direction.IN else Ends(broker, client)
     if not subject.command.is_response:
         words = request_words(subject.name, subject.command, ends)
     elif subject.request is not None:
@@ -104,3 +110,16 @@ def _made_meaning(held: HeldFrame, broker: str) -> Words:
 
 def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
+
+
+def recorded_names(record: FrameRecord, names: ClientNames) -> dict[str, str]:
+    """Return client of a record -> short name. One that has sent no heartbeat yet is named by what it sends."""
+    found: dict[str, str] = {}
+    for address, client in record.clients.items():
+        sends = not names.known(client) and any(
+            decode_command(one.frame).code in _SENDS
+            for one in record
+            if one.address == address and one.direction is Direction.IN
+        )
+        found[client] = names.of(client, address, consumes=not sends)
+    return found

@@ -9,6 +9,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from app.foundation.json_types import JsonObject
+from app.observation.client_names import ClientNames
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
 from app.watch.thresholds import Thresholds
@@ -52,6 +53,7 @@ class LiveHost:
         self._recent_log = recent_log or RecentLog()
         self._thread: EngineThread | None = None
         self._live: ObservedEngine | None = None
+        self._names = ClientNames()
         self._watcher = Watcher(Thresholds())
         self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
@@ -90,7 +92,7 @@ class LiveHost:
             from app.live.fault_service import FaultService
 
             assert self._thread is not None
-            self._faults = FaultService(self._machines, injector, self._thread.pause, self._see_faults)
+            self._faults = FaultService(self._machines, injector, self._names, self._thread.pause, self._see_faults)
         self.name_server_address = self._machines.name_server.address
         if self.settings.group is not None:
             self.broker_address = f"{self.settings.broker.host}:{self.settings.broker.port}"
@@ -122,6 +124,7 @@ class LiveHost:
             broker=machines.broker,
             data_folder=str(self.settings.data_folder),
             recent_log=self._recent_log,
+            client_names=self._names,
         )
         numbers = state.numbers
         self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said, lambda: numbers.view)

@@ -24,11 +24,14 @@ from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject
+    from app.observation.client_names import ClientNames
     from app.observation.recent_log import RecentLog
     from app.picture.cluster import Cluster
     from app.picture.commit_log import CommitLog
+    from app.picture.connection import Connection
     from app.picture.consumer_group import ConsumerGroup
     from app.picture.live_state import EngineState, HealthFacts
+    from app.picture.lock import Lock
     from app.picture.rates import Rates
     from engine.broker.broker import Broker
     from engine.broker.foundation.broker_stats_manager import SecondStats
@@ -38,9 +41,17 @@ if TYPE_CHECKING:
 class LiveState:
     """Builds the state, and holds what is requested from the same engine separately."""
 
-    def __init__(self, name_server: NameServer, broker: Broker, data_folder: str, recent_log: RecentLog) -> None:
+    def __init__(
+        self,
+        name_server: NameServer,
+        broker: Broker,
+        data_folder: str,
+        recent_log: RecentLog,
+        client_names: ClientNames,
+    ) -> None:
         self._name_server = name_server
         self._broker = broker
+        self._client_names = client_names
         self._data_folder = data_folder
         self._recent_log = recent_log
         self.topics = TopicsView(broker)
@@ -63,6 +74,7 @@ class LiveState:
         return {
             "cluster": {"now_us": unix_us(now_ms - now_ms % 1000)},
             "connections": connections,
+            "client_names": self._names(connections, groups, {}),
             "omitted": {"connections": omitted_connections},
             "topics": self.topics.build(committed)[0],
             "groups": groups,
@@ -90,13 +102,15 @@ class LiveState:
         topics, omitted_topics = self.topics.build(committed)
         groups, omitted_groups = self._groups.build(committed)
         connections, omitted_connections = self._connections.build()
+        locks = self._groups.locks()
         return {
             "cluster": self._cluster(now_ms),
             "connections": connections,
+            "client_names": self._names(connections, groups, locks),
             "topics": topics,
             "groups": groups,
             "commit_log": self._commit_log(),
-            "locks": self._groups.locks(),
+            "locks": locks,
             "transactions": self._transactions.build(),
             "delay_levels": self._delay_levels.build(),
             "numbers": self.numbers.view,
@@ -111,6 +125,25 @@ class LiveState:
                 "offset_pairs": omitted_offsets,
             },
         }
+
+    def _names(
+        self,
+        connections: dict[str, Connection],
+        groups: dict[str, ConsumerGroup],
+        locks: dict[str, dict[str, Lock]],
+    ) -> dict[str, str]:
+        """Return client id -> short name, of all clients in the picture."""
+        of, names = self._client_names.of, {}
+        for address, connection in connections.items():
+            for client in connection["client_ids"]:
+                names[client] = of(client, address, consumes="consumer" in connection["role"])
+        for group in groups.values():
+            for client, member in group["members"].items():
+                names[client] = of(client, member["address"], consumes=True)
+        for leases in locks.values():
+            for lock in leases.values():
+                names[lock["client_id"]] = of(lock["client_id"], consumes=True)
+        return names
 
     def _dead_letters(self) -> dict[str, int]:
         """Return group -> how many dead letters it ever had."""

@@ -42,6 +42,8 @@ class EngineState(TypedDict):
     cluster: Cluster
     #: By remote address.
     connections: dict[str, Connection]
+    #: Client id -> short name, see ``app.observation.client_names``.
+    client_names: dict[str, str]
     topics: dict[str, Topic]
     groups: dict[str, ConsumerGroup]
     commit_log: CommitLog
@@ -86,6 +88,8 @@ class HealthFacts(TypedDict):
 
     cluster: Now
     connections: dict[str, Connection]
+    #: Client id -> short name.
+    client_names: dict[str, str]
     omitted: OmittedConnections
     topics: dict[str, Topic]
     groups: dict[str, ConsumerGroup]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.foundation.json_types import JsonObject
@@ -43,6 +43,7 @@ class Facts:
     :ivar dead_letters: group -> how many dead letters it ever had.
     :ivar put_p99_us: the 99th percentile of the last second; None when nothing was stored in it.
     :ivar unsent: address -> bytes that this client has not read yet.
+    :ivar client_names: address -> short name of its client.
     :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
     :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
     :ivar unknown_numbers: the same for missing numbers of whose outcome the producers do not know either.
@@ -61,6 +62,7 @@ class Facts:
     put_failures: int = 0
     put_p99_us: int | None = None
     unsent: Mapping[str, int] | None = None
+    client_names: Mapping[str, str] = field(default_factory=dict)
     idempotence: Mapping[str, Mapping[str, int]] | None = None
     missing_numbers: Mapping[str, int] | None = None
     unknown_numbers: Mapping[str, int] | None = None
@@ -97,6 +99,12 @@ def facts_of(state: JsonObject) -> Facts:
         put_failures=state.get("put_failures", 0),
         put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
         unsent=state.get("unsent", {}),
+        client_names={
+            address: state["client_names"][client]
+            for address, connection in state.get("connections", {}).items()
+            for client in connection.get("client_ids", ())
+            if client in state.get("client_names", {})
+        },
         idempotence={group: reported["counters"] for group, reported in state.get("idempotence", {}).items()},
         missing_numbers={name: topic["missing"] for name, topic in numbers.items()},
         unknown_numbers={name: topic["unknown"] for name, topic in numbers.items()},

@@ -195,7 +195,8 @@ def _slow(_facts: Facts, memory: Memory) -> Iterator[Measured]:
 
 def _unread(facts: Facts, _memory: Memory) -> Iterator[Measured]:
     for address, unsent in (facts.unsent or {}).items():
-        yield Measured(address, unsent / 1_000_000, {"client": address, "size": megabytes(unsent)})
+        client = f"{facts.client_names.get(address, '')} {address}".lstrip()
+        yield Measured(address, unsent / 1_000_000, {"client": client, "size": megabytes(unsent)})
 
 
 def _disk(facts: Facts, _memory: Memory) -> Iterator[Measured]:

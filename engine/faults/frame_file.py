@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import TypedDict
 
 from engine.faults.frame_record import FrameRecord
@@ -26,15 +27,17 @@ class FrameFile(TypedDict):
     bodies: bool
     #: Frames that were recorded; the oldest may be gone.
     count: int
-    #: Of the frames, in the order of their first one.
-    clients: list[str]
+    #: Client -> its short name, in the order of their first frame; a client without one is named by what it sends.
+    names: dict[str, str]
     #: Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of
     #: the request that it answers (0: none), what a fault did to it.
     frames: list[list[int | str]]
 
 
-def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> FrameFile:
-    """Return the content of a file of frames. ``last``: only this number, the newest."""
+def frame_file(
+    record: FrameRecord, broker: str, names: Mapping[str, str] | None = None, last: int | None = None
+) -> FrameFile:
+    """Return the content of a file of frames. ``names``: short names of clients; ``last``: only the newest."""
     frames = [*record] if last is None else [*record][-last:]
     return {
         "format": FORMAT,
@@ -44,7 +47,7 @@ def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> Fra
         "client": record.client,
         "bodies": record.with_bodies,
         "count": record.count,
-        "clients": [*dict.fromkeys(record.clients.values())],
+        "names": dict(names or {}),
         "frames": [
             [
                 one.number,

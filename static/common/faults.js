@@ -16,6 +16,7 @@ const ALL = "all";
  * @typedef {object} HeldFrame A frame that waits at the broker: held_view in app/live/held_view.py.
  * @property {number} id
  * @property {string} client
+ * @property {string} client_name "": it has none.
  * @property {"in" | "out"} direction
  * @property {string} name
  * @property {Picture.Words} meaning
@@ -51,7 +52,14 @@ const ALL = "all";
  * @property {boolean} is_spent
  * @property {number | null} ends_in_ms null: never.
  *
- * @typedef {{ at_ms: number, rule: number, what: string, client: string, direction: "in" | "out", frame: string }} Hit
+ * @typedef {object} Hit
+ * @property {number} at_ms
+ * @property {number} rule
+ * @property {string} what
+ * @property {string} client
+ * @property {string} client_name
+ * @property {"in" | "out"} direction
+ * @property {string} frame
  *
  * @typedef {object} Faults What FaultService.view in app/live/fault_service.py returns, and when it came.
  * @property {boolean} is_active

@@ -33,6 +33,17 @@ export function compact(value) {
 }
 
 /**
+ * A figure in a column: whole where it has room, otherwise short. No digit is ever cut off.
+ *
+ * @param {Figure} value
+ * @param {number} most Characters.
+ */
+export function fitted(value, most) {
+  const text = count(value);
+  return isUnknown(value) || text.length <= most ? text : short.format(value);
+}
+
+/**
  * 1536 -> "1.54 kB", powers of 1,000 as disk and network figures use them.
  *
  * @param {Figure} value

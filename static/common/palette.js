@@ -1,10 +1,11 @@
 // @ts-check
 // Colours, letters and shapes. Colour never stands alone: a topic also has a two-letter code, a group a letter in a
-// shape. All of it follows from the name, so that every browser shows the same, also after a restart. Only the lab,
-// whose scenarios have their topics and groups in one order, hands them out in that order, so that the first ones are
-// far apart, for colour-blind eyes too (tests/app/web/test_topic_colours.py). Topics of the system and of groups are
-// grey. A group has no colour: its shape identifies it. styles/tokens.css has the values, and a text colour for each
-// that is readable on it.
+// shape. All of it follows from the name and from nothing else, so that every page and every browser shows the same,
+// also after a restart, whichever name came first. Two names may therefore have the same mark (two topics the same
+// colour in one of eight cases); their names, which are always next to it, tell them apart. The seeds are chosen so
+// that no scenario has two topics of one colour, or two groups with one mark (tests/static/common/test_palette.py).
+// Topics of the system and of groups are grey. A group has no colour: its shape identifies it. styles/tokens.css has
+// the values, and a text colour for each that is readable on it.
 
 const TONES = ["sky", "orange", "green", "blue", "yellow", "pink", "brown", "violet"];
 const SYSTEM_TONE = "grey";
@@ -24,23 +25,23 @@ const SHAPES = [
   "M-.58 -1H.58L1.16 0L.58 1H-.58L-1.16 0Z", // hexagon
 ];
 
-let isInOrder = false;
-/** From now on a mark differs, as far as there are any left, from those that were handed out before it. */
-export const markInOrder = () => (isInOrder = true);
+/** Beginnings of the hashes, see above. */
+const TOPIC_SEED = 9328;
+const GROUP_SEED = 471874;
 
 /**
- * Hands out the same mark for the same name as long as the page lives; no mark changes when others come or go.
+ * Makes the mark of a name once.
  *
  * @template Mark
- * @param {(name: string, others: Mark[] | null) => Mark} make
+ * @param {(name: string) => Mark} make
  * @returns {(name: string) => Mark}
  */
-function assigner(make) {
+function once(make) {
   /** @type {Map<string, Mark>} */
-  const given = new Map();
+  const made = new Map();
   return (name) => {
-    const mark = given.get(name) ?? make(name, isInOrder ? [...given.values()] : null);
-    given.set(name, mark);
+    const mark = made.get(name) ?? make(name);
+    made.set(name, mark);
     return mark;
   };
 }
@@ -49,26 +50,16 @@ function assigner(make) {
 /** @typedef {{ tone: string, shape: string, letter: string }} GroupMark */
 
 /** @type {(name: string) => TopicMark} */
-export const topicMark = assigner((name, /** @type {TopicMark[] | null} */ others) => ({
-  tone: SYSTEM_NAME.test(name)
-    ? SYSTEM_TONE
-    : oneOf(
-        TONES,
-        name,
-        others?.map(({ tone }) => tone),
-      ),
-  code: freeCode(name, new Set(others?.map((mark) => mark.code))),
+export const topicMark = once((name) => ({
+  tone: SYSTEM_NAME.test(name) ? SYSTEM_TONE : oneOf(TONES, name, TOPIC_SEED),
+  code: codeOf(name),
 }));
 
 /** @type {(name: string) => GroupMark} */
-export const groupMark = assigner((name, /** @type {GroupMark[] | null} */ others) => ({
+export const groupMark = once((name) => ({
   tone: GROUP_TONE,
-  shape: oneOf(
-    SHAPES,
-    name,
-    others?.map(({ shape }) => shape),
-  ),
-  letter: freeLetter(name, new Set(others?.map((mark) => mark.letter))),
+  shape: oneOf(SHAPES, name, GROUP_SEED),
+  letter: lettersOf(name)[0],
 }));
 
 /** How far the letter is below the middle of a shape: where a triangle is wide. */
@@ -82,67 +73,45 @@ export const letterDy = ({ shape }) => LETTER_DY.get(shape) ?? ".36em";
 // ------------------------------------------------------------------------------------- what follows from a name
 
 /**
- * The one that the name is spread to; in order, the first that fewer of the others have than any.
+ * One of the choices, by FNV-1a, its high bits folded into the low ones.
  *
- * @param {string[]} choices
+ * @template Choice
+ * @param {Choice[]} choices
  * @param {string} name
- * @param {string[]} [others] What the others have; none: in no order.
+ * @param {number} seed
  */
-function oneOf(choices, name, others) {
-  if (!others) return choices[hashOf(name) % choices.length];
-  /** @param {string} choice */
-  const uses = (choice) => others.filter((other) => other === choice).length;
-  return choices.reduce((best, choice) => (uses(choice) < uses(best) ? choice : best));
-}
-
-/**
- * FNV-1a, its high bits folded into the low ones.
- *
- * @param {string} name
- */
-function hashOf(name) {
-  let hash = 0x811c9dc5;
+function oneOf(choices, name, seed) {
+  let hash = seed;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
-  return (hash ^ (hash >>> 15)) >>> 0;
+  return choices[((hash ^ (hash >>> 15)) >>> 0) % choices.length];
 }
 
+const ALPHABET = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
+
 /**
- * A letter of the group's name, in order one that no other group has: "billing" -> B.
+ * The letters of a name: "pay-in" -> PAYIN; two that follow from it where it has none.
  *
  * @param {string} name
- * @param {Set<string>} taken
  */
-function freeLetter(name, taken) {
-  const alphabet = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index));
-  const own = [...name.toUpperCase()].filter((character) => alphabet.includes(character));
-  const pairs = alphabet.flatMap((first) => alphabet.map((second) => first + second));
-  return [...own, ...alphabet, ...pairs].find((letter) => !taken.has(letter)) ?? "?";
+function lettersOf(name) {
+  const own = [...name.toUpperCase()].filter((character) => ALPHABET.includes(character));
+  return own.length > 0 ? own : [oneOf(ALPHABET, name, TOPIC_SEED), oneOf(ALPHABET, name, GROUP_SEED)];
 }
 
 /** @type {Record<string, string>} */
 const SIGNS = { RETRY: "↻", DLQ: "†" };
 
 /**
- * Two letters that stand for the topic, in order two that no other has: "order-paid" -> OP, "%RETRY%billing" -> ↻B.
+ * Two characters that stand for the topic: "orders" -> OR, "order-paid" -> OP, "T3" -> T3, "%RETRY%billing" -> ↻B.
  *
  * @param {string} name
- * @param {Set<string>} taken
  */
-function freeCode(name, taken) {
-  const sign = SIGNS[/^%(RETRY|DLQ)%/.exec(name)?.[1] ?? ""];
-  const words = name
-    .replace(/^%(RETRY|DLQ)%/, "")
-    .split(/[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])/)
-    .filter(Boolean);
-  const letters = words.join("").toUpperCase() || "TT";
-  const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
-  if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];
-  const [digit] = isInOrder ? [""] : (/\d?$/.exec(name) ?? [""]);
-  const candidates = [
-    letters[0] + digit,
-    initials.toUpperCase(),
-    ...[...letters.slice(1)].map((letter) => letters[0] + letter),
-  ];
-  const numbered = Array.from({ length: 36 }, (_, index) => letters[0] + index.toString(36).toUpperCase());
-  return [...candidates, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);
+function codeOf(name) {
+  const [prefix, kind] = /^%(RETRY|DLQ)%/.exec(name) ?? ["", ""];
+  const rest = name.slice(prefix.length);
+  const letters = lettersOf(rest);
+  if (kind) return SIGNS[kind] + letters[0];
+  const words = rest.split(/[^a-zA-Z0-9]+|(?<=[a-z])(?=[A-Z])/).filter(Boolean);
+  const second = /\d$/.exec(rest)?.[0] ?? words[1]?.[0].toUpperCase() ?? letters[1] ?? "0";
+  return letters[0] + second;
 }

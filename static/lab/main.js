@@ -7,7 +7,6 @@ import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
-import { markInOrder } from "../common/palette.js";
 import { Popover } from "../parts/actions/popover.js";
 import { isLooking } from "../parts/actions/thing.js";
 import { bilingual } from "../common/world/format.js";
@@ -134,7 +133,6 @@ else {
     keepAddressInStep();
   }
 }
-markInOrder();
 render(html`<${Title} />`, elementOf("title-place"));
 render(html`<${Connection} />`, elementOf("connection-place"));
 render(html`<${Choices} />`, elementOf("controls-place"));

@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any
 
+from app.observation.client_names import ClientNames
 from app.observation.record_view import record_summary
 from app.pipeline.host import PipelineSettings
 from app.web.access_rules import PageAccessRules
@@ -48,6 +49,7 @@ class Scene(RecordSearch):
         self.seconds: list[dict[str, int]] = []
         self._owed: dict[str, float] = {}
         self.sent_total = 0
+        self._names = ClientNames()
         self.tree: dict[str, Any] = {
             "cluster": {
                 "name_server": "127.0.0.1:9876",
@@ -61,6 +63,7 @@ class Scene(RecordSearch):
                 "data_folder": "./data",
             },
             "connections": {},
+            "client_names": {},
             "topics": {},
             "groups": {},
             "commit_log": {
@@ -109,6 +112,7 @@ class Scene(RecordSearch):
             "bytes_out": 700,
             "unsent_bytes": 0,
         }
+        self.name_client(client_id, consumes=group is not None)
         if group:
             self.tree["groups"][group]["members"][client_id] = {
                 "address": address,
@@ -116,6 +120,10 @@ class Scene(RecordSearch):
                 "version": version,
             }
         return client_id
+
+    def name_client(self, client_id: str, *, consumes: bool) -> str:
+        name = self.tree["client_names"][client_id] = self._names.of(client_id, consumes=consumes)
+        return name
 
     def add_group(self, group: str, topics: list[str], model: str = "CLUSTERING") -> None:
         self.tree["groups"][group] = {
@@ -240,6 +248,7 @@ class Scene(RecordSearch):
         """Lease a queue to a client, ``age_ms`` ago."""
         since_us = (self.now_ms - age_ms) * 1000
         entry = {"topic": topic, "queue_id": queue_id, "client_id": client_id, "since_us": since_us, "lease_ms": 60_000}
+        self.name_client(client_id, consumes=True)
         self.tree["locks"].setdefault(group, {})[f"{topic}@{queue_id}"] = entry
 
     def _hold_pulls(self) -> None:

@@ -8,8 +8,10 @@ frame is known at the broker only; its flight is drawn with a fixed length.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from app.foundation.patch import Operation, difference
@@ -36,6 +38,7 @@ FILE_BYTES_MAX = 8 * 1024 * 1024
 FLIGHT_US = 500
 _CLIENTS_MAX = 60
 _NAME_MAX = 255
+_SHORT_NAME = re.compile(r"[A-Z][0-9]{1,9}")
 #: Faults that keep a frame from arriving.
 _LOST = ("drop", "cut", "reject")
 _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
@@ -58,10 +61,10 @@ class _Frame:
 
 def frame_recording_view(data: object) -> RecordedFilm:
     """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
-    frames, broker = _read(data)
+    frames, broker, given = _read(data)
     start_us = frames[0].at_us - 2 * FLIGHT_US
     frames = [replace(frame, at_us=frame.at_us - start_us) for frame in frames]
-    names = _names(frames, broker)
+    names = _names(frames, broker, given)
     nodes = {name: _node(role, said) for name, (role, said) in names.values()}
     by_number = {frame.number: frame for frame in frames}
     summaries = [_summary(frame, names, by_number) for frame in frames]
@@ -97,16 +100,12 @@ def frame_recording_view(data: object) -> RecordedFilm:
 
 
 def frame_recording_strip(data: FrameFile) -> FrameStrip:
-    """Return the newest frames of a record. A client keeps its short name as long as the record lasts."""
-    frames, broker = _read(data)
-    names = {"": ("B1", ("wire_broker", broker))}
-    for place, client in enumerate(data["clients"], 1):
-        names[client] = (f"C{place}", ("wire_consumer", client))
+    """Return the newest frames of a record."""
+    frames, broker, given = _read(data)
+    names = _names(frames, broker, given)
     by_number = {frame.number: frame for frame in frames}
     shown = [_summary(frame, names, by_number) for frame in frames]
-    seen = {frame.client: None for frame in frames}
-    lanes = [[name, full] for client, (name, (_, full)) in names.items() if client in seen or client == ""]
-    return {"lanes": lanes, "frames": shown}
+    return {"lanes": [[name, full] for name, (_, full) in names.values()], "frames": shown}
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -126,12 +125,13 @@ FILE_FIELDS = (
     Field("format", "choice", allowed=(FORMAT,)),
     Field("version", "integer", VERSION, VERSION),
     Field("broker", "text", 0, _NAME_MAX),
+    Field("names", "texts", default={}, each=_NAME_MAX),
     Field("frames", "list", 1, FRAMES_MAX, item=Field("", "row", fields=_ROW)),
 )
 
 
 @fields_refused("import")
-def _read(data: object) -> tuple[list[_Frame], str]:
+def _read(data: object) -> tuple[list[_Frame], str, Mapping[str, str]]:
     file = read_fields(FILE_FIELDS, data, what="file", is_open=True)
     frames: dict[int, _Frame] = {}
     for place, (number, at_us, client, direction, encoded, body_bytes, answers, action) in enumerate(file["frames"], 1):
@@ -143,14 +143,17 @@ def _read(data: object) -> tuple[list[_Frame], str]:
         frame = _Frame(number, at_us, client, direction == "in", content, body_bytes, answers, action, command)
         if frames.setdefault(number, frame) is not frame:
             raise LabRefused("frame_file_row", place=place)
-    return sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number)), file["broker"]
+    return sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number)), file["broker"], file["names"]
 
 
 # --- nodes ---------------------------------------------------------------------------------------------------------
 
 
-def _names(frames: list[_Frame], broker: str) -> dict[str, tuple[str, tuple[str, str]]]:
-    """Return client (empty: the broker) -> its short name, and its role and full name."""
+def _names(frames: list[_Frame], broker: str, given: Mapping[str, str]) -> dict[str, tuple[str, tuple[str, str]]]:
+    """Return client (empty: the broker) -> its short name, and its role and full name.
+
+    :param given: the names that the broker's own page has; a file of an older version has none.
+    """
     sends: dict[str, bool] = {}
     for frame in frames:
         is_send = frame.is_in and not frame.command.is_response and frame.command.code in _SENDS
@@ -161,10 +164,15 @@ def _names(frames: list[_Frame], broker: str) -> dict[str, tuple[str, tuple[str,
     if len(sends) > _CLIENTS_MAX:
         raise LabRefused("frame_file_clients", most=_CLIENTS_MAX)
     named: dict[str, tuple[str, tuple[str, str]]] = {"": ("B1", ("wire_broker", broker))}
+    taken = {"B1": ""}
+    for client in sends:
+        if _SHORT_NAME.fullmatch(given.get(client, "")):
+            taken.setdefault(given[client], client)
+    own = {client: name for name, client in taken.items()}
     for letter, role, wanted in (("P", "wire_producer", True), ("C", "wire_consumer", False)):
-        clients = [client for client, is_sender in sends.items() if is_sender is wanted]
-        for place, client in enumerate(clients, 1):
-            named[client] = (f"{letter}{place}", (role, client))
+        free = (name for place in count(1) if (name := f"{letter}{place}") not in taken)
+        for client in (client for client, is_sender in sends.items() if is_sender is wanted):
+            named[client] = (own.get(client) or next(free), (role, client))
     return named
 
 

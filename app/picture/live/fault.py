@@ -43,6 +43,8 @@ class FaultHit(TypedDict):
     rule: int
     what: str
     client: str
+    #: Its short name; empty if it has none.
+    client_name: str
     direction: str
     #: Its name.
     frame: str
@@ -56,6 +58,8 @@ class HeldFrame(TypedDict):
     rule: int
     #: Its sender, or the client that it goes to.
     client: str
+    #: Its short name; empty if it has none.
+    client_name: str
     direction: str
     name: str
     #: What it does, by language.

@@ -10,6 +10,7 @@ import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 const EMPTY_STATE = {
   cluster: {},
   connections: {},
+  client_names: {},
   topics: {},
   groups: {},
   locks: {},

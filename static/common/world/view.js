@@ -5,7 +5,6 @@
 // by identity and a card renders only when its own node did.
 
 import { batch, computed, signal } from "@preact/signals";
-import { groupMark, topicMark } from "../palette.js";
 import { firstNot } from "../binary_search.js";
 
 /** @type {any} */
@@ -88,7 +87,6 @@ let nodesShownAt = 0;
 
 export function receiveView(next, isSnapshot) {
   const whole = { ...EMPTY_VIEW, ...next };
-  if (isSnapshot) assignMarks(whole);
   batch(() => {
     view.value = whole;
     loaded.value = true;
@@ -114,14 +112,6 @@ function calmDown() {
     showNodes();
     if (journalTimer) tellOfJournal();
   });
-}
-
-/** Colours, letters and shapes go by age: in the order in which a broker's table and the nodes have them. */
-function assignMarks(whole) {
-  const all = Object.values(whole.nodes);
-  all.flatMap((node) => Object.keys(node.topics ?? {})).forEach(topicMark);
-  const groups = all.flatMap((node) => (node.role === "consumer" ? [node.group] : []));
-  groups.filter(Boolean).forEach(groupMark);
 }
 
 /** Puts a batch in place of everything after entry number `from`: that was another branch, or was not there yet. */

@@ -35,7 +35,7 @@ export function Held() {
       <button type="button" class="button row-button" data-pass-all onClick=${passAll}>${t("faults.pass_all")}</button>
     </header>
     <p class="held-lost" role="status">
-      ${lost.value && t("faults.lost", { name: lost.value.name, client: lost.value.client })}
+      ${lost.value && t("faults.lost", { name: lost.value.name, client: lost.value.client_name || lost.value.client })}
     </p>
     ${
       held.length === 0 &&

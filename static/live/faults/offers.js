@@ -7,6 +7,7 @@ import { command, faults } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { state } from "../../common/cluster/view.js";
+import { fullName } from "../client_name.js";
 import { kindName, kindText, NAME_SERVER } from "./table.js";
 
 const DELAY_MS = 2000;
@@ -82,10 +83,12 @@ function queue({ group: name, topic, queueId }) {
   const lock = state.value.locks[name]?.[`${topic}@${queueId}`];
   const others = Object.keys(state.value.groups[name]?.members ?? {}).filter((id) => id !== lock?.client_id);
   const where = { group: name, topic, queue_id: Number(queueId) };
-  const options = { to: [...others, "nobody"].map((id) => [id, id === "nobody" ? t("faults.about.stranger") : id]) };
+  const options = {
+    to: [...others, "nobody"].map((id) => [id, id === "nobody" ? t("faults.about.stranger") : fullName(id)]),
+  };
   return {
     title: t("live.groups.queue_of", { topic, id: queueId }),
-    text: lock ? t("live.locks.owner", { id: lock.client_id }) : t("faults.about.no_lock", { group: name }),
+    text: lock ? t("live.locks.owner", { id: fullName(lock.client_id) }) : t("faults.about.no_lock", { group: name }),
     actions: [
       lock && form("give-lock", where, { to: null }, kindName("give-lock"), "give-lock", options),
       ...nextFrames({ group: name, topic }, "PULL_MESSAGE"),

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { faults, removeRule } from "../../common/faults.js";
 import { clockTime, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { ClientSign } from "../client_name.js";
 
 const CONDITIONS = ["direction", "client", "topic", "group", "key"];
 const COLUMNS = ["word.action", "lab.panel.frames", "faults.column.when", "faults.column.hits"];
@@ -40,7 +41,8 @@ function Rule({ rule }) {
             ${
               name === "direction"
                 ? t(`faults.direction.${rule[name]}`)
-                : html`<span class="quiet">${t(`field.${name}`)}</span> <code>${rule[name]}</code>`
+                : html`<span class="quiet">${t(`field.${name}`)}</span>
+                    ${name === "client" && html`<${ClientSign} id=${rule.client} /> `}<code>${rule[name]}</code>`
             }
           </span>`,
       )}
@@ -104,7 +106,7 @@ export function Hits() {
 }
 
 /** Who sent a frame to whom. */
-export function Way({ client, direction }) {
-  const ends = [client, faults.value.broker ?? ""];
+export function Way({ client, client_name: name, direction }) {
+  const ends = [`${name} ${client}`.trimStart(), faults.value.broker ?? ""];
   return html`<span class="quiet">${(direction === "in" ? ends : ends.reverse()).join(" → ")}</span>`;
 }

@@ -3,7 +3,7 @@
 
 import { clockTime, compact } from "../../common/format.js";
 import { markPixels, paintAreas, paintMarks, paintSpikes } from "./paint.js";
-import { acrossRange, aloneIn, CLOCK_STEPS, powerAbove, powersOfTen, roofOf, STEPS } from "./scale.js";
+import { acrossRange, aloneIn, CLOCK_STEPS, labelRoom, powerAbove, powersOfTen, roofOf, STEPS } from "./scale.js";
 
 /** @import { Chart, Series } from "./model.js" */
 /** @import uPlot from "uplot" */
@@ -76,7 +76,7 @@ export function optionsOf(library, chart, theme, { sync, canZoom }) {
       {
         ...axis,
         values: (_, values) => values.map((value) => uprightLabel(chart(), value)),
-        size: 4 + 5.2 * theme.size,
+        size: (drawn, labels) => labelRoom(labels ?? [], (text) => widthOf(drawn.ctx, theme.font, text), theme.size),
         ...(y.floor === undefined
           ? { ...(y.isWhole ? { incrs: STEPS } : {}), ...(y.ticks ? { splits: () => chart().y.ticks ?? [] } : {}) }
           : { splits: powersOfTen, filter: (/** @type {uPlot} */ _, /** @type {number[]} */ splits) => splits }),
@@ -110,6 +110,21 @@ function straight(chart) {
   const { least = 1, cutsSpikes } = chart.y;
   const lowest = chart.series.reduce((low, { values }) => Math.min(low, ...values.map((value) => value ?? 0)), 0);
   return [lowest, roofOf(highestOf(chart), least, !cutsSpikes)];
+}
+
+/**
+ * In pixels of the page; the canvas may have others.
+ *
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} font
+ * @param {string} text
+ */
+function widthOf(ctx, font, text) {
+  ctx.save();
+  ctx.font = font;
+  const { width } = ctx.measureText(text);
+  ctx.restore();
+  return width;
 }
 
 /**

@@ -81,3 +81,17 @@ export function acrossRange({ places, kind, isLog, range, least = CLOCK_LEAST_S 
 
 /** The power of ten at or below a value; a logarithmic axis begins nowhere lower than at 0.1. */
 export const powerBelow = (value) => 10 ** Math.floor(Math.log10(Math.max(value, PLACE_LEAST)));
+
+/** Between a label of an axis and the plot: the tick and uPlot's gap. */
+const LABEL_GAP = 9;
+
+/**
+ * The room that an upright axis needs next to the plot: every label is whole, however long, and usual ones all have the
+ * same, so that plots below each other begin at one place.
+ *
+ * @param {string[]} labels
+ * @param {(text: string) => number} widthOf
+ * @param {number} size Of the letters.
+ */
+export const labelRoom = (labels, widthOf, size) =>
+  Math.ceil(Math.max(4 + 5.2 * size, ...labels.map((label) => LABEL_GAP + widthOf(label))));

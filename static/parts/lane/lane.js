@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { topicMark } from "../../common/palette.js";
-import { count } from "../../common/format.js";
+import { count, fitted } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { axisTicks } from "./lane_scale.js";
 import { depth, laneHeight, laneMargin, laneWidth, xOf } from "./lane_axis.js";
@@ -18,6 +18,8 @@ import { LateMarks, ParkedMarks } from "./lane_marks.js";
 const FLASH_MS = 700;
 /** Readers of a topic with a sentence of their own; of more, those with the greatest lag. */
 const MOST_SENTENCES = 8;
+/** Characters for which the column of the newest offset has room. */
+const MAX_CHARACTERS = 10;
 
 /**
  * A table row. `queueId` null draws the topic's sum, for a section that is closed. `spark` says how far jobs on Spark
@@ -66,7 +68,7 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
       <${LaneDrawing} topic=${topic} min=${min} max=${max} readers=${readers} />
     </td>
     <td class="number lane-max" data-cell="max" title=${t("live.lane.max_hint")}>
-      ${count(queueId === null ? max - min : max)}
+      ${fitted(queueId === null ? max - min : max, MAX_CHARACTERS)}
     </td>
     <td class="lane-lags" data-cell="lag">
       ${(queueId !== null || spark) && html`<${LaneLag} readers=${readers} />`}

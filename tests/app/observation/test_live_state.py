@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.observation import connections_view, topics_view
+from app.observation.client_names import ClientNames
 from app.observation.live_state import LiveState
 from app.observation.recent_log import RecentLog
 from app.watch.thresholds import Thresholds
@@ -23,7 +24,7 @@ def lab():
 @pytest.fixture
 def looks(lab):
     """What the verdict says after one more look."""
-    state, watcher = LiveState(lab.name_server, lab.broker, "", RecentLog()), Watcher(Thresholds())
+    state, watcher = LiveState(lab.name_server, lab.broker, "", RecentLog(), ClientNames()), Watcher(Thresholds())
     watcher.change_thresholds({"client_unread": 3})
 
     def look():
@@ -66,3 +67,13 @@ def test_a_client_that_no_page_shows_and_that_does_not_read_is_said(lab, looks, 
     lab.world.run_until(lambda: lab.broker.stats.totals.out_messages == 1)
     lab.world.pause("client")
     assert "is not reading: 3.0 MB pending" in looks()
+
+
+def test_the_verdict_names_a_client_as_the_page_does(lab, looks):
+    client = lab.client()
+    client.heartbeat("billing", {"orders": "*"})
+    client.send("orders", b"x" * 3_000_000)
+    client.begin(client.pull_request("orders", group="billing"))
+    lab.world.run_until(lambda: lab.broker.stats.totals.out_messages == 1)
+    lab.world.pause("client")
+    assert "C1 10.0.0.3:" in looks()

@@ -9,6 +9,7 @@ import pytest
 from app.foundation.operator_requests import ResendRequest
 from app.lab.views.record_detail import record_at
 from app.lab.views.world_view import WorldView
+from app.observation.client_names import ClientNames
 from app.observation.live_state import LiveState
 from app.observation.recent_log import RecentLog
 from app.observation.record_view import queue_entry_view
@@ -87,7 +88,7 @@ def test_a_live_broker_follows_the_schema():
         client = lab.client("billing")
         client.create_topic("orders", queues=2)
         client.heartbeat("billing", {"orders": "*"})
-        state = LiveState(lab.name_server, lab.broker, "data", RecentLog())
+        state = LiveState(lab.name_server, lab.broker, "data", RecentLog(), ClientNames())
         found = [*schema_problems(state.build(), EngineState), *schema_problems(state.brief(), HealthFacts)]
         client.send("orders")
         (received,) = client.messages("orders", group="billing")

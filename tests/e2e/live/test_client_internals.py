@@ -44,10 +44,12 @@ def scene_with_internals():
     scene = small_scene(lively=False)
     now = scene.now_ms
     held = {"locked": True, "locked_us": (now + 3_600_000) * 1000}
+    for client in ("java@1", "java@2", "js@3"):
+        scene.name_client(client, consumes=True)
     scene.internals["billing"] = {
         "members": [
             member("java@1", "JAVA", [queue(0, (3, 7, 9), **held), queue(1, dropped=True)]),
-            member("java@2", "JAVA", [queue(0, (40, 7, 90), **held), queue(2)]),
+            member("java@2", "JAVA", [queue(0, (40, 7, 90), **held), queue(2, (3, 2_741_231, 2_741_233))]),
             member("js@3", "JAVA", state="silent", answered_us=None, untold=[]),
         ],
         "retries": [
@@ -69,19 +71,23 @@ def opened(page, group="billing"):
 
 
 def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in_words(serve, open_page):
-    page = open_page(f"{serve(scene_with_internals())}/live?tab=consumers")
+    scene = scene_with_internals()
+    name = scene.tree["client_names"]["java@2"]
+    page = open_page(f"{serve(scene)}/live?tab=consumers")
     panel = opened(page)
     first, second, third = (panel.locator(f"[data-member='{name}']") for name in ("java@1", "java@2", "js@3"))
     expect(first).to_contain_text("do not report: trees and local locks")
     expect(first.locator("[data-process-queue='orders@0'] .cell")).to_have_text(["7", "8", "9"])
-    expect(first.locator("[data-process-queue='orders@0'] .badge-bad")).to_have_text("also held by C2")
-    expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text("held by C2")
+    expect(first.locator("[data-process-queue='orders@0'] .badge-bad")).to_have_text(f"also held by {name}")
+    expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text(f"held by {name}")
     expect(first.locator("[data-process-queue='orders@1'] .badge-warning")).to_have_text("dropped")
     expect(second.locator("[data-process-queue='orders@0'] .pill.is-held")).to_contain_text("Broker lock")
     expect(second.locator("[data-process-queue='orders@0'] .held-cells")).to_contain_text("… 38 …")
     expect(second.locator("[data-process-queue='orders@2'] .pill.is-free")).to_contain_text("not locked")
+    expect(second.locator("[data-range]")).to_have_text("2,741,231–2,741,233")  # its cells have no room for it
     expect(third).to_contain_text("does not answer")
-    expect(panel.locator("[data-lock='billing orders@0']")).to_contain_text("C2")
+    expect(panel.locator("[data-lock='billing orders@0']")).to_contain_text(name)
+    expect(second.locator(".client-sign")).to_have_text(name)
     expect(panel.locator("[data-lock='billing orders@3']")).to_contain_text("offline")
     expect(panel.locator("[data-retry='order-5']")).to_contain_text("↻2")
     expect(panel.locator("[data-part=retries]")).to_contain_text("There may be more")

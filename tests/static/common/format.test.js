@@ -5,7 +5,7 @@ import * as chinese from "../../../static/common/format.js?zh";
 import { forRandom } from "../support/random_values.js";
 
 const { bytes, clientVersion, clockTime, compact, count, dateTime, microseconds, milliseconds } = english;
-const { roundStep, span, typedKey } = english;
+const { fitted, roundStep, span, typedKey } = english;
 
 test("what is not known, or not a number, is a dash", () => {
   for (const print of [count, compact, bytes, microseconds, milliseconds, span, clockTime])
@@ -22,6 +22,18 @@ test("compact numbers are whole below ten thousand", () => {
   assert.deepEqual([0, 9999, -9999, 9999.6, 10_000].map(compact), ["0", "9,999", "-9,999", "10K", "10K"]);
   assert.deepEqual([1234567, -1234567].map(compact), ["1.23M", "-1.23M"]);
   assert.deepEqual([9999, 1234567].map(chinese.compact), ["9,999", "123万"]);
+});
+
+test("a figure in a column is whole where it fits, and otherwise short: never cut off", () => {
+  assert.deepEqual(
+    [2741, 99_999_999, null].map((value) => fitted(value, 10)),
+    ["2,741", "99,999,999", "–"],
+  );
+  for (const { fitted: print } of [english, chinese])
+    forRandom(200, (random) => {
+      const [value, most] = [random.magnitude(), random.integer(6, 20)];
+      assert.ok(print(value, most).length <= most, `${print(value, most)} in ${most}`);
+    });
 });
 
 test("sizes have the unit in which less than a thousand is shown", () => {

@@ -7,13 +7,13 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
+import { ClientSign } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../tabs.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { compare, inspectedOffset, state } from "../../../common/cluster/view.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
-import { nameOf } from "./names.js";
 import { isLockOff } from "./process_queue.js";
 
 /** Rows of a part; the rest is counted. */
@@ -65,7 +65,7 @@ function Locks({ group, told }) {
       const { topic, queue_id: queueId, client_id: id } = lock;
       const facts = { group, topic, queueId: `${queueId}` };
       const isGone = told?.members.every((member) => member.client_id !== id);
-      const owner = html`${told && nameOf(group, id)}
+      const owner = html`<${ClientSign} id=${id} />
         ${isGone && html`${" "}<span class="lock-gone">✕ ${t("live.internals.owner_gone")}</span>`}${" "}
         <span class="quiet mono">${id}</span>`;
       return html`<${LockRow}

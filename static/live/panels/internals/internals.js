@@ -10,7 +10,6 @@ import { Empty, GroupMark } from "../../../parts/lane/marks.js";
 import { useInternals } from "./asking.js";
 import { AtBroker } from "./at_broker.js";
 import { Member } from "./member.js";
-import { nameOf } from "./names.js";
 
 const asTrees = choice("internals-trees", "no");
 /** Cards of members that are open at first. */
@@ -22,7 +21,6 @@ export function Internals({ stream }) {
   const chosen = chosenGroup.value;
   const group = chosen !== null && names.includes(chosen) ? chosen : names[0];
   const told = useInternals(group, place, stream.status);
-  told?.members.forEach(({ client_id: id }) => nameOf(group, id)); // members first, then owners that have left
   const box = { id: "internals", ref: place, tabindex: "-1" };
   return html`<section class="panel internals" ...${box} aria-labelledby="internals-title">
     <header class="panel-head">

@@ -4,9 +4,9 @@
 import { html } from "htm/preact";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { LanguageBadge } from "../../../parts/lane/marks.js";
-import { nameOf } from "./names.js";
 import { ProcessQueue } from "./process_queue.js";
 
 /** `nowUs`: the broker's time of the answer. `holders`: who holds which queue. */
@@ -21,7 +21,7 @@ export function Member({ group, member, nowUs, holders, isOpen, isTrees }) {
   ];
   return html`<details class="node inside-member" data-member=${id} open=${isOpen}>
     <summary class="inside-head">
-      <span class="role-sign role-consumer">${nameOf(group, id)}</span>
+      <${ClientSign} id=${id} />
       <${LanguageBadge} language=${member.language} />
       <span class="ellipsis mono" title=${`${id}\n${member.address} · ${clientVersion(member.version)}`}>
         ${id}
@@ -30,7 +30,7 @@ export function Member({ group, member, nowUs, holders, isOpen, isTrees }) {
     </summary>
     <p class="inside-line quiet">
       ${factsOf(member, nowUs)}${" "}
-      <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${nameOf(group, id)} />
+      <${Bolt} kind="client" facts=${{ client: id, name: nameOf(id), isConsumer: true }} name=${nameOf(id)} />
     </p>
     ${member.idempotence && html`<${Guard} guard=${member.idempotence} />`}
     <div class="inside-queues">

@@ -5,11 +5,11 @@ import { html } from "htm/preact";
 import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
 import { ProcessQueue as QueueCard } from "../../../parts/nodes/queue/process_queue.js";
+import { nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { state } from "../../../common/cluster/view.js";
 import { openMessage } from "./asking.js";
-import { nameOf } from "./names.js";
 
 const TREE_WIDTH = 300;
 
@@ -21,7 +21,7 @@ export const isLockOff = (group) =>
 const sourceOf = (group) => ({
   ask({ topic, broker, queue_id: queueId }, holder) {
     const lock = broker === state.value.cluster.broker_name && state.value.locks[group]?.[`${topic}@${queueId}`];
-    const rival = lock && lock.client_id !== holder ? nameOf(group, lock.client_id) : null;
+    const rival = lock && lock.client_id !== holder ? nameOf(lock.client_id) : null;
     return { isLockOff: isLockOff(group), rival };
   },
   open: (queue, _, { offset }) => openMessage(queue.topic, queue.queue_id, offset),
@@ -38,7 +38,7 @@ export function ProcessQueue({ group, queue, member, nowUs, holders, isTrees }) 
       !dropped &&
       others.map(
         (id) => html`<span key=${id} class="badge badge-bad" title=${id}>
-            ${t("live.internals.also_at", { id: nameOf(group, id) })}
+            ${t("live.internals.also_at", { id: nameOf(id) })}
           </span>`,
       )
     }

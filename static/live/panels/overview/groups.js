@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { ClientSign, fullName } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../../common/cluster/view.js";
@@ -98,7 +99,7 @@ function Members({ members }) {
           <tbody>
             ${ids.map(
               (id) => html`<tr key=${id}>
-                <td class="mono">${id}</td>
+                <td class="mono"><${ClientSign} id=${id} /> ${id}</td>
                 <td>
                   <${LanguageBadge} language=${members[id].language} />${" "}
                   <span class="quiet">
@@ -230,7 +231,8 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
         <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </span>
     </td>
-    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("word.none")}</span>`}</td>
+    <td class="mono" title=${owner}>
+      <${ClientSign} id=${owner} /> ${owner ?? html`<span class="quiet">${t("word.none")}</span>`}</td>
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
     <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">
@@ -238,7 +240,7 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
     </td>
     <td class="timer-cell">${
       lock &&
-      html`<span class="timer" title=${t("word.held_by", { id: lock.client_id })}>
+      html`<span class="timer" title=${t("word.held_by", { id: fullName(lock.client_id) })}>
         <${LeaseTime} lock=${lock} clock=${brokerClock} />
       </span>`
     }</td>

@@ -7,6 +7,7 @@ import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
+import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { compare, groupNames, highlighted, loaded, state } from "../../../common/cluster/view.js";
@@ -85,9 +86,10 @@ function Member({ group, id, member, assignment }) {
     data-client=${id}
   >
     <p class="client-head">
+      <${ClientSign} id=${id} />
       <${LanguageBadge} language=${member.language} />
       <span class="client-id" title=${`${id}\n${member.address}`}>${id}</span>
-      <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${id} />
+      <${Bolt} kind="client" facts=${{ client: id, name: nameOf(id), isConsumer: true }} name=${nameOf(id)} />
     </p>
     <ul
       class="queue-chips"

@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { addresses, loaded, state } from "../../../common/cluster/view.js";
@@ -79,14 +80,15 @@ function ProducerCard({ address }) {
   if (!client) return null;
   const groups = client.producer_groups ?? [];
   const name = groups[0] ?? t(client.role?.includes("admin") ? "live.clients.admin" : "live.clients.unnamed");
+  const id = client.client_ids[0] ?? address;
   const version = t("live.clients.version", { version: clientVersion(client.version) });
-  const hint = [...groups, client.client_ids[0] ?? "", address, version].filter(Boolean).join("\n");
+  const hint = [...new Set([...groups, id, address, version])].join("\n");
   return html`<li class="card client" data-link=${`producer ${address}`} data-address=${address} title=${hint}>
     <strong class="client-group">
-      ${name}${groups.length > 1 && html`<span class="quiet"> +${groups.length - 1}</span>`}
+      <${ClientSign} id=${id} /> ${name}${groups.length > 1 && html`<span class="quiet"> +${groups.length - 1}</span>`}
     </strong>
     <${LanguageBadge} language=${client.language} />
     <${Frames} address=${address} client=${client} directions=${["in"]} />
-    <${Bolt} kind="client" facts=${{ client: client.client_ids[0] ?? address, name }} name=${name} />
+    <${Bolt} kind="client" facts=${{ client: id, name: nameOf(id) }} name=${nameOf(id)} />
   </li>`;
 }

@@ -5,6 +5,7 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
+import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
 import { shortOffset } from "../../../common/world/format.js";
@@ -15,6 +16,9 @@ import { accused, isPointed, pointing } from "../../../common/world/view.js";
 const MOST_STEP = 24;
 const LABEL_STEP = 20;
 const ROW = 21;
+/** Digits for which a node and a cell have room. */
+const TREE_DIGITS = 3;
+const CELL_DIGITS = 4;
 
 /** In order: [{ offset, key, red, rank, depth, parent }] */
 export function layOut(tree) {
@@ -38,6 +42,7 @@ const Tree = memo(({ tree, name, width, onOpen }) => {
   const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
   const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
   const size = Math.min(10, Math.max(2.2, step * 0.46));
+  const isNumbered = step >= LABEL_STEP;
   const row = Math.min(ROW, Math.max(9, size * 2.1));
   const x = (node) => rounded(7 + step * (node.rank + 0.5));
   const y = (node) => rounded(size + 3 + row * node.depth);
@@ -68,7 +73,9 @@ const Tree = memo(({ tree, name, width, onOpen }) => {
     );
   };
   return html`<figure class="tree" data-tree=${name}>
-    <figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
+    <figcaption class="tree-name">
+      ${name} <span class="quiet number">${nodes.length}</span> ${isNumbered && rangeOf(nodes, TREE_DIGITS)}
+    </figcaption>
     <svg
       class="tree-drawing"
       viewBox=${`0 0 ${rounded(drawnWidth)} ${rounded(height)}`}
@@ -83,7 +90,7 @@ const Tree = memo(({ tree, name, width, onOpen }) => {
     >
       <path class="tree-edges" d=${edges} />
       ${
-        step >= LABEL_STEP
+        isNumbered
           ? nodes.map(
               (node) =>
                 html`<${TreeNode}
@@ -124,7 +131,7 @@ const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h
 
 /** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
 const TreeNode = memo(({ offset, red, name, x, y, size }) => {
-  const digits = shortOffset(offset, 3, 2);
+  const digits = shortOffset(offset, TREE_DIGITS, 2);
   return html`<g class=${red ? "tree-red" : "tree-black"} style=${{ transform: `translate(${x}px, ${y}px)` }}>
     <title>${offset} ${name}</title>
     ${
@@ -137,6 +144,12 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
     </text>
   </g>`;
 });
+
+/** The first and the last offset in full, where the others have room for their last digits only. */
+const rangeOf = (nodes, digits) =>
+  nodes.length > 0 &&
+  String(nodes.at(-1).offset).length > digits &&
+  html`<span class="number" data-range>${count(nodes[0].offset)}–${count(nodes.at(-1).offset)}</span>`;
 
 const MOST_CELLS = 8;
 
@@ -180,9 +193,10 @@ function Cells({ nodes, held, n, name, topic, onOpen }) {
             onClick=${(event) => onOpen(cell, event)}
             ...${pointing(cell.key)}
           >
-            ${shortOffset(cell.offset)}
+            ${shortOffset(cell.offset, CELL_DIGITS)}
           </button>`,
     )}
+    ${rangeOf(cells.filter(Boolean), CELL_DIGITS)}
   </${Roving}>`;
 }
 

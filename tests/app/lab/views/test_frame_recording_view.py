@@ -53,7 +53,7 @@ def test_clients_that_send_and_those_that_pull_have_their_names_and_their_counts
 
 def test_a_recorded_film_follows_the_schema():
     assert list(schema_problems(frame_recording_view.frame_recording_view(frame_file()), RecordedFilm)) == []
-    strip = frame_recording_view.frame_recording_strip({**frame_file(), "clients": ["p@1", "c@2"]})
+    strip = frame_recording_view.frame_recording_strip(frame_file())
     assert list(schema_problems(strip, FrameStrip)) == []
 
 
@@ -81,14 +81,27 @@ def test_the_bytes_of_a_frame_are_those_of_the_wire_and_a_dropped_one_is_lost():
     assert [film["frames"][number]["dropped"] for number in "789"] == [False, False, True]
 
 
-def test_a_strip_shows_the_newest_frames_and_a_client_keeps_its_name():
-    reported = frame_recording_view.frame_recording_strip(frame_file(clients=["gone@0", "c@2", "p@1"]))
-    assert reported["lanes"] == [["B1", "broker-a"], ["C2", "c@2"], ["C3", "p@1"]]
+def test_a_strip_shows_the_newest_frames_under_the_names_of_the_live_page():
+    names = {"gone@0": "C1", "c@2": "C2", "p@1": "P31"}
+    reported = frame_recording_view.frame_recording_strip(frame_file(names=names))
+    assert reported["lanes"] == [["B1", "broker-a"], ["P31", "p@1"], ["C2", "c@2"]]
     assert [(frame["id"], frame["source"], frame["target"]) for frame in reported["frames"]] == [
-        (7, "C3", "B1"),
-        (8, "B1", "C3"),
+        (7, "P31", "B1"),
+        (8, "B1", "P31"),
         (9, "C2", "B1"),
     ]
+    film = frame_recording_view.frame_recording_view(frame_file(names=names))
+    assert [*film["view"]["nodes"]] == ["B1", "P31", "C2"]
+
+
+@pytest.mark.parametrize("name", ["B1", "P1", "", "c@2", "C" * 300])
+def test_a_name_in_a_file_that_cannot_be_a_client_s_or_is_given_twice_is_replaced(name):
+    if len(name) > 255:
+        with pytest.raises(LabRefused):
+            frame_recording_view.frame_recording_view(frame_file(names={"c@2": name}))
+        return
+    film = frame_recording_view.frame_recording_view(frame_file(names={"p@1": "P1", "c@2": name}))
+    assert [*film["view"]["nodes"]] == ["B1", "P1", "C1"]
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@ import test from "node:test";
 import {
   acrossRange,
   aloneIn,
+  labelRoom,
   powerAbove,
   powersOfTen,
   roofOf,
   spikesOf,
 } from "../../../../static/parts/chart/scale.js";
+import { bytes, compact, count, microseconds } from "../../../../static/common/format.js";
 import { forRandom } from "../../support/random_values.js";
 
-const many = (count, value) => Array(count).fill(value);
+const many = (times, value) => Array(times).fill(value);
 
 test("a spike of the start does not flatten the rest", () => {
   const columns = [[12_000, 9_000, 40, ...Array.from({ length: 290 }, (_, second) => 20 + (second % 5))]];
@@ -89,4 +91,18 @@ test("an axis across shows all of its places, or the stretch that was asked for"
 test("a clock that has just begun has room at its left", () => {
   assert.deepEqual(acrossRange({ places: [100], kind: "clock" }), [92, 100]);
   assert.deepEqual(acrossRange({ places: [100, 101], kind: "clock", least: 60 }), [41, 101]);
+});
+
+test("an axis has room for every label, whatever its letters, and usual labels leave it as it is", () => {
+  forRandom(200, (random) => {
+    const [size, wide] = [random.integer(8, 40), 0.4 + 0.6 * random.share()];
+    const print = random.pick([count, compact, bytes, microseconds, (value) => `≤ ${count(value)} records/s`]);
+    const labels = random.list(8, () => print(random.magnitude()));
+    const room = labelRoom(labels, (text) => text.length * wide * size, size);
+    for (const label of labels) assert.ok(room >= label.length * wide * size + 9, `${label} in ${room}`);
+  });
+  assert.equal(
+    labelRoom(["0", "9,999"], (text) => 6 * text.length, 12),
+    labelRoom([], () => 0, 12),
+  );
 });
