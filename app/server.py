@@ -10,8 +10,10 @@ import gc
 import importlib.util
 import logging
 import socket
+import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -113,12 +115,17 @@ class Server:
         self, engine: LiveHostSettings, page: PageSettings | None, recent_log: RecentLog | None = None
     ) -> None:
         self.host = LiveHost(engine, recent_log)
-        self._engine = engine
+        self.settings = engine
         self._data_folder = engine.data_folder
         self._page = page
         self._listener: LazyListener | None = None
         self.page: PageOnDemand | None = None
         self.page_address: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether the engine runs."""
+        return self.host.is_running
 
     def start(self) -> None:
         """Start everything; all addresses answer when this returns. Raises StartFailed, and leaves nothing running."""
@@ -143,7 +150,8 @@ class Server:
         self.page_address = self._listener.address
 
     def _make_page(self, rules: PageAccessRules, spark_master: str | None) -> PageServer:
-        from app.web_application import WebSettings, create_app
+        with _without("requests"):  # of engineio's client, which no page uses: some megabytes where it is installed
+            from app.web_application import WebSettings, create_app
 
         settings = WebSettings(
             access=rules,
@@ -168,8 +176,8 @@ class Server:
             folder=self._data_folder / "pipeline",
             name_server=reachable(self.host.name_server_address),
             master=master,
-            connection_options=tls_options(self._engine.tls),
-            asks_for_keys=self._engine.broker.acl_enable,
+            connection_options=tls_options(self.settings.tls),
+            asks_for_keys=self.settings.broker.acl_enable,
         )
 
     def stop(self) -> None:
@@ -179,6 +187,19 @@ class Server:
         if self._listener is not None:
             self._listener.close()
         self.host.stop()
+
+
+@contextmanager
+def _without(package: str) -> Iterator[None]:
+    """Let imports find no such package meanwhile, unless it is imported already."""
+    if package in sys.modules:
+        yield
+        return
+    sys.modules[package] = None  # type: ignore[assignment]  # Python's own way to say so
+    try:
+        yield
+    finally:
+        del sys.modules[package]
 
 
 def _listen(page: PageSettings) -> socket.socket:

@@ -34,6 +34,8 @@ from app.lessons.course import load_course
 from app.lessons.lesson_files import load_lesson, number_of
 from app.lessons.stage_targets import TARGETS
 from app.live.fault_service import LIVE_COMMANDS
+from app.testkit.openapi import openapi_document
+from app.testkit.operations import OPERATIONS
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
 from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
@@ -72,6 +74,7 @@ DOCUMENTS = (
     ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
     ROOT / "docs" / "operating" / "faults.md",
+    ROOT / "docs" / "testkit" / "other-languages.md",
 )
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -378,7 +381,22 @@ def batch_comparison(part: str) -> str:
     return StudyTable(rows).markdown()
 
 
+def testkit_operations() -> str:
+    """The operations of the test kit's HTTP API; a parameter that must be given is bold."""
+    lines = ["| operation | parameters | |", "|---|---|---|"]
+    for operation in OPERATIONS:
+        names = [f"**{one.name}**" if one.default is ... else one.name for one in operation.fields]
+        lines.append(f"| `{operation.method} {operation.path}` | {', '.join(names)} | {operation.summary} |")
+    return "\n" + "\n".join(lines) + "\n"
+
+
+#: Files that are generated as a whole.
+FILES: Mapping[Path, Callable[[], str]] = {
+    ROOT / "docs" / "testkit" / "openapi.json": lambda: json.dumps(openapi_document(), indent=2) + "\n",
+}
+
 PARTS: Mapping[str, Callable[[], str]] = {
+    "testkit-operations": testkit_operations,
     **{part: partial(batch_comparison, part) for part in BATCH_COMPARISONS},
     "retry-delays": retry_delays,
     "bank-windows": bank_windows,
@@ -413,7 +431,7 @@ def render(text: str) -> str:
 def main() -> int:
     """Rewrite or check."""
     silence_logging()  # some parts are runs of the lab, whose clients would tell of every fault
-    fresh = {path: render(path.read_text()) for path in DOCUMENTS}
+    fresh = {path: render(path.read_text()) for path in DOCUMENTS} | {path: make() for path, make in FILES.items()}
     outdated = {path: text for path, text in fresh.items() if not path.exists() or path.read_text() != text}
     if "--check" in sys.argv[1:]:
         return 1 if outdated else 0

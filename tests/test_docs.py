@@ -26,6 +26,11 @@ def test_generated_parts_are_up_to_date(document: Path) -> None:
     assert generated_documents.render(text) == text, "run python -m scripts.generated_documents"
 
 
+@pytest.mark.parametrize("file", generated_documents.FILES, ids=lambda path: path.name)
+def test_generated_files_are_up_to_date(file: Path) -> None:
+    assert generated_documents.FILES[file]() == file.read_text(), "run python -m scripts.generated_documents"
+
+
 def test_an_outdated_part_is_noticed() -> None:
     text = generated_documents.DOCUMENTS[0].read_text()
     assert "SEND_MESSAGE_V2" in text

@@ -8,13 +8,17 @@ import logging
 import queue
 import re
 import signal
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import click
 
 from app.commands.broker_file import BrokerFile, take_broker_file
+from app.commands.serve_ephemeral import ephemeral_broker, watch_parent
+from app.commands.serve_replication import group_of, tls_of, with_replication
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.observation.recent_log import RecentLog
@@ -23,7 +27,6 @@ from app.server import PageSettings, Server
 from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
-from engine.broker.foundation.broker_config import BrokerConfig
 from engine.compiled.form import running_form
 from engine.live.engine_settings import BadSetting, apply_settings
 from engine.live.live_machines import LiveHostSettings, StartFailed
@@ -31,12 +34,9 @@ from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.replication.ha.ha_config import HaRole
 from engine.runtime.live.freed_memory import keep_freed_memory
-from engine.runtime.live.live_tls import ServerTls, TlsMode
+from engine.runtime.live.live_tls import TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from engine.store.log.commit_log import ENVELOPE_MAX_BYTES
-
-if TYPE_CHECKING:
-    from engine.replication.majority.group_config import GroupConfig
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 
@@ -164,6 +164,21 @@ log = logging.getLogger("glassmq.host")
     "--broker-setting", multiple=True, metavar="NAME=VALUE", help="A broker setting, in RocketMQ's name or ours."
 )
 @click.option("--store-setting", multiple=True, metavar="NAME=VALUE", help="The same for the store.")
+@click.option(
+    "--ephemeral",
+    is_flag=True,
+    help="For tests in any language: free ports, a temporary folder, no page, and the test kit's HTTP API.",
+)
+@click.option(
+    "--ready-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --ephemeral: a JSON file with all ports, written once all of them answer, and removed at the end.",
+)
+@click.option(
+    "--exit-with-parent",
+    is_flag=True,
+    help="With --ephemeral: stop when the parent process ends, or closes the pipe that is the standard input.",
+)
 def command(
     broker_file: BrokerFile,
     host: str,
@@ -193,6 +208,9 @@ def command(
     no_pipeline: bool,
     broker_setting: tuple[str, ...],
     store_setting: tuple[str, ...],
+    ephemeral: bool,
+    ready_file: Path | None,
+    exit_with_parent: bool,
 ) -> None:
     """Run a name server, a broker and the live page until Ctrl-C.
 
@@ -205,7 +223,15 @@ def command(
       glassmq serve --slave-of 127.0.0.1:10911 --data slave --name-server-port 9877 --broker-port 10921 --http-port 8001
       glassmq serve --group-peers "n0-127.0.0.1:40911;n1-127.0.0.1:40912;n2-127.0.0.1:40913" --group-self n0
       glassmq serve --broker-setting autoCreateTopicEnable=false --store-setting fileReservedTime=24
+      glassmq serve --ephemeral --ready-file ready.json --exit-with-parent
     """
+    if ephemeral:
+        _set_up_logging(log_level)
+        broker_for_tests = ephemeral_broker(host, ready_file, broker_setting, store_setting)
+        _serve(broker_for_tests, broker_for_tests.lines, exit_with_parent=exit_with_parent)
+        return
+    if ready_file is not None or exit_with_parent:
+        raise click.UsageError("--ready-file and --exit-with-parent need --ephemeral")
     page = None
     if not no_page:
         _check_token(http_host, token)
@@ -226,9 +252,9 @@ def command(
         store = apply_settings(store, store_setting, STORE_OPTIONS)
     except BadSetting as error:
         raise click.BadParameter(str(error), param_hint="--store-setting") from None
-    group = _group(group_peers, group_self, tls_mode, tls_client_ca, has_rules=broker.acl_enable)
+    group = group_of(group_peers, group_self, tls_mode, tls_client_ca, has_rules=broker.acl_enable)
     if group is None:
-        broker = _with_replication(broker, slave_of)
+        broker = with_replication(broker, slave_of)
     elif slave_of is not None or broker.broker_role is not HaRole.ASYNC_MASTER or broker_port == 0:
         raise click.UsageError("--group-peers needs a --broker-port, and excludes --slave-of and brokerRole")
     _check_file_size(store)
@@ -237,66 +263,15 @@ def command(
         name_server=NameServerConfig(host=host, port=name_server_port),
         broker=broker,
         store=store,
-        tls=_tls(tls_cert, tls_key, tls_client_ca, tls_mode),
+        tls=tls_of(tls_cert, tls_key, tls_client_ca, tls_mode),
         allow_faults=allow_faults,
         slave_of=slave_of,
         also_register=also_register,
         group=group,
     )
     _check_ports(settings, page)
-    _serve(Server(settings, page, _set_up_logging(log_level)), settings)
-
-
-def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig:
-    """Return the replication settings: a master serves slaves, by default at any free port; a slave gets an id."""
-    if slave_of is None:
-        if broker.broker_role is HaRole.SLAVE:
-            raise click.UsageError("brokerRole=SLAVE needs --slave-of HOST:PORT: the master's own address")
-        return dataclasses.replace(broker, ha_listen_port=0) if broker.ha_listen_port is None else broker
-    return dataclasses.replace(broker, broker_role=HaRole.SLAVE, broker_id=broker.broker_id or 1)
-
-
-def _group(
-    peers: str | None, name: str | None, tls_mode: str | None, client_ca: Path | None, *, has_rules: bool
-) -> GroupConfig | None:
-    """Return the group. Its members trust each other's connections, so it must be on one machine or use certificates.
-
-    With access rules, no peer is trusted without a certificate.
-    """
-    if (peers is None) != (name is None):
-        raise click.UsageError("--group-peers and --group-self go together: give both or neither")
-    if peers is None or name is None:
-        return None
-    from engine.replication.majority.group_config import GroupUnclear, parse_group
-
-    try:
-        group = parse_group(peers, name)
-    except GroupUnclear as error:
-        raise click.BadParameter(str(error), param_hint="--group-peers, --group-self") from None
-    hosts = [address.rpartition(":")[0].strip("[]") for address in group.addresses.values()]
-    if tls_mode != TlsMode.ENFORCING and not all(is_loopback(host) for host in hosts):
-        raise click.UsageError(
-            "--group-peers on other machines need --tls-mode enforcing, best with --tls-client-ca: a member trusts "
-            "anyone who connects"
-        )
-    if has_rules and client_ca is None:
-        raise click.UsageError(
-            "--group-peers with aclEnable need --tls-mode enforcing and --tls-client-ca: members sign nothing, so "
-            "only a certificate identifies them"
-        )
-    return group
-
-
-def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mode_text: str | None) -> ServerTls:
-    """Combine the TLS options."""
-    mode = TlsMode(mode_text) if mode_text else TlsMode.PERMISSIVE if certificate else TlsMode.DISABLED
-    if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-cert and --tls-key go together: give both or neither")
-    if certificate is None and mode is not TlsMode.DISABLED:
-        raise click.UsageError(f"--tls-mode {mode} needs --tls-cert and --tls-key")
-    if client_ca is not None and mode is not TlsMode.ENFORCING:
-        raise click.UsageError("--tls-client-ca needs --tls-mode enforcing: plain connections show no certificate")
-    return ServerTls(mode, certificate, key, client_ca)
+    server = Server(settings, page, _set_up_logging(log_level))
+    _serve(server, lambda: _address_lines(server))
 
 
 def _check_file_size(store: MessageStoreConfig) -> None:
@@ -359,7 +334,18 @@ def _set_up_logging(level: str) -> RecentLog:
     return recent_log
 
 
-def _serve(server: Server, settings: LiveHostSettings) -> None:
+class _Servable(Protocol):
+    """What runs until a signal."""
+
+    @property
+    def is_running(self) -> bool: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def _serve(server: _Servable, lines: Callable[[], list[str]], *, exit_with_parent: bool = False) -> None:
     # A signal handler may interrupt anything; of Python's queues only this one is safe there.
     stop_requests: queue.SimpleQueue[int] = queue.SimpleQueue()
     is_stopping = False
@@ -373,6 +359,8 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
 
     signal.signal(signal.SIGINT, ask_to_stop)
     signal.signal(signal.SIGTERM, ask_to_stop)
+    if exit_with_parent:
+        watch_parent(partial(stop_requests.put, signal.SIGTERM))
     try:
         server.start()
     except StartFailed as error:
@@ -381,7 +369,7 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
     gc.freeze()
     gc.enable()
     keep_freed_memory()
-    _print_addresses(server, settings)
+    click.echo("\n".join([f"GlassMQ {version()}", *lines(), "Ctrl-C stops it."]))
     try:
         _wait_for_stop(stop_requests, server)
     finally:
@@ -389,12 +377,12 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
         server.stop()
 
 
-def _wait_for_stop(stop_requests: queue.SimpleQueue[int], server: Server) -> None:
+def _wait_for_stop(stop_requests: queue.SimpleQueue[int], server: _Servable) -> None:
     while True:
         try:
             stop_requests.get(timeout=0.5)
         except queue.Empty:
-            if not server.host.is_running:
+            if not server.is_running:
                 raise click.ClickException("the engine ended unexpectedly; its log says why") from None
         else:
             return
@@ -424,12 +412,12 @@ def _form() -> str:
     return f"{form.name}  ({form.why})" if form.why else form.name
 
 
-def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
+def _address_lines(server: Server) -> list[str]:
+    settings = server.settings
     flush = settings.store.flush_disk_type.value
     tls = "" if settings.tls.mode is TlsMode.DISABLED else f", TLS {settings.tls.mode}"
     acl = ", ACL on" if settings.broker.acl_enable else ""
     lines = [
-        f"GlassMQ {version()}",
         f"  name server  {server.host.name_server_address}",
         f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush{tls}{acl})",
         *_vip_channel_lines(server, settings),
@@ -439,5 +427,4 @@ def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
     ]
     if server.page_address is not None:
         lines.append(f"  page         http://{server.page_address}/")
-    lines.append("Ctrl-C stops it.")
-    click.echo("\n".join(lines))
+    return lines

@@ -6,10 +6,9 @@ from typing import Any
 
 from flask import request
 
-from app.foundation.json_types import JsonObject
 from engine.fields.field import Field, path_of, read_fields
 from engine.fields.json_input import parse_json
-from engine.fields.refusal import FieldRefused, in_language, shown
+from engine.fields.refusal import FieldRefused, shown
 from engine.texts import Text
 
 INT64_MAX = 2**63 - 1
@@ -40,14 +39,3 @@ def json_body(bytes_max: int | None = None) -> object:
     if bytes_max is not None and (request.content_length is None or request.content_length > bytes_max):
         raise FieldRefused("body", Text("field.too_large"), Text("field.bytes", high=bytes_max))
     return parse_json(request.get_data(cache=False))
-
-
-def refusal_json(refused: FieldRefused) -> JsonObject:
-    """Return the body of the 400 answer."""
-    return {
-        "error": str(refused),
-        "parameter": refused.path,
-        "problem": in_language(refused.problem, "en"),
-        "allowed": in_language(refused.allowed, "en"),
-        "text": dict(refused.sentence or refused.text),
-    }

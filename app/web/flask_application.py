@@ -15,9 +15,9 @@ from werkzeug.exceptions import HTTPException
 
 from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
+from app.foundation.refusal_json import refusal_json
 from app.foundation.translator import choose_language, texts, translate
 from app.web.api import http_error_answer, json_answer
-from app.web.api_parameters import refusal_json
 from app.web.framing import frame_options, framing_policy
 from app.web.page_modules import PageModules, page_modules
 from app.web.static_files import VersionedFiles

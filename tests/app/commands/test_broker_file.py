@@ -50,7 +50,7 @@ class Served:
     def __init__(self, monkeypatch, tmp_path):
         self.path = tmp_path / "broker.conf"
         self.settings = None
-        monkeypatch.setattr(serve, "_serve", lambda _server, settings: setattr(self, "settings", settings))
+        monkeypatch.setattr(serve, "_serve", lambda server, _lines: setattr(self, "settings", server.settings))
         monkeypatch.setattr(serve, "_check_ports", lambda _settings, _page: None)
         monkeypatch.setattr(serve, "_set_up_logging", lambda _level: None)
 

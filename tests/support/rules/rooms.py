@@ -28,6 +28,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "lab",
         "lessons",
         "articles",
+        "testkit",
         ".",
         "site",
         "commands",

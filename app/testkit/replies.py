@@ -1,0 +1,181 @@
+"""The replies of the test kit's HTTP API. ``openapi.py`` describes them by their fields."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.protocol.message.message import MessageExt
+from engine.testkit.faults import Fault, Hold, describe
+from engine.testkit.group_state import GroupState, QueueLock
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The addresses of an ephemeral broker; the ready file has the same content."""
+
+    pid: int
+    host: str
+    name_server_address: str
+    broker_address: str
+    name_server_port: int
+    broker_port: int
+    http_port: int
+    api: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The reply of an operation that has nothing else to report."""
+
+    done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A stored message. ``body`` is null if it is not UTF-8; ``body_base64`` is always there."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    message_id: str
+    tags: str | None
+    keys: list[str]
+    body: str | None
+    body_base64: str
+    user_properties: dict[str, str]
+    reconsume_times: int
+    born_timestamp: int
+    store_timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """Messages in the order in which the broker stored them."""
+
+    messages: list[StoredMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """The number of messages that a group has not confirmed."""
+
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of consumers or producers."""
+
+    name: str
+    consumers: list[str]
+    producers: list[str]
+    subscriptions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """All groups that the broker knows."""
+
+    groups: list[Group]
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A queue that a member has locked for ordered consumption."""
+
+    topic: str
+    queue_id: int
+    client_id: str
+    expires_in_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Locks:
+    """The locks of a group."""
+
+    locks: list[Lock]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultState:
+    """A fault rule. ``hits``: frames that it acted on; ``waiting``: frames that it holds now."""
+
+    fault_id: int
+    rule: str
+    hits: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultStates:
+    """The fault rules since the last end of all faults."""
+
+    faults: list[FaultState]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The number of frames that were released."""
+
+    released: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The reply to a request that was not carried out.
+
+    ``kind``: ``parameter`` (malformed request), ``refused`` (not possible now) or ``expectation`` (a check failed).
+    That of a parameter has ``text``, the error in English and Chinese, and its parts. The others are the test kit's own
+    messages, which are English.
+    """
+
+    error: str
+    kind: str
+    text: dict[str, str] | None = None
+    parameter: str | None = None
+    problem: str | None = None
+    allowed: str | None = None
+
+
+def messages(found: Iterable[MessageExt]) -> Messages:
+    """Return messages as a reply."""
+    return Messages([_message(one) for one in found])
+
+
+def _message(one: MessageExt) -> StoredMessage:
+    try:
+        body = one.body.decode()
+    except UnicodeDecodeError:
+        body = None
+    return StoredMessage(
+        topic=one.topic,
+        queue_id=one.queue_id,
+        queue_offset=one.queue_offset,
+        message_id=one.message_id,
+        tags=one.tags,
+        keys=list(one.keys),
+        body=body,
+        body_base64=b64encode(one.body).decode(),
+        user_properties=one.user_properties,
+        reconsume_times=one.reconsume_times,
+        born_timestamp=one.born_timestamp,
+        store_timestamp=one.store_timestamp,
+    )
+
+
+def groups(found: Iterable[GroupState]) -> Groups:
+    """Return groups as a reply."""
+    return Groups([Group(one.name, one.consumers, one.producers, one.subscriptions) for one in found])
+
+
+def locks(found: Iterable[QueueLock]) -> Locks:
+    """Return locks as a reply."""
+    return Locks([Lock(one.topic, one.queue_id, one.client_id, one.expires_in_ms) for one in found])
+
+
+def fault_state(fault: Fault) -> FaultState:
+    """Return a rule as a reply."""
+    waiting = fault.waiting if isinstance(fault, Hold) else 0
+    return FaultState(fault.rule.rule_id, describe(fault.rule), fault.hits, waiting)
