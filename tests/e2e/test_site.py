@@ -21,7 +21,7 @@ from tests.support.pythons.other_pythons import PYODIDE, find_node
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks"]
+PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks", "/storage"]
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -119,6 +119,21 @@ def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
     page.locator(".explorer-form button[type=submit]").click()
     page.locator(".explorer-bar button").click()
     expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
+
+
+def test_the_storage_laboratory_writes_its_stores_in_the_browser(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.goto(f"{site}/storage/?messages=400")
+    page.get_by_role("button", name="00000000000000000000.index").first.click()
+    expect(page.locator("#file-title")).to_contain_text(".index")
+    page.locator(".unit-button").nth(2).click()
+    expect(page.locator(".unit-details .field-row")).to_have_count(2)
+    assert page.locator(".storage-views a").all_inner_texts() == ["Files", "Find a message", "Page cache"]
+    page.get_by_role("link", name="Page cache").click()
+    picture = page.locator(".cache-card img[class=in-light]").first
+    expect(picture).to_have_js_property("naturalWidth", 480)
+    expect(page.locator(".claims")).to_contain_text("Only a server does this")
 
 
 def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, folder, open_page):
