@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from flask import Blueprint, Flask
@@ -31,6 +32,7 @@ from app.storage.laboratory.laboratory import Laboratory
 from app.storage.routes import add_storage_routes, create_storage_page
 from app.storage.run_routes import add_run_routes
 from app.storage.runs.host import StorageRuns
+from app.storage.runs.report import Work
 from app.web.page_modules import page_modules
 
 
@@ -40,6 +42,7 @@ class LabSettings:
 
     :ivar embedders: other sites whose pages may embed a stage.
     :ivar start_search: runs the searches for bad schedules.
+    :ivar storage_works: measurements of the storage laboratory.
     """
 
     data_folder: Path | None = None
@@ -47,6 +50,7 @@ class LabSettings:
     embedders: tuple[str, ...] = ()
     faults: LiveFaults | None = None
     start_search: StartSearch = SearchProcess
+    storage_works: Mapping[str, Work] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def add_lab_application(
         audits=LabAudits(settings.pipeline),
         progress=LearnerProgress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE),
         storage=Laboratory(),
-        storage_runs=StorageRuns(),
+        storage_runs=StorageRuns(settings.storage_works),
     )
     modules = page_modules(app)
     modules.add_import("lab-tables", page_tables)
@@ -86,7 +90,7 @@ def add_lab_application(
     modules.add("words-of-terms", term_words)
     add_filter_routes(api)
     add_run_routes(api, made.storage_runs)
-    add_storage_routes(api, made.storage, lambda: scenario_shelves(folders.static)["storage"])
+    add_storage_routes(api, made.storage, lambda: scenario_shelves(folders.static)["storage"], made.storage_runs.kinds)
     app.register_blueprint(api)
     app.register_blueprint(create_lab_routes(lab, folders.static, made.audits, settings.embedders, settings.faults))
     app.register_blueprint(create_exploration_routes(lab, made.explorations))

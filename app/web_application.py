@@ -31,6 +31,7 @@ from app.pipeline.host import PipelineHost, PipelineSettings
 from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
 from app.pipeline.views import RunsSource, WithSparkOffsets
+from app.storage.runs.works import WORKS
 from app.web.access_gate import AccessGate
 from app.web.access_rules import PageAccessRules
 from app.web.api import create_api, json_answer
@@ -125,7 +126,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
         api,
         lab,
         settings.folders,
-        LabSettings(settings.data_folder, pipeline, settings.access.embedders, settings.faults),
+        LabSettings(settings.data_folder, pipeline, settings.access.embedders, settings.faults, storage_works=WORKS),
     )
     app.register_blueprint(create_pipeline_page())
     gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))

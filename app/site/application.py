@@ -21,8 +21,8 @@ from app.lab_application import LabApplication, LabSettings, add_lab_application
 from app.web.api import json_answer
 from app.web.flask_application import create_flask
 
-#: Pages of ``glassmq serve`` that need a broker, Spark or real files: neither pages nor the navigation have them.
-ABSENT_PAGES = ("/live", "/pipeline", "/storage")
+#: Pages of ``glassmq serve`` that need a broker or Spark: neither pages nor the navigation have them.
+ABSENT_PAGES = ("/live", "/pipeline")
 #: The page to which links to them lead.
 NEEDS_A_SERVER = "/needs-a-server"
 #: The page of third-party licences.

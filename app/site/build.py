@@ -21,6 +21,8 @@ from app.web.page_modules import page_modules
 MARK = "versions.json"
 #: The files of the site with their digests, for the copy that browsers keep.
 MANIFEST = "files.json"
+#: Answers that never change and need no Python, as in static/site/transport.js.
+ANSWERS = {"demonstration.json": "/api/demonstration", "storage_scenarios.json": "/api/storage/scenarios"}
 #: Loaded one by one when a page shows them, and in no copy.
 _NOT_COPIED = ("python/sources/", MANIFEST)
 
@@ -58,8 +60,8 @@ def _write_all(
     tell("static files")
     shutil.copytree(folders.static, target / "static", ignore=shutil.ignore_patterns("types"))
     application = create_site_application(NoPages(), folders, third_parties=third_parties(folders.static, pyodide))
-    film = application.app.test_client().get("/api/demonstration")
-    _write(target / "demonstration.json", film.get_data(as_text=True))
+    for name, address in ANSWERS.items():
+        _write(target / name, application.app.test_client().get(address).get_data(as_text=True))
     for name, module in page_modules(application.app).files().items():
         _write(target / "modules" / name, module.decode())
     tell("pages")

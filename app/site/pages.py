@@ -39,7 +39,7 @@ _FILES_IN_DATA = re.compile(r'"/(static|modules)/')
 _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re.DOTALL)
 _NONCE = re.compile(r""" nonce="[^"]*\"""")
 #: Addresses that only a server answers.
-_ABSENT = re.compile(r"/(live|pipeline|storage|lab/wire|api/(live|faults))(?![\w-])")
+_ABSENT = re.compile(r"/(live|pipeline|lab/wire|api/(live|faults))(?![\w-])")
 _LAB_BODY = re.compile(r"""<body class="lab-page\b[^>]*>""")
 _PRELOADED = re.compile(r"""\s*<link rel="preload" href="/api/[^>]*>""")
 
@@ -54,6 +54,7 @@ def page_addresses() -> list[str]:
         "/tutorials/articles",
         "/glossary",
         "/filters",
+        "/storage",
         NEEDS_A_SERVER,
         LICENCES,
         *(f"/lab/{name}" for name in scenario_names()),

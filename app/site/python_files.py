@@ -51,6 +51,7 @@ MODULES = ("click_default_group",)
 #: What the worker never imports: commands, clients of a remote broker, Spark's jobs, the build of the site.
 LEFT_OUT = re.compile(
     r"app/(commands|databases|remote|watch|bundled)/|app/site/(build|licences|pages|python_files)"
+    r"|app/storage/(growth/|measure/|dump|plots|runs/works)"
     r"|engine/(compiled/built|lab/sweep|pipeline/source|pipeline/jobs/\w+)/"
     r"|lark/(tools|__pyinstaller)/|sqlite_utils/cli|werkzeug/debug/"
 )

@@ -13,7 +13,7 @@ the same files at any time, so that links into them stay valid. Errors are ``{"e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,9 +76,11 @@ def create_storage_page() -> Blueprint:
     return pages
 
 
-def add_storage_routes(api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[JsonObject]]) -> None:
+def add_storage_routes(
+    api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[JsonObject]], runs: Sequence[str]
+) -> None:
     """Add the routes to the blueprint of :func:`app.web.api.create_api`. ``scenarios``: those of the lab about
-    storage.
+    storage. ``runs``: the kinds of measurements that can be started.
     """
 
     @api.get("/storage/scenarios")
@@ -98,6 +100,7 @@ def add_storage_routes(api: Blueprint, laboratory: Laboratory, scenarios: Callab
                     "topics": [traffic.topic(number) for number in range(traffic.topics)],
                     "time_step_ms": STEP_MS,
                     "sizes": _SIZES,
+                    "runs": list(runs),
                     "stores": stores.files,
                 }
             )

@@ -7,7 +7,7 @@ const OTHER_LANGUAGES = ["zh"];
 /** Where the pages of this page's language are, without the last slash. */
 const PAGES = rootIn(document.documentElement.lang.slice(0, 2));
 /** Only a server has these; pages say so where they lead. */
-const ABSENT = /^\/(live|pipeline|storage|lab\/wire|api\/(live|faults))(?![\w-])/;
+const ABSENT = /^\/(live|pipeline|lab\/wire|api\/(live|faults))(?![\w-])/;
 
 function rootIn(language) {
   return OTHER_LANGUAGES.includes(language) ? `${ROOT}${language}` : ROOT.slice(0, -1);

@@ -9,7 +9,7 @@ import { loadAgain } from "./offline.js";
 
 const ROOT = new URL("../../", import.meta.url);
 /** Answers that are files of the site. */
-const FILES = { "/api/demonstration": "demonstration.json" };
+const FILES = { "/api/demonstration": "demonstration.json", "/api/storage/scenarios": "storage_scenarios.json" };
 
 /** @type {Pick<Worker, "postMessage"> | null} */
 let worker = null;

@@ -19,7 +19,8 @@ export const VIEW_NAMES = {
   disk: "storage.view.disk",
   cache: "word.page_cache",
 };
-export const VIEWS = Object.keys(VIEW_NAMES);
+/** Views that start measurements: the site without a server has none. */
+const RUNS = ["grow", "disk"];
 
 /** Names of the fields of a traffic, in the order of the form. */
 export const TRAFFIC = ["topics", "queues", "messages", "body_bytes", "distinct_keys", "batch_records", "codec"];
@@ -45,6 +46,7 @@ const asked = new URLSearchParams(location.search);
  * @property {string[]} topics
  * @property {number} time_step_ms
  * @property {any} sizes
+ * @property {string[]} runs The kinds of measurements that can be started.
  * @property {Record<StoreName, StoreFile[]>} stores
  */
 
@@ -68,7 +70,10 @@ addEventListener("hashchange", () => {
   // The link that skips the page's head names its main part, and chooses nothing.
   if (location.hash !== "#main") hash.value = location.hash.slice(1);
 });
-export const view = computed(() => (VIEWS.includes(hash.value) ? hash.value : VIEWS[0]));
+export const views = computed(() =>
+  Object.keys(VIEW_NAMES).filter((name) => !RUNS.includes(name) || stores.value?.runs.includes(name)),
+);
+export const view = computed(() => (views.value.includes(hash.value) ? hash.value : views.value[0]));
 
 /** The traffic as it is in every request. */
 export const query = (more = {}) => new URLSearchParams({ .../** @type {any} */ (knownStores().traffic), ...more });

@@ -8,7 +8,7 @@ import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { Files } from "./files.js";
 import { Find } from "./find.js";
-import { isBusy, loadFirst, refusal, stores, view, VIEW_NAMES, VIEWS } from "./laboratory.js";
+import { isBusy, loadFirst, refusal, stores, view, VIEW_NAMES, views } from "./laboratory.js";
 import { PageCache } from "./page_cache.js";
 import { Run } from "./run.js";
 import { Summary } from "./summary.js";
@@ -29,7 +29,7 @@ function Page() {
   const needsTraffic = view.value === "files" || view.value === "find";
   return html`
     <nav class="storage-views" aria-label="${t("storage.views")}">
-      ${VIEWS.map(
+      ${views.value.map(
         (name) => html`<a key=${name} href="#${name}" aria-current=${view.value === name ? "true" : null}>
           ${t(VIEW_NAMES[name])}
         </a>`,

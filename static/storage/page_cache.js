@@ -4,10 +4,11 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { addressOf } from "../common/addresses.js";
 import { bytes } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
 import { request } from "../common/request.js";
-import { knownStores, VIEW_NAMES } from "./laboratory.js";
+import { knownStores, VIEW_NAMES, views } from "./laboratory.js";
 import { figuresOf } from "./summary.js";
 
 const ARTICLE = "/tutorials/articles/mq-overview";
@@ -58,7 +59,7 @@ function Scenarios() {
           ([theme, path]) => html`<img
             key=${theme}
             class=${`in-${theme}`}
-            src=${path}
+            src=${addressOf(path)}
             width="480"
             height="300"
             loading="lazy"
@@ -88,9 +89,7 @@ function Claims() {
           ([name, place, row]) => html`<tr key=${name}>
             <td>${t(`storage.claim.${name}.article`)} <a href=${`${ARTICLE}#${row.toLowerCase()}`}>${row}</a></td>
             <td>${t(`storage.claim.${name}.engine`, values)}</td>
-            <td>
-              <a href=${place}>${placeName(place)}</a>
-            </td>
+            <td>${isHere(place) ? html`<a href=${place}>${placeName(place)}</a>` : t("site.only_on_a_server")}</td>
           </tr>`,
         )}
       </tbody>
@@ -98,6 +97,7 @@ function Claims() {
   </div>`;
 }
 
+const isHere = (place) => !place.startsWith("#") || views.value.includes(place.slice(1));
 const placeName = (place) => (place.startsWith("#") ? t(VIEW_NAMES[place.slice(1)]) : t("article.where.scenario"));
 
 /** Figures of the traffic that is loaded. */

@@ -12,7 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import expect
 
+from app.run_files import live_file
 from app.site.build import build_site, digests
+from engine.lab.run.key_moment import key_moment_of
+from engine.lab.scenario.scenario_files import load_scenario
 from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson
 from tests.e2e.scenes import empty_scene
@@ -21,7 +24,7 @@ from tests.support.pythons.other_pythons import PYODIDE, find_node
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks"]
+PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks", "/storage"]
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -30,14 +33,19 @@ class PlainFiles(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
+def apart(function, *arguments):
+    """Call a function that runs worlds in a thread of its own: in this one Playwright's loop counts as running."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(function, *arguments).result()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A site that has a few of the pages, below a folder of its host."""
     if find_node() is None or not PYODIDE.exists():
         pytest.skip("Pyodide is not installed: make test-rest, or npm ci")
     folder = tmp_path_factory.mktemp("host") / FOLDER
-    with ThreadPoolExecutor(1) as apart:  # in this thread Playwright's loop counts as running
-        apart.submit(build_site, folder, PYODIDE, lambda _: None, PAGES).result()
+    apart(build_site, folder, PYODIDE, lambda _: None, PAGES)
     return folder
 
 
@@ -121,6 +129,21 @@ def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
     expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled")
 
 
+def test_the_storage_laboratory_writes_its_stores_in_the_browser(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.goto(f"{site}/storage/?messages=400")
+    page.get_by_role("button", name="00000000000000000000.index").first.click()
+    expect(page.locator("#file-title")).to_contain_text(".index")
+    page.locator(".unit-button").nth(2).click()
+    expect(page.locator(".unit-details .field-row")).to_have_count(2)
+    assert page.locator(".storage-views a").all_inner_texts() == ["Files", "Find a message", "Page cache"]
+    page.get_by_role("link", name="Page cache").click()
+    picture = page.locator(".cache-card img[class=in-light]").first
+    expect(picture).to_have_js_property("naturalWidth", 480)
+    expect(page.locator(".claims")).to_contain_text("Only a server does this")
+
+
 def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, folder, open_page):
     snippet = f'<iframe src="{site}/lab/three-locks/?embed=1" width="960" height="600"></iframe>'
     (folder.parent / "wiki.html").write_text(f"<!doctype html><link rel=icon href=data:,>{snippet}")
@@ -130,6 +153,22 @@ def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, folder, open_page):
     frame.locator("#control-step").click()
     expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
     expect(frame.locator(".page-head")).to_be_hidden()
+
+
+def test_an_exported_page_holds_a_stage_or_shows_its_picture(site, open_page, tmp_path):
+    moment = apart(key_moment_of, load_scenario("three-locks"))
+    for address in (site, "http://127.0.0.1:9"):
+        (tmp_path / "live.html").write_text(live_file(moment, address, "en"))
+        page = open_page((tmp_path / "live.html").as_uri())
+        page.set_default_timeout(STARTED_WITHIN_MS)
+        if address == site:
+            at = str(moment.event)
+            number = page.frame_locator("iframe").locator("#event-number")
+            expect(number).to_have_attribute("data-event", at, timeout=STARTED_WITHIN_MS)
+        else:
+            expect(page.get_by_role("img", name="The broker lock is off")).to_be_visible()
+    assert all("net::ERR" in complaint for complaint in open_page.complaints)
+    open_page.complaints.clear()
 
 
 def test_the_other_language_and_the_list_are_one_click_away(site, open_page):

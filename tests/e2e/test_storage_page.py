@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from app.storage.runs import host
+from app.storage.runs import works
 from tests.app.storage import tiny_works
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.scenes import empty_scene
@@ -91,7 +91,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(serve, open_page):
 
 
 def test_the_disk_is_measured_from_the_page_and_its_figures_are_taken_away(serve, open_page, monkeypatch):
-    monkeypatch.setitem(host.WORKS, "disk", tiny_works.quick)
+    monkeypatch.setitem(works.WORKS, "disk", tiny_works.quick)
     page = open_page(f"{serve(empty_scene())}/storage#disk", reduced_motion="reduce")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator(".storage-plot canvas")).to_have_count(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from app.commands.lab.lab_export import export
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_run import run
@@ -29,6 +30,7 @@ def command() -> None:
       glassmq lab why lost-offset-commit order-3
       glassmq lab pictures three-locks
       glassmq lab film three-locks -o duplicate.gif
+      glassmq lab export three-locks -o duplicate.html
     """
 
 
@@ -36,6 +38,7 @@ command.add_command(run)
 command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
+command.add_command(export)
 command.add_command(study)
 for _old in old_names():
     command.add_command(_old)

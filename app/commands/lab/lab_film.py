@@ -6,12 +6,11 @@ import contextlib
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
-if TYPE_CHECKING:
-    from engine.lab.run.recording import Recording
+from app.commands.lab.chosen_run import chosen_run
 
 _SIZE = re.compile(r"(\d{3,4})x(\d{3,4})")
 _SIZE_LOW, _SIZE_HIGH = 320, 1_920
@@ -90,7 +89,7 @@ def film(
         raise click.ClickException(f"{out.name} is not a supported kind of film: .{' .'.join(KINDS)}")
     pixels = _pixels(size)
     silence_logging()
-    recording = _recording(scenario_name, link, to_s)
+    recording = chosen_run(scenario_name, link, to_s=to_s)
     end_s = recording.time_us / 1_000_000
     if from_s is not None and from_s >= end_s:
         raise click.ClickException(f"--from {from_s:g} is not before the end of the film at {end_s:g} s")
@@ -122,36 +121,6 @@ def film(
         raise click.ClickException(str(error)) from None
     out.write_bytes(data)
     click.echo(f"{out}: {len(times)} pictures, {len(data):,} bytes")
-
-
-def _recording(scenario_name: str, link: str | None, to_s: float | None) -> Recording:
-    """Return the run as it is at the end of the film."""
-    import dataclasses
-
-    from app.commands.tool import load_scenario_argument
-    from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
-    from engine.lab.run.recording import Recording, parse_link
-    from engine.lab.run.run import LabRun
-    from engine.lab.scenario.errors import LabError
-
-    scenario = load_scenario_argument(scenario_name)
-    try:
-        if link is not None:
-            recording = parse_link(link.rpartition("#")[2])
-            if recording.scenario.name != scenario.name:
-                raise click.ClickException(f"the link belongs to {recording.scenario.name}, not to {scenario.name}")
-        elif to_s is None:
-            return key_moment_of(scenario)
-        else:
-            recording = Recording(scenario, scenario.seed, (), 0, 0)
-        with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
-            if to_s is None:
-                run.stand_at(recording.event, recording.time_us)
-            else:
-                run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
-            return dataclasses.replace(run.recording(), time_us=run.now_us)
-    except (LabError, NoKeyMoment) as error:
-        raise click.ClickException(str(error)) from None
 
 
 def _pixels(size: str) -> tuple[int, int]:

@@ -12,8 +12,18 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flask import g, render_template
+
+from app.foundation.version import version
+from app.web.page_modules import page_modules
+
+if TYPE_CHECKING:
+    from app.picture.session.film import Film
 
 #: Matches ``from "./x.js"``, ``import "./x.js"`` and ``import("./x.js")``.
 _IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\2""")
@@ -23,6 +33,14 @@ _MODULE = re.compile(r"""<script type="module" src="/(static/[^"]+)"></script>""
 _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re.DOTALL)
 _ICON = re.compile(r"""<link rel="icon"[^>]*>""")
 _SVG_USE = re.compile(r"""<svg[^>]*><use href="/static/[^"]*"></use></svg>""")
+
+
+def recording_page(film: Film, static_folder: Path) -> str:
+    """Return the stage's page with ``film`` inside, in the language of the current request. Raises OSError."""
+    recording = {**film, "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
+    g.stands_alone = True
+    page = render_template("lab.html", lab_data={"recording": recording})
+    return self_contained(page, static_folder, page_modules().text)
 
 
 def self_contained(page: str, static_folder: Path, module_text: Callable[[str], str]) -> str:

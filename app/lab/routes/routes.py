@@ -8,14 +8,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response, g, render_template, request
+from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
-from app.foundation.version import version
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
@@ -23,14 +21,13 @@ from app.lab.foundation.sources import source_file
 from app.lab.routes.audit_routes import add_audit_routes
 from app.lab.routes.comparison_routes import add_comparison_routes
 from app.lab.routes.detail_routes import add_detail_routes
-from app.lab.routes.html_export import self_contained
+from app.lab.routes.html_export import recording_page
 from app.lab.routes.scenario_list import BREAKS, begin_with, poster, scenario_shelves
 from app.lab.routes.setting_table import setting_table
 from app.lab.routes.wire_routes import add_wire_routes
 from app.lab.session.film import FilmMaker
 from app.web.api import json_answer
 from app.web.framing import let_frame
-from app.web.page_modules import page_modules
 from engine.fields.json_input import parse_json
 from engine.lab.narration.relevance import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
@@ -114,11 +111,7 @@ def create_lab_routes(
     def export_html(world: str) -> Response:
         browser = browser_of_request()
         film: Film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
-        recording = {**film, "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
-        g.stands_alone = True
-        page = render_template("lab.html", lab_data={"recording": recording})
-        page = self_contained(page, static_folder, page_modules().text)
-        return _download(Response(page, mimetype="text/html"), "html")
+        return _download(Response(recording_page(film, static_folder), mimetype="text/html"), "html")
 
     @lab.get("/api/lab/source")
     def source() -> Response:

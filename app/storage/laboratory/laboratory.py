@@ -40,8 +40,9 @@ class BuiltStores:
         try:
             self.sides["rocketmq"] = RocketmqSide(Path(self._folder.name, "rocketmq"), traffic)
             self.sides["kafka"] = KafkaSide(Path(self._folder.name, "kafka"), traffic)
+            messages = list(messages_of(traffic))
             for side in self.sides.values():
-                side.write(messages_of(traffic))
+                side.write(messages)
                 with side.opened(None, None):
                     pass  # RocketMQ marks its folder as in use: the files must be listed as they will stay
             self.files = {name: files_of(side) for name, side in self.sides.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_id import UniqueIdGenerator
 from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_UNIQUE_KEY, encode_properties
+from engine.runtime.live.live_platform import new_event_loop
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.store_message import StoreMessage
 from engine.store.message_store import MessageStore
@@ -45,7 +46,7 @@ class RocketmqSide:
         self._loaded: MessageStore | None = None
 
     def write(self, messages: Iterable[TrafficMessage]) -> None:
-        asyncio.run(self._write(messages))
+        _run(self._write(messages))
 
     async def _write(self, messages: Iterable[TrafficMessage]) -> None:
         store = MessageStore(self.runtime, CONFIG)
@@ -87,8 +88,13 @@ class RocketmqSide:
 
     def close(self) -> None:
         if self._loaded is not None:
-            asyncio.run(self._loaded.abandon())
+            _run(self._loaded.abandon())
         self.runtime.close()
+
+
+def _run(work: Coroutine[object, object, None]) -> None:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(work)
 
 
 def _found(message: MessageExt) -> FoundMessage:

@@ -10,14 +10,13 @@ from app.foundation.json_types import JsonObject
 from app.storage.laboratory import kafka_files, rocketmq_files
 from app.storage.laboratory.file_units import FileFormat, FileUnit
 from app.storage.laboratory.store_side import StoreSide
+from engine.runtime.live.live_platform import BLOCK_BYTES
 
 #: Units that one page of a file shows.
 UNITS_MAX = 40
 #: Bytes of one unit that are shown; of holes and large batches the rest is only counted.
 HEX_MAX_BYTES = 8_192
 
-#: The unit of ``st_blocks``.
-_BLOCK_BYTES = 512
 _FORMATS = {"rocketmq": rocketmq_files.format_of, "kafka": kafka_files.format_of}
 
 
@@ -37,7 +36,7 @@ def files_of(side: StoreSide) -> list[JsonObject]:
                 "format": _format_of(side, name).name,
                 "bytes": status.st_size,
                 "used_bytes": len(path.read_bytes().rstrip(b"\0")),
-                "disk_bytes": status.st_blocks * _BLOCK_BYTES,
+                "disk_bytes": status.st_blocks * BLOCK_BYTES,
             }
         )
     return files

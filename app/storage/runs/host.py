@@ -9,7 +9,7 @@ import logging
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection
@@ -17,15 +17,11 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.foundation.worker_process import WorkerProcess
-from app.storage.progress import ProgressCallback, ProgressStep
-from app.storage.runs.report import Report
-from app.storage.runs.works import measure_disk, measure_growth
+from app.storage.progress import ProgressStep
+from app.storage.runs.report import Work
 
 log = logging.getLogger("glassmq.storage")
 
-#: The function of a run: it works in a folder of its own, reports its progress, and returns a report.
-Work = Callable[[Path, ProgressCallback], Report]
-WORKS: Mapping[str, Work] = {"grow": measure_growth, "disk": measure_disk}
 #: Seconds that an ended process may take to exit.
 _CLOSE_S = 5.0
 
@@ -58,7 +54,7 @@ class _Run:
 class StorageRuns:
     """The runs of all pages. Used by web threads."""
 
-    def __init__(self, works: Mapping[str, Work] = WORKS) -> None:
+    def __init__(self, works: Mapping[str, Work]) -> None:
         self._works = works
         self._lock = threading.Lock()
         self._runs = {kind: _Run() for kind in works}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from app.foundation.json_types import JsonObject
+from app.storage.progress import ProgressCallback
 
 #: One point of a line.
 Point = tuple[float, float]
@@ -65,3 +68,7 @@ class Report:
     def as_json(self) -> JsonObject:
         """Return the report as JSON."""
         return asdict(self)
+
+
+#: The function of a run: it works in a folder of its own, reports its progress, and returns a report.
+Work = Callable[[Path, ProgressCallback], Report]

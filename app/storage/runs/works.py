@@ -12,7 +12,7 @@ from app.storage.growth.result import GrowthPoint
 from app.storage.measure.measure import Measurement
 from app.storage.measure.result import MeasureResult
 from app.storage.progress import ProgressCallback
-from app.storage.runs.report import Fact, Plot, Point, Report, Table
+from app.storage.runs.report import Fact, Plot, Point, Report, Table, Work
 
 STORES = ("rocketmq", "kafka")
 #: Larger sizes are for the command line: Kafka has three open files for each topic.
@@ -136,3 +136,7 @@ def _cache(is_cold: bool) -> str:
 def _name(words: str) -> str:
     """Return words in the form of the names of texts."""
     return words.replace("+", "_").replace(" ", "_")
+
+
+#: The measurements by kind.
+WORKS: Mapping[str, Work] = {"grow": measure_growth, "disk": measure_disk}

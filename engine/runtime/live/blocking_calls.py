@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+
+from engine.runtime.live.live_platform import new_executor
 
 _T = TypeVar("_T")
 
@@ -16,7 +17,7 @@ class BlockingCalls:
     """
 
     def __init__(self, name: str, threads: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._threads = new_executor(threads, name)
 
     async def run(self, work: Callable[[], _T], timeout_ms: int | None = None) -> _T:
         """Run ``work`` in a thread; return its result or raise its exception.

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from engine.runtime.live.live_platform import new_event_loop
+
 log = logging.getLogger("glassmq.host")
 
 _T = TypeVar("_T")
@@ -22,17 +24,6 @@ _T = TypeVar("_T")
 CALL_TIMEOUT_S = 5.0
 #: Seconds before a pause begins: enough for the answer to the request for it.
 _PAUSE_BEGINS_AFTER_S = 0.05
-
-
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Return uvloop's event loop where it is installed (it is about twice as fast on this kind of work), else asyncio's
-    own.
-    """
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 class EngineUnavailable(Exception):

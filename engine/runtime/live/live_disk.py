@@ -7,7 +7,6 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +15,7 @@ from engine.runtime.live.blocking_calls import BlockingCalls
 from engine.runtime.live.live_append_file import LiveAppendFile
 from engine.runtime.live.live_disk_file import LiveDiskFile
 from engine.runtime.live.live_flushed_file import DiskCondition, disk_faults
+from engine.runtime.live.live_platform import new_executor
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
@@ -49,7 +49,7 @@ class LiveDisk:
         self._node_name = node_name
         self.condition = DiskCondition()
         self._folder = folder.absolute() if folder is not None else None
-        self._flusher = ThreadPoolExecutor(_FLUSH_THREADS, thread_name_prefix=f"{node_name}-flush")
+        self._flusher = new_executor(_FLUSH_THREADS, f"{node_name}-flush")
         # A separate thread: no message's flush must wait for the write of a table.
         self._writer = BlockingCalls(f"{node_name}-write", 1)
         if self._folder is not None:

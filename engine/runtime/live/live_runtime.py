@@ -11,13 +11,14 @@ import random
 import socket
 import time
 from collections.abc import Callable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
 from engine.runtime.live.live_disk import LiveDisk
 from engine.runtime.live.live_network import LiveNetwork
+from engine.runtime.live.live_platform import new_executor
 from engine.runtime.live.live_tls import ClientTls, ServerTls
 from engine.runtime.port import Network, NodeIdentity
 
@@ -74,7 +75,7 @@ class LiveRuntime:
         self._seed = seed
         self._randoms: dict[str, random.Random] = {}
         #: Threads for listeners that may block; created at first use.
-        self._listener_threads: ThreadPoolExecutor | None = None
+        self._listener_threads: Executor | None = None
         self.identity = NodeIdentity(
             host_ip=_own_ip(),
             process_id=os.getpid(),
@@ -92,7 +93,7 @@ class LiveRuntime:
         if _is_coroutine_listener(listener):
             return await listener(*arguments)
         if self._listener_threads is None:
-            self._listener_threads = ThreadPoolExecutor(LISTENER_THREADS_MAX, f"{self.node_name}-listener")
+            self._listener_threads = new_executor(LISTENER_THREADS_MAX, f"{self.node_name}-listener")
         context = contextvars.copy_context()
         call = functools.partial(context.run, listener, *arguments)
         result = await asyncio.get_running_loop().run_in_executor(self._listener_threads, call)

@@ -15,7 +15,7 @@ from scripts.fetch_page_packages import PROJECT
 
 #: Addresses that the worker answers.
 OF_THE_WORKER = {"/api/lessons/progress"}
-PAGES = ["/", "/glossary", "/tutorials", NEEDS_A_SERVER, "/lab/three-locks"]
+PAGES = ["/", "/storage", "/glossary", "/tutorials", NEEDS_A_SERVER, "/lab/three-locks"]
 LINK = re.compile(r'\b(?:href|src|action)="([^"#?]+)')
 
 
@@ -69,7 +69,7 @@ def test_modules_that_reach_a_server_have_others_in_their_place(files):
     assert all((PROJECT / file).is_file() for pair in REPLACED_MODULES.items() for file in pair)
 
 
-@pytest.mark.parametrize("page", ["/live", "/pipeline", "/storage", "/lab/wire", "/api/live/state", "/live#faults"])
+@pytest.mark.parametrize("page", ["/live", "/pipeline", "/lab/wire", "/api/live/state", "/live#faults"])
 def test_a_link_to_a_page_of_a_server_leads_to_the_page_that_says_so(page):
     file = as_file(f'<a href="{page}">x</a>', "zh/lab/three-locks", "zh/")
     assert 'href="../../../zh/needs-a-server/"' in file
@@ -77,7 +77,7 @@ def test_a_link_to_a_page_of_a_server_leads_to_the_page_that_says_so(page):
 
 def test_pages_of_a_server_are_not_in_the_navigation(files):
     navigation = re.search(r'<nav class="site-parts.*?</nav>', files["index.html"], re.DOTALL)[0]
-    assert re.findall(r'href="([^"]+)"', navigation) == ["./tutorials/", "./lab/", "./filters/"]
+    assert re.findall(r'href="([^"]+)"', navigation) == ["./tutorials/", "./lab/", "./storage/", "./filters/"]
 
 
 def test_the_import_map_is_the_only_script_in_a_page_that_its_policy_allows(files):

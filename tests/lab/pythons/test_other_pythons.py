@@ -14,6 +14,7 @@ import zstandard
 from engine.kafka.records.compression import Codec, decompress
 from engine.lab.scenario.scenario_files import scenario_names
 from scripts.fetch_page_packages import PROJECT
+from tests.app.storage.file_digests import digests_of_stores
 from tests.lab.golden_journal import file_of
 from tests.support.pythons import other_pythons
 from tests.support.pythons.other_pythons import PACKAGES, PYODIDE, find_node, find_python, run_program, webassembly
@@ -30,6 +31,7 @@ VERSIONS = [version for version in ("3.11", "3.12", "3.13", "3.14") if version !
 NEEDED_CODEC = {"compressed-batches": "lz4", "24-accumulator-batches-and-compression": "zstd"}
 PLAYER = Path(other_pythons.__file__).with_name("play_in_this_python.py")
 ZSTANDARD_PROGRAM = PLAYER.with_name("pack_in_this_python.py")
+STORE_PROGRAM = PLAYER.with_name("store_in_this_python.py")
 BODY = b"".join(b"order %d is paid, " % number for number in range(500))
 
 
@@ -87,3 +89,9 @@ def test_zstandard_of_python_itself_and_the_package_read_each_other(pyodide):
     packed = zstandard.compress(BODY)
     in_pyodide = run_program(pyodide, ZSTANDARD_PROGRAM, PROJECT, given=packed.hex())
     assert decompress(Codec.ZSTD, bytes.fromhex(in_pyodide), len(BODY)) == BODY
+
+
+def test_webassembly_writes_the_same_stores_as_this_python(pyodide):
+    """Without threads, sockets, and calls that reserve space."""
+    written = json.loads(run_program(pyodide, STORE_PROGRAM, PROJECT, PACKAGES))
+    assert written == digests_of_stores()
