@@ -10,7 +10,7 @@ import { keep, kept } from "../../common/kept.js";
 import { canCompare } from "../analysis/compare.js";
 import { isRecording } from "../../common/world/session.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../common/world/view.js";
-import { presenting } from "../stage/presentation.js";
+import { isProjector, presenting } from "../stage/presentation.js";
 import { Icon } from "./icons.js";
 
 const FIRST = ["story", "invariants", "faults"];
@@ -36,7 +36,6 @@ const isPhone = matchMedia(
 );
 /** "wide": the drawer is next to the stage. "narrow": it covers the stage. "phone": everything is one column. */
 export const shape = signal(fittingShape());
-const isProjector = signal(document.documentElement.dataset.theme === "projector");
 
 function fittingShape() {
   return isPhone.matches ? "phone" : isWide.matches ? "wide" : "narrow";
@@ -46,7 +45,6 @@ for (const query of [isWide, isPhone])
     shape.value = fittingShape();
     drawerOpen.value = wasOpen();
   });
-addEventListener("themechange", () => (isProjector.value = document.documentElement.dataset.theme === "projector"));
 
 /** Entries of a consume queue that are drawn: big letters leave room for fewer. */
 export const entriesShown = computed(() => (isProjector.value || presenting.value ? 6 : 12));

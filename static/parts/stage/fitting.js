@@ -7,12 +7,14 @@ import { signal } from "@preact/signals";
 import { view } from "../../common/world/view.js";
 import { forgetRoom } from "../nodes/room.js";
 import { density, foldRest, folds, isRestFolded } from "./folding.js";
-import { presenting } from "./presentation.js";
+import { isLegible, presenting } from "./presentation.js";
 
 /** Larger than this nothing is drawn by itself: few things should not look like a poster. */
 const LARGEST = 1.2;
-/** The same of a presentation, whose root has letters that can be read from the last row: it draws nothing smaller. */
-const LARGEST_PRESENTED = 1.6;
+/** The same where letters stay large. */
+const LARGEST_LEGIBLE = 1.6;
+/** The least letters there, in pixels; a presentation, whose root grows with the window, draws nothing smaller. */
+const LEGIBLE_PX = 16.1;
 const SHRINK = 1.07;
 /** The least letters of a card, in rem: static/styles/lab/nodes.css. */
 const LETTERS_REM = 0.93;
@@ -31,11 +33,12 @@ function layouts(rem) {
   const letters = LETTERS_REM * rem;
   const [readable, least] = [Math.max(READABLE_PX, READABLE_REM * rem) / letters, HARDLY_PX / letters];
   const found = /** @type {[number, number][]} */ ([]);
-  const isPresented = presenting.peek();
-  const [largest, usual] = isPresented ? [LARGEST_PRESENTED, 1] : [LARGEST, readable];
+  const isLarge = isLegible.peek();
+  const legible = presenting.peek() ? 1 : LEGIBLE_PX / letters;
+  const [largest, usual] = isLarge ? [LARGEST_LEGIBLE, legible] : [LARGEST, readable];
   for (let scale = largest; scale > usual; scale /= SHRINK) found.push([scale, 0]);
   for (let dense = 0; dense <= DENSEST; dense += 1) found.push([usual, dense]);
-  if (isPresented) return found;
+  if (isLarge) return found;
   for (let scale = readable / SHRINK; scale > least; scale /= SHRINK) found.push([scale, DENSEST]);
   found.push([least, DENSEST]);
   return found;
@@ -57,8 +60,8 @@ export function layOut(inner, width, height, isFresh = false) {
   const all = layouts(rem);
   const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 0;
   const most = Math.min(Math.max(cards, 1), COLUMNS_MOST);
-  // A presentation moves up and down rather than to the side.
-  const aside = presenting.peek() ? 10 : 1;
+  // A large stage moves up and down rather than to the side.
+  const aside = isLegible.peek() ? 10 : 1;
   const resize = (scale, added) => {
     inner.style.width = `${(width / scale + added[0]).toFixed(1)}px`;
     inner.style.height = `${(height / scale + added[1]).toFixed(1)}px`;
@@ -99,11 +102,11 @@ export function layOut(inner, width, height, isFresh = false) {
   // Nothing fits: the layout that overflows least, and then it stays.
   const densest = all.length - 1;
   const sorted = () => others.map((n) => [excess(all[densest], n), n]).sort(([one], [other]) => one - other);
-  const isKept = last.index === densest && (!presenting.peek() || last.beyond !== NOTHING);
+  const isKept = last.index === densest && (!isLegible.peek() || last.beyond !== NOTHING);
   const best = isKept ? last.columns : sorted()[0][1];
   excess(all[densest], best);
-  if (!presenting.peek()) return choose(densest, best);
-  // Nothing gets smaller in a presentation: nodes become lines, and then the stage is larger than its frame.
+  if (!isLegible.peek()) return choose(densest, best);
+  // Letters stay large: nodes become lines, and then the stage is larger than its frame.
   foldRest();
   const more = [...last.beyond];
   for (const axis of [0, 1]) {

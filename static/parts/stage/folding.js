@@ -5,7 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { keep, kept } from "../../common/kept.js";
 import { accused, nodes, view } from "../../common/world/view.js";
-import { presenting } from "./presentation.js";
+import { isLegible } from "./presentation.js";
 
 /** How large the stage is drawn: pixels on the screen per pixel of its own. */
 export const stageScale = signal(1);
@@ -80,11 +80,11 @@ const ROLES_OF = {
   fetcher: ["kafka_consumer"],
   positions: ["kafka_consumer"],
 };
-/** The scenario of which a presentation has no room for more than the nodes that it is about. */
+/** The scenario of which a stage with large letters has no room for more than the nodes that it is about. */
 const foldedRest = signal("");
 const rolesInFocus = computed(() => new Set([...focus.value].flatMap((part) => ROLES_OF[part] ?? [])));
-/** While it presents: the others are lines. Set once in a run, so that nothing moves back and forth. */
-export const isRestFolded = computed(() => presenting.value && foldedRest.value === view.value.scenario);
+/** While letters are large: the others are lines. Set once in a run, so that nothing moves back and forth. */
+export const isRestFolded = computed(() => isLegible.value && foldedRest.value === view.value.scenario);
 export const foldRest = () => void (foldedRest.value = view.peek().scenario);
 
 const isOfRest = (name) =>

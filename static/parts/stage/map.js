@@ -7,7 +7,7 @@ import { layOut } from "./fitting.js";
 import { nodes, view } from "../../common/world/view.js";
 import { acting } from "./acting.js";
 import { density, folds, isRestFolded, stageScale } from "./folding.js";
-import { presenting } from "./presentation.js";
+import { isLegible, presenting } from "./presentation.js";
 
 const SCALE_LEAST = 0.2;
 const SCALE_MOST = 3;
@@ -43,7 +43,7 @@ export function mapOf(outer, inner) {
     settle();
     follow();
   };
-  /** The stage of a presentation may be larger than its frame: it moves in it, and not beyond its own edges. */
+  /** A stage with large letters may be larger than its frame: it moves in it, and not beyond its own edges. */
   const settle = () => {
     const within = (at, from, room, size) => Math.min(from, Math.max(at, from + room - size * scale));
     x = within(x, frame.left, frame.width, inner.offsetWidth);
@@ -166,7 +166,7 @@ export function keepFitting(outer, map) {
   sizes.observe(outer);
   const stops = [
     nodes.subscribe(soon),
-    ...[folds, density, isRestFolded, presenting].map((each) => each.subscribe(again)),
+    ...[folds, density, isRestFolded, isLegible].map((each) => each.subscribe(again)),
   ];
   return () => (sizes.disconnect(), stops.forEach((stop) => stop()), cancelAnimationFrame(wanted), clearTimeout(waits));
 }

@@ -19,7 +19,7 @@ def test_what_a_client_says_is_drawn_while_it_is_recorded_and_opens_in_the_lab_t
         panel.get_by_role("button", name="Record", exact=True).click()
         expect(panel.locator(".wire-strip")).to_be_visible()
         elsewhere.submit(server.send, message("orders", "hello", keys="k1")).result()
-        expect(panel.locator(".wire-strip")).to_contain_text("C1")
+        expect(panel.locator(".wire-strip")).to_contain_text("P1")
         assert findings_in_every_theme(page, "#faults") == []
         panel.get_by_role("button", name="Stop", exact=True).click()
         expect(panel.locator(".wire-strip")).to_have_count(0)

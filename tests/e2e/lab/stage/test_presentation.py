@@ -1,4 +1,4 @@
-"""The presentation mode: the stage over the whole window, in letters that are read from the last row."""
+"""The presentation mode and the projector's theme: a stage in letters that are read from the last row."""
 
 from __future__ import annotations
 
@@ -194,6 +194,22 @@ def test_page_keys_turn_the_pages_of_a_lesson_and_bring_the_world_to_where_each_
     expect(page.locator("#lesson")).not_to_be_visible()
     page.locator("#present-text").click()
     expect(page.locator("#lesson")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["lab/hello", "lab/three-locks", "lab/xa-two-phase", "tutorials/04-three-locks"])
+def test_the_projector_s_theme_has_large_letters_without_a_presentation_too(address, open_page, path):
+    """The stage is larger than its frame there, and moves to what acts."""
+    page = open_page(
+        f"{address}/{path}?theme=projector", viewport={"width": 1024, "height": 768}, reduced_motion="reduce"
+    )
+    shown(page).evaluate(RUN)
+    page.evaluate(SETTLE)
+    assert letters(page)[0] >= 16, letters(page)
+    assert page.evaluate(FAULTS) == []
+    page.evaluate("glassmqTheme.choose('light')")
+    page.evaluate(SETTLE)
+    inner, stage = (page.locator(each).bounding_box() for each in (".lab-stage-inner", "#stage"))
+    assert inner["height"] <= stage["height"], "with usual letters the stage is whole again"
 
 
 @pytest.mark.parametrize("path", ["lab/three-locks", "tutorials/04-three-locks"])
