@@ -57,10 +57,10 @@ export function Verdict({ gone }) {
   </section>`;
 }
 
-function Standstill({ why, name, since_ms: sinceMs }) {
+function Standstill({ why, name, since_us: sinceUs }) {
   return html`
     <li class="verdict-standstill" data-rule=${why}>
-      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceMs) })}</strong>
+      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceUs / 1000) })}</strong>
     </li>
     ${loaded.value && html`<li>${t("live.gone.figures")}</li>`}
   `;
