@@ -4,7 +4,8 @@
 import { html } from "htm/preact";
 import { compact, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { groupOf, isLagging, state } from "../../common/cluster/view.js";
+import { groupOf, isLagging } from "../../common/cluster/lists.js";
+import { state } from "../../common/cluster/view.js";
 import { askToReset } from "../../common/cluster/asked.js";
 import { GroupMark, SparkMark } from "./marks.js";
 

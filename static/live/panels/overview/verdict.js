@@ -6,7 +6,8 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clockTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { absent, chosenGroup, loaded, state } from "../../../common/cluster/view.js";
+import { chosenGroup } from "../../../common/cluster/selection.js";
+import { absent, loaded, state } from "../../../common/cluster/view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */
