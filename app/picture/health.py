@@ -16,7 +16,8 @@ class HealthClause(TypedDict):
     panel: str
     subject: str
     group: str | None
-    since_ms: int
+    #: By the broker's clock, since 1970.
+    since_us: int
     #: By language.
     text: dict[str, str]
 
@@ -39,7 +40,7 @@ class BacklogOutlook(TypedDict):
     #: "growing", "gone" and others: see ``app.watch.backlogs.BacklogTrend``.
     kind: str
     #: Of kind "gone": until it is.
-    left_ms: NotRequired[int | None]
+    left_us: NotRequired[int]
 
 
 #: Group -> topic (empty: all topics) -> outlook.

@@ -16,6 +16,7 @@ class Rates(TypedDict):
     out_bytes: int
     put_p50_us: int
     put_p99_us: int
+    #: Milliseconds, as RocketMQ's store timestamps are.
     deliver_p50_ms: int
     deliver_p99_ms: int
     #: Pulls that were answered with messages.

@@ -83,14 +83,14 @@ class Backlogs:
         return _trend(self._looks.get((group, topic)))
 
     def as_json(self) -> JsonObject:
-        """Return group -> topic (:data:`ALL` for all) -> ``kind`` and, for ``gone``, ``left_ms``, for backlogs that are
+        """Return group -> topic (:data:`ALL` for all) -> ``kind`` and, for ``gone``, ``left_us``, for backlogs that are
         not empty.
         """
         reported: JsonObject = {}
         for (group, topic), looks in self._looks.items():
             if looks[-1].lag > 0:
                 trend = _trend(looks)
-                left = {"left_ms": _coarse(trend.left_ms)} if trend.kind is BacklogTrend.GONE else {}
+                left = {"left_us": _coarse(trend.left_ms) * 1_000} if trend.kind is BacklogTrend.GONE else {}
                 reported.setdefault(group, {})[topic] = {"kind": str(trend.kind), **left}
         return reported
 

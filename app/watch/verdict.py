@@ -5,7 +5,7 @@ and disappear every second::
 
     level      "well", "warning" or "broken": the worst of the clauses
     text       language -> all of it in one line
-    clauses    rule, level, panel, subject, group (or null), since_ms, text (language -> words); the worst first
+    clauses    rule, level, panel, subject, group (or null), since_us, text (language -> words); the worst first
     omitted    how many more there are
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.translator import Number, in_all_languages
+from app.observation.unix_time import unix_us
 from app.watch.facts import Facts
 from app.watch.memory import Memory
 from app.watch.rules import RULES, Level, Measured, Rule
@@ -43,7 +44,7 @@ class Clause:
             "panel": self.rule.panel,
             "subject": self.measured.subject,
             "group": self.measured.words.get("group"),
-            "since_ms": self.since_ms,
+            "since_us": unix_us(self.since_ms),
             "text": {**self.text()},
         }
 

@@ -10,17 +10,8 @@ import { compact, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { topicMark } from "../common/palette.js";
 import { openStream } from "../common/cluster/stream.js";
-import {
-  addresses,
-  groupNames,
-  isLagging,
-  loaded,
-  receive,
-  state,
-  storedMessages,
-  totalLag,
-  userTopics,
-} from "../common/cluster/view.js";
+import { addresses, groupNames, isLagging, storedMessages, totalLag, userTopics } from "../common/cluster/lists.js";
+import { loaded, receive, state } from "../common/cluster/view.js";
 import { GlassmqCommand, GroupMark, LanguageBadge } from "../parts/lane/marks.js";
 import { Demonstration } from "./demonstration.js";
 

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { language, t } from "../common/i18n.js";
-import { groupNames, userTopics } from "../common/cluster/view.js";
+import { groupNames, userTopics } from "../common/cluster/lists.js";
 import { inLanguage, knownInfo } from "./runs.js";
 
 /** Topics that get a button of their own next to the field. */

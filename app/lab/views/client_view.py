@@ -10,13 +10,13 @@ from app.lab.views.money.bank_view import bank_view
 from app.lab.views.money.xa_nodes_view import cash_machine_view
 from app.lab.views.sending_view import sending_view, trace_view
 from app.lab.views.work_view import idempotence_view
+from app.observation.unix_time import world_us
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.queues.message_tree import message_tree
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.loss_watch import group_verdict
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
-from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from app.picture.lock import LocalLock
@@ -188,10 +188,10 @@ def _process_queues(role: ConsumerNode, consumer: DefaultMQPushConsumer) -> dict
     pulls = {name.removeprefix("pull ") for name in tasks if name.startswith("pull ")}
     queues = consumer.process_queues
     one_broker = len({queue.broker_name for queue in queues}) <= 1
-    skew_ms = role.runtime.clock.skew_ms
+    begin_ms = role.runtime.clock.begin_ms
     shown: dict[str, WorldProcessQueue] = {}
     for queue, process_queue in queues.items():
-        view = _process_queue(queue, process_queue, consumer, skew_ms, pulls)
+        view = _process_queue(queue, process_queue, consumer, begin_ms, pulls)
         if role.spec.orderly:
             _add_order(view, queue, process_queue, consumer)
         shown[_name(queue, one_broker)] = view
@@ -231,13 +231,8 @@ def _lock(lock: EngineLock) -> LocalLock:
     return {"owner": lock.owner, "waiters": len(lock.waiters), "on": lock.enabled}
 
 
-def world_us(timestamp_ms: int, skew_ms: int) -> int:
-    """Return the virtual time at which the node's wall clock showed ``timestamp_ms``."""
-    return (timestamp_ms - skew_ms - WORLD_BEGIN_MS) * 1_000
-
-
 def _process_queue(
-    queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer, skew_ms: int, pulls: set[str]
+    queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer, begin_ms: int, pulls: set[str]
 ) -> WorldProcessQueue:
     waiting, in_hand = process_queue.msg_tree_map, process_queue.consuming_msg_orderly_tree_map
     consume_offset = consumer.offset_store.offset_in_memory(queue)
@@ -254,12 +249,12 @@ def _process_queue(
         "cached_bytes": process_queue.msg_size,
         "dropped": process_queue.dropped,
         "locked": process_queue.locked,
-        "locked_us": world_us(process_queue.last_lock_timestamp, skew_ms),
+        "locked_us": world_us(process_queue.last_lock_timestamp, begin_ms),
         "lock_lease_ms": process_queue.lock_max_live_time_ms,
         "consume_offset": consume_offset,
         "next_pull_offset": greatest + 1 if greatest or process_queue.msg_count else consume_offset,
-        "last_pull_us": world_us(process_queue.last_pull_timestamp, skew_ms),
-        "last_consume_us": world_us(process_queue.last_consume_timestamp, skew_ms),
+        "last_pull_us": world_us(process_queue.last_pull_timestamp, begin_ms),
+        "last_consume_us": world_us(process_queue.last_consume_timestamp, begin_ms),
         "pull_in_flight": f"{queue.topic} {queue.broker_name} {queue.queue_id}" in pulls,
         "consume_lock": _lock(process_queue.consume_lock),
         "local_lock": None,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from app.lab.views.client_view import world_us
 from app.observation.message_life import copy_view
+from app.observation.unix_time import world_us
 from engine.protocol.message.message_copies import kind_of_copy
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class BrokerCopies:
         kind = kind_of_copy(message)
         if kind is None or not message.first_key:
             return None
-        store, skew_ms = self._store, self._role.runtime.clock.skew_ms
+        store, begin_ms = self._store, self._role.runtime.clock.begin_ms
         copy = copy_view(
             message,
             kind,
             message.broker,
             message.first_key,
-            lambda timestamp_ms: world_us(timestamp_ms, skew_ms),
+            lambda timestamp_ms: world_us(timestamp_ms, begin_ms),
             store.config.delay_levels_ms,
         )
         dead = store.message_at(message.commit_log_offset) if kind == "dead" else None

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
+from app.observation.unix_time import world_us
 from engine.idempotence.foundation.record import IdempotenceRecord, RecordKey, RecordState
 from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
@@ -171,8 +172,8 @@ def _record_view(record: IdempotenceRecord, owners: Owners) -> picture.Idempoten
         "owner": record.owner[:_OWNER_LETTERS],
         "by": owners.get(record.owner),
         "message_id": record.message_id,
-        "taken_us": (record.taken_ms - WORLD_BEGIN_MS) * 1_000,
-        "expires_us": (record.expires_ms - WORLD_BEGIN_MS) * 1_000,
+        "taken_us": world_us(record.taken_ms, WORLD_BEGIN_MS),
+        "expires_us": world_us(record.expires_ms, WORLD_BEGIN_MS),
     }
 
 

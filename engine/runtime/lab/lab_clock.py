@@ -16,8 +16,13 @@ class LabClock:
         #: How far this node's wall clock is ahead of the world's, in milliseconds.
         self.skew_ms = 0
 
+    @property
+    def begin_ms(self) -> int:
+        """What this clock shows when virtual time begins."""
+        return WORLD_BEGIN_MS + self.skew_ms
+
     def now_ms(self) -> int:
-        return WORLD_BEGIN_MS + self._schedule.now_us // 1_000 + self.skew_ms
+        return self.begin_ms + self._schedule.now_us // 1_000
 
     def monotonic_us(self) -> int:
         return self._schedule.now_us

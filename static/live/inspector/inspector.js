@@ -7,7 +7,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { inspectedOffset } from "../../common/cluster/view.js";
+import { inspectedOffset } from "../../common/cluster/selection.js";
 import { Empty, TopicMark } from "../../parts/lane/marks.js";
 import { RecordDetails } from "../../parts/inspector/record_details.js";
 import { Trail } from "./trail.js";

@@ -7,7 +7,8 @@ import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { inspectedOffset, inspectedQueue, state } from "../../common/cluster/view.js";
+import { inspectedOffset, inspectedQueue } from "../../common/cluster/selection.js";
+import { state } from "../../common/cluster/view.js";
 import { Empty, TopicMark } from "../../parts/lane/marks.js";
 
 const PAGE = 20;

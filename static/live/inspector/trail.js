@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { brokerClock } from "../../common/cluster/clock.js";
-import { inspectedOffset } from "../../common/cluster/view.js";
+import { inspectedOffset } from "../../common/cluster/selection.js";
 import { t } from "../../common/i18n.js";
 import { sendRequest } from "../../common/transport.js";
 import { MessageLife } from "../../parts/messages/message_life.js";

@@ -4,7 +4,8 @@
 import { html } from "htm/preact";
 import { compact, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { groupOf, isLagging, state } from "../../common/cluster/view.js";
+import { groupOf, isLagging } from "../../common/cluster/lists.js";
+import { state } from "../../common/cluster/view.js";
 import { askToReset } from "../../common/cluster/asked.js";
 import { GroupMark, SparkMark } from "./marks.js";
 
@@ -50,8 +51,9 @@ function LagChip({ reader, hint }) {
 
 /** "897 behind, gone in about 12 s" of a group on a topic, or on all of them: the server's trend (app/watch). */
 export function LagSentence({ group, topic = "", lag }) {
-  const { kind, left_ms: left } = state.value.backlogs[group]?.[topic] ?? { kind: "unknown" };
-  const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: span(left) }) : t("live.lane.caught_up");
+  const { kind, left_us: left } = state.value.backlogs[group]?.[topic] ?? { kind: "unknown" };
+  const words =
+    lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: span((left ?? 0) / 1000) }) : t("live.lane.caught_up");
   return html`<span class=${`lag-words ${toneOf("group", lag)}`}>${words}</span>`;
 }
 

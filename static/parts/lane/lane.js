@@ -10,7 +10,10 @@ import { count, fitted } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { axisTicks } from "./lane_scale.js";
 import { depth, laneHeight, laneMargin, laneWidth, xOf } from "./lane_axis.js";
-import { byGroup, compare, highlighted, inspectedQueue, laneScale, state } from "../../common/cluster/view.js";
+import { laneScale } from "../../common/cluster/choices.js";
+import { byGroup, compare } from "../../common/cluster/lists.js";
+import { highlighted, inspectedQueue } from "../../common/cluster/selection.js";
+import { state } from "../../common/cluster/view.js";
 import { LaneLag, ReaderLag, spokenLag } from "./lag_words.js";
 import { LateMarks, ParkedMarks } from "./lane_marks.js";
 

@@ -3,7 +3,8 @@
 
 import { computed, signal } from "@preact/signals";
 import { axisDepth, positionOf } from "./lane_scale.js";
-import { laneScale, showSystemTopics, state } from "../../common/cluster/view.js";
+import { laneScale, showSystemTopics } from "../../common/cluster/choices.js";
+import { state } from "../../common/cluster/view.js";
 
 /** Width of a lane's drawing in pixels, measured by the topics panel. */
 export const laneWidth = signal(360);

@@ -6,7 +6,7 @@ import { compact } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { depth, laneWidth, remPx, xOf } from "./lane_axis.js";
 import { axisTicks } from "./lane_scale.js";
-import { laneScale } from "../../common/cluster/view.js";
+import { laneScale } from "../../common/cluster/choices.js";
 
 export function AxisTicks() {
   const rem = remPx.value;

@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { groupMark, letterDy, topicMark } from "../../common/palette.js";
-import { nameServerOption } from "../../common/cluster/view.js";
+import { nameServerOption } from "../../common/cluster/lists.js";
 
 /** The topic's two-letter code on its colour. */
 export function TopicMark({ topic }) {

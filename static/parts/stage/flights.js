@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { motion } from "../../common/cluster/view.js";
+import { motion } from "../../common/cluster/motion.js";
 import { remPx } from "../lane/lane_axis.js";
 import { onPaint, repaint } from "../../common/world/clock.js";
 import { acting } from "../actions/thing.js";

@@ -84,7 +84,7 @@ def test_the_page_shows_each_topic_where_something_waits():
         }
         group = GroupFacts(3_000 - 50 * second, 1, queues)
         backlogs.take(Facts(START_MS + 1_000 * second, 1, {"reports": group, "idle": GroupFacts(0, 1, {})}))
-    gone = {"kind": "gone", "left_ms": 30_000}
+    gone = {"kind": "gone", "left_us": 30_000_000}
     assert backlogs.as_json() == {"reports": {ALL: gone, "orders": gone}}
 
 

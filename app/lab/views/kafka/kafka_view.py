@@ -7,12 +7,12 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import BATCHES_SHOWN, IN_FLIGHT_SHOWN, PARTITIONS_SHOWN, RECORDS_SHOWN, SEGMENTS_SHOWN
+from app.observation.unix_time import world_us
 from engine.kafka.records.record_batch import read_header
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.frames import key_of
 from engine.kafka.wire.produce import ProduceRequest
 from engine.lab.kafka.kafka_controller_node import node_ids
-from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from app.picture.world import kafka as picture
@@ -83,11 +83,11 @@ def kafka_controller_view(role: KafkaControllerNode) -> picture.KafkaController 
     controller = role.controller
     if controller is None:
         return {}
-    names = _names(role)
+    names, heard_ms, begin_ms = _names(role), controller.heard_ms, role.runtime.clock.begin_ms
     brokers: list[picture.BrokerSession] = [
         {
             "name": name,
-            "heard_us": _world_us(role, controller.heard_ms[node]) if node in controller.heard_ms else None,
+            "heard_us": world_us(heard_ms[node], begin_ms) if node in heard_ms else None,
         }
         for node, name in names.items()
     ]
@@ -160,7 +160,7 @@ def _accumulator_view(role: KafkaProducerNode, producer: KafkaProducer) -> pictu
             {
                 "records": len(batch.records),
                 "size_bytes": batch.size_bytes,
-                "since_us": _world_us(role, batch.created_ms),
+                "since_us": world_us(batch.created_ms, role.runtime.clock.begin_ms),
                 "attempts": batch.tries,
                 "is_closed": batch is not row[-1] or batch.size_bytes >= config.batch_size,
             }
@@ -230,7 +230,7 @@ def _requests_view(role: ScenarioNode, requests: Iterable[ClientRequest]) -> lis
             "number": one.correlation_id,
             "name": key_of(one.request).name,
             "records": _record_count(one.request),
-            "since_us": _world_us(role, one.sent_ms) if one.sent_ms else None,
+            "since_us": world_us(one.sent_ms, role.runtime.clock.begin_ms) if one.sent_ms else None,
         }
         for one in islice(requests, IN_FLIGHT_SHOWN)
     ]
@@ -240,8 +240,3 @@ def _record_count(request: KafkaMessage) -> int:
     """Return the number of records in a produce request: each partition has one batch."""
     topics = request.topics if isinstance(request, ProduceRequest) else ()
     return sum(read_header(one.records or b"").record_count for topic in topics for one in topic.partitions)
-
-
-def _world_us(role: ScenarioNode, time_ms: int) -> int:
-    """Return a time of the node's own clock as one of the world."""
-    return (time_ms - WORLD_BEGIN_MS - role.runtime.clock.skew_ms) * 1_000

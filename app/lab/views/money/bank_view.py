@@ -7,12 +7,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import BANK_ROWS_SHOWN, IN_FLIGHT_SHOWN, MONEY_SERIES_SHOWN, WINDOWS_SHOWN
+from app.observation.unix_time import world_us
 from engine.bank.accounts import Accounts
 from engine.bank.paying_bank import PayingBank
 from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.scenario.kinds.bank_spec import PayingBankSpec
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
-from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from app.picture.world.bank import Bank, BankAccount, Money, MoneyWindow, OpenAction, Posting, RefusedAction
@@ -98,12 +98,12 @@ def _resting(role: ProducerNode | ConsumerNode) -> BankAccount:
 def posting_rows(role: ScenarioNode, accounts: Accounts, table: str) -> list[Posting]:
     """Return the newest rows of the database table ``table`` as JSON, each with its state."""
     committed = {row.key: row.times for row in accounts.newest(table, BANK_ROWS_SHOWN + 1)}
-    skew_ms = role.runtime.clock.skew_ms
+    begin_ms = role.runtime.clock.begin_ms
     return [
         {
             "key": row.key,
             "amount": row.amount,
-            "time_us": (row.at_ms - skew_ms - WORLD_BEGIN_MS) * 1_000,
+            "time_us": world_us(row.at_ms, begin_ms),
             "state": "committed" if committed.get(row.key) == row.times else "open",
             "times": row.times,
         }

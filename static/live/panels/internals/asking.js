@@ -5,7 +5,8 @@
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
-import { inspectedOffset, inspectedQueue, paused } from "../../../common/cluster/view.js";
+import { inspectedOffset, inspectedQueue } from "../../../common/cluster/selection.js";
+import { paused } from "../../../common/cluster/view.js";
 
 /**
  * @typedef {object} Internals What app/live/client_answers.py tells of a group's members.

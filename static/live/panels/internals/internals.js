@@ -5,7 +5,10 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
-import { choice, chosenGroup, groupNames, loaded, state } from "../../../common/cluster/view.js";
+import { choice } from "../../../common/cluster/choices.js";
+import { groupNames } from "../../../common/cluster/lists.js";
+import { chosenGroup } from "../../../common/cluster/selection.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 import { Empty, GroupMark } from "../../../parts/lane/marks.js";
 import { useInternals } from "./asking.js";
 import { AtBroker } from "./at_broker.js";

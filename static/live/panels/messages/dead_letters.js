@@ -5,7 +5,9 @@
 import { html } from "htm/preact";
 import { computed, effect, signal } from "@preact/signals";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { groupOf, inspectedOffset, state } from "../../../common/cluster/view.js";
+import { groupOf } from "../../../common/cluster/lists.js";
+import { inspectedOffset } from "../../../common/cluster/selection.js";
+import { state } from "../../../common/cluster/view.js";
 import { count, dateTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { post } from "../../../common/request.js";

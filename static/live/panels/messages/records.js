@@ -6,7 +6,8 @@ import { useComputed } from "@preact/signals";
 import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
-import { inspectedOffset, loaded, state } from "../../../common/cluster/view.js";
+import { inspectedOffset } from "../../../common/cluster/selection.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 import { Empty, GlassmqCommand, TopicMark } from "../../../parts/lane/marks.js";
 
 export function Records() {

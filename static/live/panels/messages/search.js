@@ -6,7 +6,8 @@ import { signal } from "@preact/signals";
 import { typedKey } from "../../../common/format.js";
 import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
-import { inspectedOffset, userTopics, groupTopics } from "../../../common/cluster/view.js";
+import { userTopics, groupTopics } from "../../../common/cluster/lists.js";
+import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { Empty } from "../../../parts/lane/marks.js";
 import { RecordTable } from "./records.js";
 

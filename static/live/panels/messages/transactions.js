@@ -5,7 +5,8 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { inspectedOffset, state } from "../../../common/cluster/view.js";
+import { inspectedOffset } from "../../../common/cluster/selection.js";
+import { state } from "../../../common/cluster/view.js";
 import { t } from "../../../common/i18n.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";
 import { halfName } from "../../../parts/messages/half_facts.js";

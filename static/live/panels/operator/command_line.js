@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { nameServerOption } from "../../../common/cluster/view.js";
+import { nameServerOption } from "../../../common/cluster/lists.js";
 import { Command } from "../../../parts/lane/marks.js";
 import { commandLine } from "./shell_words.js";
 

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { count, typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { userTopics } from "../../../common/cluster/view.js";
+import { userTopics } from "../../../common/cluster/lists.js";
 import { post } from "../../../common/request.js";
 import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";

@@ -4,7 +4,9 @@
 import { html } from "htm/preact";
 import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
-import { keyMapOpen, missedUpdates, motionWanted, paused, setMotion, setPaused } from "../../../common/cluster/view.js";
+import { motionWanted, setMotion } from "../../../common/cluster/motion.js";
+import { keyMapOpen } from "../../../common/cluster/selection.js";
+import { missedUpdates, paused, setPaused } from "../../../common/cluster/view.js";
 
 /** The connection banner: what the numbers on this page are worth right now. */
 export function ConnectionState({ stream }) {

@@ -5,7 +5,8 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
 import { SHORTCUTS } from "../../keys.js";
-import { keyMapOpen, shortcuts } from "../../../common/cluster/view.js";
+import { shortcuts } from "../../../common/cluster/choices.js";
+import { keyMapOpen } from "../../../common/cluster/selection.js";
 
 export function KeyMap() {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));

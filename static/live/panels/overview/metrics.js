@@ -6,7 +6,8 @@ import { useComputed } from "@preact/signals";
 import { bytes, compact, count, microseconds, milliseconds } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { rateOf } from "../../../common/cluster/history.js";
-import { connectionCount, groupNames, loaded, state, storedMessages, totalLag } from "../../../common/cluster/view.js";
+import { connectionCount, groupNames, storedMessages, totalLag } from "../../../common/cluster/lists.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 
 export function Metrics() {
   const rates = useComputed(() => state.value.rates);

@@ -6,7 +6,8 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clockTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { absent, chosenGroup, loaded, state } from "../../../common/cluster/view.js";
+import { chosenGroup } from "../../../common/cluster/selection.js";
+import { absent, loaded, state } from "../../../common/cluster/view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */
@@ -57,10 +58,10 @@ export function Verdict({ gone }) {
   </section>`;
 }
 
-function Standstill({ why, name, since_ms: sinceMs }) {
+function Standstill({ why, name, since_us: sinceUs }) {
   return html`
     <li class="verdict-standstill" data-rule=${why}>
-      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceMs) })}</strong>
+      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceUs / 1000) })}</strong>
     </li>
     ${loaded.value && html`<li>${t("live.gone.figures")}</li>`}
   `;

@@ -9,7 +9,8 @@ import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { remPx } from "../../../parts/lane/lane_axis.js";
-import { highlighted, inspectedOffset, loaded, state } from "../../../common/cluster/view.js";
+import { highlighted, inspectedOffset } from "../../../common/cluster/selection.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
 
 /** Widths in rem, as the text inside grows with the theme. */

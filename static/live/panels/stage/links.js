@@ -8,7 +8,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { motion } from "../../../common/cluster/view.js";
+import { motion } from "../../../common/cluster/motion.js";
 import { remPx } from "../../../parts/lane/lane_axis.js";
 import { onFrames } from "../../frame_rates.js";
 

@@ -9,7 +9,8 @@ import { t } from "../../../common/i18n.js";
 import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { addresses, loaded, state } from "../../../common/cluster/view.js";
+import { addresses } from "../../../common/cluster/lists.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
 import { Empty, GlassmqCommand, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 

@@ -8,20 +8,10 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { LINEAR, LOGARITHMIC } from "../../../parts/lane/lane_scale.js";
 import { laneHeight, laneWidth } from "../../../parts/lane/lane_axis.js";
-import {
-  groupOf,
-  groupTopics,
-  highlighted,
-  laneScale,
-  loaded,
-  openTopics,
-  queueCounts,
-  showSystemTopics,
-  state,
-  systemTopics,
-  topicFilter,
-  userTopics,
-} from "../../../common/cluster/view.js";
+import { laneScale, showSystemTopics } from "../../../common/cluster/choices.js";
+import { groupOf, groupTopics, queueCounts, systemTopics, userTopics } from "../../../common/cluster/lists.js";
+import { highlighted, openTopics, topicFilter } from "../../../common/cluster/selection.js";
+import { loaded, state } from "../../../common/cluster/view.js";
 import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
 import { LaneRow, TopicLags } from "../../../parts/lane/lane.js";
 import { AxisTicks } from "../../../parts/lane/lane_ticks.js";
