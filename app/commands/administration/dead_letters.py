@@ -168,7 +168,7 @@ async def _list(name_servers: tuple[str, ...], group: str, limit: int) -> None:
         click.echo(f"group {group} has no dead letters")
         return
     print_table(
-        ("broker", "queue", "offset", "dead since", "retries", "first topic", "key", "message id", "resent as"), rows
+        ("broker", "queue", "offset", "dead since", "retries", "original topic", "key", "message id", "resent as"), rows
     )
     if older:
         click.echo(f"{older} older ones are not listed; see --limit")
