@@ -33,6 +33,18 @@ class RecordSummary(TypedDict):
     properties_bytes: int
 
 
+class MessagePage(TypedDict):
+    """Messages of a topic that were stored within a span of time, the newest first."""
+
+    messages: list[RecordSummary]
+    #: Messages in the whole span, as far as they are not expired.
+    count: int
+    #: Where the next page ends, as ``queue:offset``; None: this is the last page.
+    before: list[str] | None
+    #: Queues that were not searched because there are too many.
+    omitted_queues: int
+
+
 class FieldText(TypedDict):
     """Name and explanation of a field; in English it has the name of RocketMQ's source."""
 

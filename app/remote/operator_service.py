@@ -25,6 +25,7 @@ from app.observation.transactions_view import half_message_names
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
 from app.remote.dead_letters_view import group_view, remote_dead_letter_view, report_view
+from app.remote.messages_by_time import MessagesByTime, spans_before
 from app.remote.own_broker import OwnBroker, OwnServers
 from app.remote.remote_dead_letters import RemoteDeadLetters
 from app.remote.remote_half_messages import RemoteHalfMessages
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
     from app.picture.half_message import DecidedByHand
     from app.picture.message_life import StoredMessageLife
-    from app.picture.record import RecordSummary
+    from app.picture.record import MessagePage, RecordSummary
     from engine.broker.broker import Broker
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
     from engine.name_server.name_server import NameServer
@@ -127,6 +128,29 @@ class OperatorService:
             await asyncio.sleep(0)  # let the broker's clients run
         found.sort(key=lambda message: message.commit_log_offset)
         return [message_summary(message) for message in found[: -limit - 1 : -1]]
+
+    async def by_time(
+        self, topic: str, queue_id: int | None, span_ms: tuple[int, int], before: Sequence[str] | None, count: int
+    ) -> MessagePage | None:
+        """Return messages stored from ``span_ms[0]`` to ``span_ms[1]``, the newest first; None when there is no such
+        topic or queue.
+
+        :param before: that of the page before this one; None: this is the first.
+        """
+        search = MessagesByTime({self._broker.config.broker_name: self._own}, topic)
+        spans, omitted = await search.spans(*span_ms, queue_id)
+        if not spans:
+            return None
+        in_span = sum(span.end - span.first for span in spans)
+        if before is not None:
+            spans = spans_before(spans, before)
+        page, left = await search.page(spans, count)
+        return {
+            "messages": [message_summary(message) for message in page],
+            "count": in_span,
+            "before": [f"{span.queue_id}:{span.end}" for span in left] or None,
+            "omitted_queues": omitted,
+        }
 
     async def record_at(self, offset: int) -> bytes | None:
         """Return the stored bytes of the record that starts at commit-log ``offset``; None where none starts."""

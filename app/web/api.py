@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 
 from app.foundation.json_text import dump_json
 from app.observation.record_view import queue_entry_view, record_view
+from app.remote.messages_by_time import QUEUES_MAX, check_place
 from app.web.api_parameters import INT64_MAX, read_part, read_query
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused, shown
@@ -38,6 +39,14 @@ _SECOND_MAX = 10**11
 _TOPIC = Field("topic", "text", 1, 255)
 _TOPIC_OR_ANY = Field("topic", "text", 1, 255, default=None)
 _KEY_MAX = 1024
+#: A search by time; milliseconds since 1970. ``before``: what the page before this one returned.
+_SPAN = (
+    Field("from", "integer", 0, 1_000 * _SECOND_MAX),
+    Field("to", "integer", 0, 1_000 * _SECOND_MAX),
+    Field("queue", "integer", 0, 2**31 - 1, default=None),
+    Field("count", "integer", 1, ENTRIES_MAX, default=50),
+    Field("before", "names", 1, QUEUES_MAX, default=None, each=30, check=check_place),
+)
 
 
 def json_answer(value: object, status: int = 200) -> Response:
@@ -81,6 +90,28 @@ def create_api(source: LiveSource) -> Blueprint:
             return json_answer({"error": f"no message starts at commit log offset {position}"}, 404)
         return json_answer(record_view(raw))
 
+    _add_topic_routes(api, source)
+
+    @api.errorhandler(EngineUnavailable)
+    def engine_unavailable(error: EngineUnavailable) -> Response:
+        return json_answer({"error": str(error)}, 503)
+
+    return api
+
+
+def _add_topic_routes(api: Blueprint, source: LiveSource) -> None:
+    @api.get("/topics/<topic>/messages")
+    def topic_messages(topic: str) -> Response:
+        read_part(_TOPIC, topic)
+        first, last, queue_id, count, before = read_query(*_SPAN).values()
+        if first > last:
+            raise FieldRefused("from", f"{first} is later than to", f"at most {last}")
+        page = source.ask(lambda live: live.operator.by_time(topic, queue_id, (first, last), before, count))
+        if page is None:
+            queue = "queues" if queue_id is None else f"queue {queue_id}"
+            return json_answer({"error": f"topic {shown(topic)} has no {queue} here"}, 404)
+        return json_answer(page)
+
     @api.get("/topics/<topic>/queues/<queue_id>/entries")
     def queue_entries(topic: str, queue_id: str) -> Response:
         page = read_query(
@@ -92,12 +123,6 @@ def create_api(source: LiveSource) -> Blueprint:
         if entries is None:
             return json_answer({"error": f"topic {shown(topic)} has no queue {number} here"}, 404)
         return json_answer({"start": page["start"], "entries": [queue_entry_view(entry) for entry in entries]})
-
-    @api.errorhandler(EngineUnavailable)
-    def engine_unavailable(error: EngineUnavailable) -> Response:
-        return json_answer({"error": str(error)}, 503)
-
-    return api
 
 
 def http_error_answer(error: HTTPException) -> Response:

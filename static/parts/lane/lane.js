@@ -113,7 +113,7 @@ function sparkOffsets(topic, queueId, spark) {
 
 /** All queues of a topic as one: how many messages are stored, and each group's lag over all of them. */
 const sums = new WeakMap();
-function summedQueue(topic) {
+export function summedQueue(topic) {
   if (!topic) return undefined;
   if (!sums.has(topic.queues)) {
     const behind = {};

@@ -35,6 +35,7 @@ READ = [
     "/api/storage/find?by={}&topic={}&queue={}&value={}",
     "/api/storage/runs/{}",
     "/api/topics/{}/queues/{}/entries?start={}&count={}",
+    "/api/topics/{}/messages?from={}&to={}&queue={}&count={}&before={}",
     "/api/live/dead-letters/{}?start={}&count={}",
     "/api/pipeline/runs/{}",
     "/api/lab/{}/journal?text={}&from={}&count={}",

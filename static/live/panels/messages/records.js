@@ -44,23 +44,28 @@ const COLUMNS = {
   body: "word.body",
 };
 
-/** Summaries of records, one per row; the first cell opens the inspector. */
-export function RecordTable({ records, caption }) {
+/** Summaries of records, one per row; the first cell opens the inspector. Those of one topic name their sender. */
+export function RecordTable({ records, caption, isOfOneTopic = false }) {
   if (records.length === 0) return null;
-  return html`<table class="records">
+  const columns = isOfOneTopic ? { ...COLUMNS, topic: "inspector.born_host" } : COLUMNS;
+  return html`<table class=${isOfOneTopic ? "records is-of-topic" : "records"}>
     <caption class="sr-only">${caption}</caption>
     <thead>
       <tr>
-        ${Object.entries(COLUMNS).map(
+        ${Object.entries(columns).map(
           ([column, key]) => html`<th scope="col" class=${`column-${column}`}>${t(key)}</th>`,
         )}
       </tr>
     </thead>
-    <tbody>${records.map((record) => html`<${RecordRow} key=${record.offset} record=${record} />`)}</tbody>
+    <tbody>
+      ${records.map(
+        (record) => html`<${RecordRow} key=${record.offset} record=${record} isOfOneTopic=${isOfOneTopic} />`,
+      )}
+    </tbody>
   </table>`;
 }
 
-function RecordRow({ record }) {
+function RecordRow({ record, isOfOneTopic }) {
   const open = () => (inspectedOffset.value = record.offset);
   const keys = Array.isArray(record.keys) ? record.keys.join(" ") : record.keys;
   return html`<tr class="record-row" onClick=${open}>
@@ -76,9 +81,13 @@ function RecordRow({ record }) {
     </td>
     <td class="number column-stored">${dateTime(record.store_ms, true)}</td>
     <td class="column-topic">
-      <span class="topic-cell">
-        <${TopicMark} topic=${record.topic} /><span class="ellipsis" title=${record.topic}>${record.topic}</span>
-      </span>
+      ${
+        isOfOneTopic
+          ? html`<span class="mono">${record.born_host}</span>`
+          : html`<span class="topic-cell">
+            <${TopicMark} topic=${record.topic} /><span class="ellipsis" title=${record.topic}>${record.topic}</span>
+          </span>`
+      }
     </td>
     <td class="number column-queue_offset">Q${record.queue_id} · ${count(record.queue_offset)}</td>
     <td class="column-tags">${record.tags ?? ""}</td>

@@ -1,5 +1,5 @@
 // @ts-check
-// Message search: by key within a topic, by the client's unique id, by the broker's offset message id.
+// Message search: by key or time within a topic, by the client's unique id, by the broker's offset message id.
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
@@ -9,11 +9,13 @@ import { t } from "../../../common/i18n.js";
 import { userTopics, groupTopics } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { Empty } from "../../../parts/lane/marks.js";
+import { askedOf, findByTime, TimeFields, TimePages } from "./by_time.js";
 import { RecordTable } from "./records.js";
 
 /** What a message is found by -> what that is called. */
 const MODES = {
   key: "word.key",
+  time: "live.search.by_time",
   unique_id: "inspector.unique_id",
   offset_message_id: "inspector.offset_id",
   offset: "live.records.offset",
@@ -24,19 +26,25 @@ const mode = signal("key");
 const result = signal(/** @type {any} */ ({ state: "idle" }));
 let newest = 0;
 
+/** @param {Promise<any>} answering */
+async function show(answering) {
+  const asked = ++newest;
+  if (!result.value.page) result.value = { state: "searching" }; // else the page before it stays until then
+  const answer = await answering;
+  if (asked === newest) result.value = answer; // a slow answer must not replace a later one
+}
+
 export function Search() {
   const topics = [...userTopics.value, ...groupTopics.value];
 
-  const submit = async (event) => {
+  const submit = (event) => {
     event.preventDefault();
     const fields = new FormData(event.target);
+    if (mode.value === "time") return show(findByTime(askedOf(fields)));
     const text = typedKey(fields.get("text"));
     if (!text) return;
-    if (mode.value === "offset") return openOffset(text);
-    const asked = ++newest;
-    result.value = { state: "searching" };
-    const answer = await findMessages(mode.value, text, fields.get("topic"));
-    if (asked === newest) result.value = answer; // a slow answer must not replace a later one
+    if (mode.value === "offset") openOffset(text);
+    else show(findMessages(mode.value, text, fields.get("topic")));
   };
 
   return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
@@ -52,7 +60,7 @@ export function Search() {
         )}
       </fieldset>
       ${
-        mode.value === "key" &&
+        ["key", "time"].includes(mode.value) &&
         html`<label class="field">
           <span>${t("field.topic")}</span>
           <select name="topic" class="topic-select">
@@ -61,18 +69,22 @@ export function Search() {
           </select>
         </label>`
       }
-      <label class="field field-grow">
-        <span class="sr-only">${t(MODES[mode.value])}</span>
-        <input
-          id="search-text"
-          name="text"
-          type="search"
-          autocomplete="off"
-          spellcheck=${false}
-          required
-          placeholder=${t(`live.search.placeholder_${mode.value}`)}
-        />
-      </label>
+      ${
+        mode.value === "time"
+          ? html`<${TimeFields} />`
+          : html`<label class="field field-grow">
+            <span class="sr-only">${t(MODES[mode.value])}</span>
+            <input
+              id="search-text"
+              name="text"
+              type="search"
+              autocomplete="off"
+              spellcheck=${false}
+              required
+              placeholder=${t(`live.search.placeholder_${mode.value}`)}
+            />
+          </label>`
+      }
       <button type="submit" class="button button-primary">${t("live.search.submit")}</button>
     </form>
     <div
@@ -106,7 +118,7 @@ async function findMessages(by, text, topic) {
 }
 
 function Result() {
-  const { state, why, text, messages = [] } = result.value;
+  const { state, why, text, page, messages = [] } = result.value;
   switch (state) {
     case "idle":
       return html`<p class="quiet search-hint">${t(`live.search.hint_${mode.value}`)}</p>`;
@@ -115,14 +127,19 @@ function Result() {
     case "failed":
       return html`<p class="problem" role="alert">${why}</p>`;
     default:
+      if (messages.length === 0 && page) return html`<${Empty} title=${t("live.search.none_time")} />`;
       if (messages.length === 0) {
         return html`<${Empty} title=${t("live.search.none", { text })}>
           <p>${t("live.search.none_next")}</p>
         </${Empty}>`;
       }
       return html`
-        <p class="quiet search-hint">${t("live.search.found", { n: messages.length })}</p>
-        <${RecordTable} records=${messages} caption=${t("live.search.results")} />
+        ${
+          page
+            ? html`<${TimePages} page=${page} show=${show} />`
+            : html`<p class="quiet search-hint">${t("live.search.found", { n: messages.length })}</p>`
+        }
+        <${RecordTable} records=${messages} caption=${t("live.search.results")} isOfOneTopic=${Boolean(page)} />
       `;
   }
 }

@@ -16,6 +16,7 @@ import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
 import { LaneRow, TopicLags } from "../../../parts/lane/lane.js";
 import { AxisTicks } from "../../../parts/lane/lane_ticks.js";
 import { MoreTopics } from "./more_topics.js";
+import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
@@ -32,7 +33,7 @@ export function Topics() {
     return () => observer.disconnect();
   }, []);
   const matches = (topic) => topic.toLowerCase().includes(topicFilter.value.trim().toLowerCase());
-  const users = userTopics.value.filter(matches);
+  const users = orderedTopics.value.filter(matches);
   const groups = groupTopics.value.filter(matches);
   const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
   const hasJobs = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
@@ -84,6 +85,16 @@ function TopicTools() {
         value=${topicFilter.value}
         onInput=${(event) => (topicFilter.value = event.target.value)}
       />
+    </label>
+    <label class="field">
+      <span class="sr-only">${t("live.topics.order")}</span>
+      <select
+        id="topic-order"
+        value=${topicOrder.value}
+        onChange=${(event) => (topicOrder.value = event.target.value)}
+      >
+        ${ORDERS.map((order) => html`<option value=${order}>${t(`live.topics.order_${order}`)}</option>`)}
+      </select>
     </label>
     <span class="quiet" aria-hidden="true">${t("live.topics.scale")}</span>
     <fieldset class="segmented">

@@ -1,0 +1,30 @@
+// @ts-check
+// The order of the topics on the stage: those that lag most come first, or by name.
+
+import { computed } from "@preact/signals";
+import { choice, compare, isLagging, state, userTopics } from "../../../common/cluster/view.js";
+import { summedQueue } from "../../../parts/lane/lane.js";
+
+export const ORDERS = ["lag", "name"];
+export const topicOrder = choice("topic-order", "lag");
+
+/** The lag of the group that lags most; 0 for one that is usual. @param {string} topic */
+function lagOf(topic) {
+  const { max = 0, committed = {} } = summedQueue(state.value.topics[topic]) ?? {};
+  const lag = Math.max(0, ...Object.values(committed).map((offset) => max - offset));
+  return isLagging(lag) ? lag : 0;
+}
+
+let last = { key: "", names: /** @type {string[]} */ ([]) };
+
+/** Sorted again only when a topic comes or goes or its lag gets another number of digits: a row that one reads or
+    points at must not change places with every message. */
+export const orderedTopics = computed(() => {
+  const names = userTopics.value;
+  if (topicOrder.value === "name") return names;
+  const lags = new Map(names.map((name) => [name, lagOf(name)]));
+  const lag = (/** @type {string} */ name) => lags.get(name) ?? 0;
+  const key = names.map((name) => `${name} ${String(lag(name)).length}`).join("\n");
+  if (key !== last.key) last = { key, names: [...names].sort((a, b) => lag(b) - lag(a) || compare(a, b)) };
+  return last.names;
+});
