@@ -1,16 +1,24 @@
-// Compiles Python's modules with the Python that will run them: node compile_modules.mjs PYODIDE FOLDER
-// Each FOLDER/x.py gets a FOLDER/x.pyc next to it, which calls itself /glassmq/x.py. Docstrings, which nothing reads
-// there, are left out; asserts stay.
+// Compiles Python's modules with the Python that will run them: node compile_modules.mjs PYODIDE FOLDER UNUSED
+// Each FOLDER/x.py gets a FOLDER/x.pyc next to it, which calls itself /glassmq/x.py. Pyodide brings its standard library
+// as sources: what it needs to start becomes FOLDER/python_stdlib.zip, the rest FOLDER/stdlib, except what the pattern
+// UNUSED matches. Docstrings, which nothing reads there, are left out; asserts stay.
 import { pathToFileURL } from "node:url";
 
-const [pyodide, folder] = process.argv.slice(2);
+const [pyodide, folder, unused] = process.argv.slice(2);
 const { loadPyodide } = await import(pathToFileURL(`${pyodide}/pyodide.mjs`));
 const python = await loadPyodide();
 python.mountNodeFS("/modules", folder);
+python.globals.set("unused", unused);
 python.runPython(`
-import ast
+import tarfile  # static/site/python.js unpacks with it
+import sys
+
+needed_to_start = {name.partition(".")[0] for name in sys.modules}
+
+import ast, re
 from importlib._bootstrap_external import _code_to_hash_pyc
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 def without_docstrings(tree):
     for node in ast.walk(tree):
@@ -20,8 +28,23 @@ def without_docstrings(tree):
             node.body = rest or [ast.copy_location(ast.Pass(), text)]
     return tree
 
+def compiled(source, name):
+    code = compile(without_docstrings(ast.parse(source, name)), name, "exec", dont_inherit=True)
+    return _code_to_hash_pyc(code, bytes(8), False)
+
 for file in Path("/modules").rglob("*.py"):
-    name = f"/glassmq/{file.relative_to('/modules')}"
-    code = compile(without_docstrings(ast.parse(file.read_bytes(), name)), name, "exec", dont_inherit=True)
-    file.with_suffix(".pyc").write_bytes(_code_to_hash_pyc(code, bytes(8), False))
+    file.with_suffix(".pyc").write_bytes(compiled(file.read_bytes(), f"/glassmq/{file.relative_to('/modules')}"))
+
+library = next(path for path in sys.path if path.endswith(".zip"))
+with ZipFile(library) as sources, ZipFile("/modules/python_stdlib.zip", "w") as start:
+    for path in sources.namelist():
+        if not path.endswith(".py") or re.match(unused, path):
+            continue
+        module = compiled(sources.read(path), f"{library}/{path}")
+        if re.split("[/.]", path)[0] in needed_to_start:
+            start.writestr(ZipInfo(f"{path}c"), module, ZIP_DEFLATED, 9)
+        else:
+            file = Path("/modules/stdlib", f"{path}c")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(module)
 `);

@@ -48,18 +48,29 @@ PACKAGES = (
 )
 #: Packages that are one file.
 MODULES = ("click_default_group",)
+#: Python's standard library, compiled: what Pyodide needs to start. The archive has the rest.
+STANDARD_LIBRARY = "python_stdlib.zip"
+#: What the worker never imports of the standard library: developers' tools, other protocols, codecs of old systems, and
+#: Python's own form of what is compiled.
+UNUSED_LIBRARY = (
+    r"(_pyrepl|unittest|wsgiref|xml|xmlrpc)/|(_pydatetime|_pyio|bdb|cProfile|code|compileall|doctest|ftplib|imaplib"
+    r"|mailbox|modulefinder|pdb|pickletools|plistlib|poplib|profile|pstats|pyclbr|pydoc|rlcompleter|smtplib|symtable"
+    r"|tabnanny|timeit|trace|wave|webbrowser)\.py|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp"
+    r"|shift|tis)"
+)
 #: What the worker never imports: commands, clients of a remote broker, Spark's jobs, the build of the site.
 LEFT_OUT = re.compile(
-    r"app/(commands|databases|remote|watch|bundled)/|app/site/(build|licences|pages|python_files)"
+    r"app/(commands|databases|remote|watch|bundled)/|app/(run_files|server|web_application)\."
+    r"|app/site/(build|licences|pages|python_files)"
     r"|app/storage/(growth/|measure/|dump|plots|runs/works)"
-    r"|engine/(compiled/built|lab/sweep|pipeline/source|pipeline/jobs/\w+)/"
+    r"|engine/(compiled/built|lab/sweep|testkit|pipeline/source|pipeline/jobs/\w+)/"
     r"|lark/(tools|__pyinstaller)/|sqlite_utils/cli|werkzeug/debug/"
 )
 #: Files that modules read.
 DATA_SUFFIXES = (".json", ".lark", ".yaml", ".md")
 ARCHIVE = "glassmq.tar.zst"
 #: What the worker fetches, and counts while it does.
-FETCHED_FILES = ("pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json", ARCHIVE)
+FETCHED_FILES = ("pyodide.asm.wasm", STANDARD_LIBRARY, "pyodide-lock.json", ARCHIVE)
 #: Pyodide reads it in a second; the highest levels would win little more.
 _LEVEL = 19
 
@@ -100,6 +111,8 @@ def write_python(pyodide: Path, target: Path) -> None:
         modules = Path(folder)
         _copy_modules(modules)
         _compile(pyodide, modules)
+        _copy(modules / STANDARD_LIBRARY, STANDARD_LIBRARY, target)
+        (modules / STANDARD_LIBRARY).unlink()
         _copy_data(modules)
         _pack(modules, target / ARCHIVE)
     for source in _sources(Path(engine.__file__).parent, "engine"):
@@ -137,7 +150,8 @@ def _sources(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
 
 def _compile(pyodide: Path, modules: Path) -> None:
     program = Path(__file__).with_name("compile_modules.mjs")
-    done = subprocess.run([find_node(), program, pyodide.resolve(), modules], capture_output=True, text=True)
+    command = [find_node(), program, pyodide.resolve(), modules, UNUSED_LIBRARY]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SiteProblem(f"the modules could not be compiled: {done.stderr[-2_000:] or done.stdout[-2_000:]}")
 
