@@ -265,3 +265,75 @@ def test_without_the_page_s_packages_a_failed_test_leaves_its_frames(suite, pyte
 def test_an_unknown_mode_of_recording_is_refused_by_name(suite):
     result = suite(FAILS, "--glassmq-record", "always")
     result.stdout.fnmatch_lines(["*'always' is no value of --glassmq-record; allowed: retain-on-failure, on, off*"])
+
+
+COUNTS_WHAT_IS_LEFT = """
+    import gc, os, threading
+    import pytest
+
+    FOLDERS = []
+
+    @pytest.fixture(autouse=True)
+    def noted(request):
+        yield
+        for broker in request.node.funcargs.values():
+            settings = getattr(broker, "_settings", None)
+            FOLDERS.append(getattr(settings, "data_folder", None))
+
+    def pytest_sessionfinish(session):
+        gc.collect()
+        links = []
+        for name in os.listdir("/proc/self/fd"):
+            try:
+                links.append(os.readlink(f"/proc/self/fd/{name}"))
+            except OSError:  # the folder itself
+                pass
+        left = {
+            "threads": [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()],
+            "sockets": [link for link in links if link.startswith("socket:")],
+            "files": [link for link in links if "glassmq-" in link],
+            "folders": [str(folder) for folder in FOLDERS if folder and os.path.exists(folder)],
+            "processes": open(f"/proc/self/task/{os.getpid()}/children").read().split(),
+        }
+        assert any(FOLDERS)
+        print("left:", {what: found for what, found in left.items() if found})
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux's /proc")
+def test_a_suite_leaves_no_process_thread_file_or_socket(suite, pytester):
+    pytester.makeconftest(COUNTS_WHAT_IS_LEFT)
+    result = suite(
+        """
+    import pytest
+
+    @pytest.mark.parametrize("number", range(30))
+    def test_it(glassmq, number):
+        with glassmq.faults.delay("SEND_MESSAGE_V2", ms=1):
+            send(glassmq.name_server_address)
+        glassmq.assert_sent("orders", count=1)
+
+    def test_another(make_glassmq, glassmq_process):
+        make_glassmq()
+        send(glassmq_process.name_server_address)
+    """,
+        "-s",
+    )
+    result.assert_outcomes(passed=31)
+    result.stdout.fnmatch_lines(["*left: {}*"])
+
+
+def test_brokers_of_many_workers_do_not_clash(suite):
+    result = suite(
+        """
+    import pytest
+    from engine.testkit import GlassMQ
+
+    @pytest.mark.parametrize("number", range(40))
+    def test_it(number):
+        with GlassMQ() as glassmq:
+            glassmq.create_topic("orders")
+    """,
+        *("-p", "xdist", "-n", "4"),
+    )
+    result.assert_outcomes(passed=40)

@@ -17,7 +17,7 @@ from typing import Protocol
 import click
 
 from app.commands.broker_file import BrokerFile, take_broker_file
-from app.commands.serve_ephemeral import ephemeral_broker, watch_parent
+from app.commands.serve_ephemeral import ephemeral_broker, log_level_of_ephemeral, watch_parent
 from app.commands.serve_replication import group_of, tls_of, with_replication
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
@@ -226,7 +226,7 @@ def command(
       glassmq serve --ephemeral --ready-file ready.json --exit-with-parent
     """
     if ephemeral:
-        _set_up_logging(log_level)
+        _set_up_logging(log_level_of_ephemeral(log_level))
         broker_for_tests = ephemeral_broker(host, ready_file, broker_setting, store_setting)
         _serve(broker_for_tests, broker_for_tests.lines, exit_with_parent=exit_with_parent)
         return

@@ -36,6 +36,12 @@ def ephemeral_broker(
         raise click.UsageError(str(error)) from None
 
 
+def log_level_of_ephemeral(log_level: str) -> str:
+    """Return the level that was asked for, else ``error``: faults and resets of tests are not worth a warning."""
+    is_default = click.get_current_context().get_parameter_source("log_level") is ParameterSource.DEFAULT
+    return "error" if is_default else log_level
+
+
 def watch_parent(stop: Callable[[], object]) -> None:
     """Call ``stop`` once the parent process has ended."""
     from app.testkit import parent_process

@@ -5,7 +5,7 @@ Without options both parts. Options are those of the first part, alone; those af
 those of :mod:`tests.benchmarks.idempotence`, after ``kafka`` those of :mod:`tests.benchmarks.kafka`, after
 ``replication`` those of :mod:`tests.benchmarks.replication`, after ``leadership`` those of
 :mod:`tests.benchmarks.leadership`, after ``lab`` those of :mod:`tests.benchmarks.lab`, after ``scale`` those of
-:mod:`tests.benchmarks.scale.scale_run`; each runs alone.
+:mod:`tests.benchmarks.scale.scale_run`, after ``testkit`` those of :mod:`tests.benchmarks.testkit`; each runs alone.
 
 All brokers run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs all. Each measurement is one process of RocketMQ's Java client, which warms up first, and a new topic; a rate
@@ -22,7 +22,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.benchmarks import idempotence, kafka, lab, leadership, replication
+from tests.benchmarks import idempotence, kafka, lab, leadership, replication, testkit
 from tests.benchmarks.brokers import (
     BROKERS,
     Starter,
@@ -49,6 +49,7 @@ _PARTS = {
     "replication": replication.main,
     "scale": scale_run.main,
     "spark": spark_run.main,
+    "testkit": testkit.main,
 }
 
 
