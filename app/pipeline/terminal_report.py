@@ -38,14 +38,20 @@ class TerminalReport(JobReport):
         self._clock = clock
         self._lock = threading.Lock()
         self._unprinted: dict[str, tuple[Sequence[Sequence[AnyCell]], int]] = {}
-        self._said_at = self._printed_at = clock()
+        self._began = self._said_at = self._printed_at = clock()
+        #: The progress that was reported last.
+        self._work = ""
         self._said = ""
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
-        if total:
-            self._say(f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %)")
-        else:
-            self._say(f"{done:,} {unit}")
+        self._work = f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %)" if total else f"{done:,} {unit}"
+        self._say(self._work)
+
+    def planning(self) -> None:
+        self._say(f"planning, {self._clock() - self._began:.0f} s")
+
+    def working(self) -> None:
+        self._say(f"{self._work}, {self._clock() - self._began:.0f} s")
 
     def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         with self._lock:

@@ -150,7 +150,7 @@ def _sources(folder: Path, name: str) -> Iterator[tuple[Path, str]]:
 
 def _compile(pyodide: Path, modules: Path) -> None:
     program = Path(__file__).with_name("compile_modules.mjs")
-    command = [find_node(), program, pyodide.resolve(), modules, UNUSED_LIBRARY]
+    command: list[str | Path] = [find_node(), program, pyodide.resolve(), modules, UNUSED_LIBRARY]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SiteProblem(f"the modules could not be compiled: {done.stderr[-2_000:] or done.stdout[-2_000:]}")

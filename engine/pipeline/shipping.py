@@ -1,10 +1,11 @@
 """The engine's version, and its shipment to Spark's executors, which then need only what Spark needs (``addPyFile``).
 
-``python -m engine.pipeline.shipping FILE.zip`` writes the same archive for ``spark-submit --py-files``.
+``python -m engine.pipeline.shipping FILE.zip`` writes an archive with the data source for ``spark-submit --py-files``.
 """
 
 from __future__ import annotations
 
+import ast
 import atexit
 import hashlib
 import os
@@ -24,28 +25,34 @@ if TYPE_CHECKING:
 
 #: The same sources always give the same archive, so that its name identifies it.
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
+#: What a program with the data source imports; the archive for it has these modules and those that they import.
+_OF_THE_SOURCE = ("engine.pipeline.registration", "engine.pipeline.shipping", "engine.pipeline.source.data_source")
 
 
-def ship(spark: SparkSession) -> None:
+def ship(spark: SparkSession, *, jobs: bool = True) -> None:
     """Let the executors of this session import ``engine``, and the Python processes next to the driver, too.
+
+    :param jobs: False: only the data source is shipped.
 
     Those processes plan streams. They are started like the executors' (``PYSPARK_PYTHON``), but do not receive what was
     shipped, so they find it by ``PYTHONPATH``. Call this before a data source is registered.
     """
-    context, path = spark.sparkContext, str(archive())
+    context, path = spark.sparkContext, str(archive(jobs=jobs))
     context.addPyFile(path)
     context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, (path, context.environment.get("PYTHONPATH"))))
 
 
-def archive(folder: Path | None = None) -> Path:
+def archive(folder: Path | None = None, *, jobs: bool = True) -> Path:
     """Create an archive of the package ``engine`` in ``folder``, by default in a temporary one, and return its path.
+
+    :param jobs: False: the archive has only the data source.
 
     This process removes the temporary folder when it ends; Spark's executors may fetch the file until then.
     """
-    sources = _sources()
+    sources = _sources() if jobs else _sources_of(_OF_THE_SOURCE)
     digest = hashlib.sha256(b"".join(name.encode() + b"\0" + data for name, data in sources)).hexdigest()[:12]
     path = (folder or _temporary_folder()) / f"glassmq_engine_{digest}.zip"
-    write_archive(path)
+    _write_archive(path, sources)
     return path
 
 
@@ -55,10 +62,9 @@ def _temporary_folder() -> Path:
     return folder
 
 
-def write_archive(path: Path) -> None:
-    """Write the archive of the package ``engine``."""
+def _write_archive(path: Path, sources: list[tuple[str, bytes]]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archived:
-        for name, data in _sources():
+        for name, data in sources:
             archived.writestr(zipfile.ZipInfo(name, _NO_DATE), data, zipfile.ZIP_DEFLATED)
 
 
@@ -83,6 +89,36 @@ def _sources() -> list[tuple[str, bytes]]:
     return sorted(_files(files("engine"), "engine/"))
 
 
+def _sources_of(modules: tuple[str, ...]) -> list[tuple[str, bytes]]:
+    """Return these modules, what they import of ``engine``, and the data files next to it."""
+    sources = dict(_sources())
+    found: dict[str, bytes] = {}
+    waiting = list(modules)
+    while waiting:
+        parts = waiting.pop().split(".")
+        for length in range(1, len(parts) + 1):
+            name = "/".join(parts[:length])
+            path = next((path for path in (f"{name}.py", f"{name}/__init__.py") if path in sources), None)
+            if path is not None and path not in found:
+                found[path] = sources[path]
+                waiting += _imported(sources[path])
+    folders = {path.rpartition("/")[0] for path in found}
+    return [
+        (path, data)
+        for path, data in sources.items()
+        if path in found or (not path.endswith((".py", ".lark")) and path.rpartition("/")[0] in folders)
+    ]
+
+
+def _imported(source: bytes) -> Iterator[str]:
+    """Yield the modules that a module imports; a name that is imported from a package may be one, too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
 def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
         if entry.is_file():
@@ -95,7 +131,7 @@ def main() -> None:
     """Run as a script."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m engine.pipeline.shipping FILE.zip")
-    write_archive(Path(sys.argv[1]))
+    _write_archive(Path(sys.argv[1]), _sources_of(_OF_THE_SOURCE))
 
 
 if __name__ == "__main__":

@@ -168,3 +168,9 @@ _CHECKS = {
     ParameterKind.SCENARIO: _LINE,
     ParameterKind.FOLDER: _LINE,
 }
+
+
+def listed_names(value: Argument) -> tuple[str, ...]:
+    """Return the topics or groups that an argument lists, without duplicates; empty if it is not given."""
+    names = (name.strip() for name in str(value or "").split(","))
+    return tuple(dict.fromkeys(name for name in names if name))

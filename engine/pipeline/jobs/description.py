@@ -46,6 +46,7 @@ class JobParameter:
     :ivar unless: it is required if this other parameter is not given.
     :ivar minimum, maximum: of an integer or a duration; every one has both.
     :ivar choices: the allowed values of a CHOICE.
+    :ivar may_be_missing: of TOPICS: a topic that the cluster does not have is no error.
     """
 
     name: str
@@ -56,6 +57,7 @@ class JobParameter:
     minimum: int | None = None
     maximum: int | None = None
     choices: tuple[str, ...] = ()
+    may_be_missing: bool = False
     text: Texts | None = None
 
     @property

@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.pipeline.errors import PipelineError
+from engine.pipeline.jobs.arguments import listed_names
 from engine.pipeline.jobs.report import JobReport
+from engine.texts import Text
+
+#: Spark's error when the Python process that plans a stream did not start within 10 s, for which it has no setting.
+PLANNER_TOO_SLOW = "Python worker failed to connect back"
+#: How often a stream is started because of that; as often as a task (``spark.task.maxFailures``).
+_START_ATTEMPTS = 4
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,8 +55,7 @@ class JobRun:
 
     def names(self, parameter: str) -> tuple[str, ...]:
         """Return the topics or groups that a parameter lists, without duplicates; empty if it is not given."""
-        names = (name.strip() for name in (self.arguments[parameter] or "").split(","))
-        return tuple(dict.fromkeys(name for name in names if name))
+        return listed_names(self.arguments[parameter])
 
     def read(self, **options: str) -> DataFrame:
         """Return a batch of messages: ``format("rocketmq")`` with the cluster's options and ``options``."""
@@ -90,7 +96,15 @@ class JobRun:
             writer = writer.trigger(processingTime=f"{self.arguments['trigger_ms']} milliseconds")
         else:
             writer = writer.trigger(availableNow=True)
-        self.watch(writer.start())
+        for attempt in range(1, _START_ATTEMPTS + 1):
+            try:
+                self.watch(writer.start())
+            except Exception as error:  # Spark's, whose class says less than its text
+                if attempt == _START_ATTEMPTS or PLANNER_TOO_SLOW not in str(error):
+                    raise
+                self.report.note(Text("job.note.planner_too_slow", attempt=attempt))
+            else:
+                return
 
     def _each_batch(self, function: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
         """Wrap ``function``: Spark passes on only the text of its error, so the job's own error, in both languages, is

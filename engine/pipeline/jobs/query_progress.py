@@ -42,6 +42,8 @@ class QueryProgress(StreamingQueryListener):
         self._reached: dict[str, QueueOffsets] = {}
         self._latest: dict[str, QueueOffsets] = {}
         self.running = 0
+        #: Micro-batches that were reported.
+        self.batches = 0
 
     def wait_until_ended(self, run_id: str, limit_s: float) -> bool:
         """Wait for the query's last event, which comes from another thread after its end; return whether it came in
@@ -65,6 +67,7 @@ class QueryProgress(StreamingQueryListener):
 
     def note(self, progress: Mapping[str, Any]) -> None:
         """Report one progress event, as Spark writes it in JSON."""
+        self.batches += 1
         query = str(progress.get("id"))
         sources = [source for source in progress.get("sources", []) if isinstance(source, dict)]
         reached = _merged(queue_offsets(source.get("endOffset")) for source in sources)
@@ -154,24 +157,28 @@ def _rate(value: object) -> float | None:
 def reported_tasks(context: SparkContext, report: JobReport, queries: QueryProgress) -> Iterator[None]:
     """Count the tasks that Spark is running and report them, in a separate thread, until the block ends.
 
-    Nothing is reported while streams run: their batches say more than their tasks, which start and end many times a
-    second.
+    Once a stream has reported a micro-batch nothing is reported while it runs: its batches say more than its tasks,
+    which start and end many times a second.
     """
     end = threading.Event()
 
     def run() -> None:
         last = (0, 0)
         while not end.wait(TASKS_INTERVAL_S):
-            if queries.running > 0:
+            if queries.running > 0 and queries.batches > 0:
                 continue
             try:
                 counted = _count_tasks(context)
             except Exception:  # Spark is shutting down; the caller that waits for the job gets the reason
                 log.debug("tasks could not be counted", exc_info=True)
                 return
-            if counted[1] > 0 and counted != last:
+            if counted[1] == 0:
+                report.planning()
+            elif counted != last:
                 last = counted
                 report.progress(*counted, "tasks")
+            else:
+                report.working()
 
     thread = threading.Thread(target=run, name="task progress", daemon=True)
     thread.start()

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any, TypeVar
 
 from engine.pipeline.jobs.description import Texts
+
+_T = TypeVar("_T")
 
 #: A cell of a result table. Timestamps are milliseconds since 1970.
 Cell = str | int | float | bool | None
@@ -20,6 +22,16 @@ AnyCell = Cell | Texts
 QueueOffsets = Mapping[str, Mapping[str, int]]
 #: Most rows reported per table; a job puts the worst first. More would overwhelm page and terminal.
 ROWS_MAX = 500
+
+
+def fair_share(kinds: Iterable[list[_T]], limit: int) -> list[_T]:
+    """Return at most ``limit`` rows of several kinds, kind by kind: none hides another that has fewer rows."""
+    several = list(kinds)
+    left, shares = limit, dict.fromkeys(range(len(several)), 0)
+    for waiting, index in enumerate(sorted(shares, key=lambda index: len(several[index]))):
+        shares[index] = min(len(several[index]), left // (len(several) - waiting))
+        left -= shares[index]
+    return [row for index, rows in enumerate(several) for row in rows[: shares[index]]]
 
 
 class JobReport:
@@ -34,6 +46,12 @@ class JobReport:
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Report ``done`` of ``total`` (None: unknown) in ``unit``: ``"messages"``, ``"seeds"``, ``"tasks"``."""
         self.write("progress", done=done, total=total, unit=unit)
+
+    def planning(self) -> None:
+        """Report, several times a second, that Spark has no tasks: the job plans, or computes in the driver."""
+
+    def working(self) -> None:
+        """Report, several times a second, that the tasks last reported are still running."""
 
     def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
         """Report the rows of a described table; ``left_out`` more exist. If there are too many rows, the first are

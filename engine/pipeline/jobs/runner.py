@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import PackageMissing, PipelineError
 from engine.pipeline.jobs.arguments import Argument, read_arguments
+from engine.pipeline.jobs.description import JobDescription
 from engine.pipeline.jobs.failure import failed
 from engine.pipeline.jobs.job import Job, JobRun, folder_or_temporary
 from engine.pipeline.jobs.registry import describe, load_job
 from engine.pipeline.jobs.report import JobReport
+from engine.pipeline.jobs.topic_check import check_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +72,7 @@ def run_job(
     checked = read_arguments(description, arguments)
     job = _load(name)
     with folder_or_temporary(work_folder, "pipeline") as folder:
-        run = _Run(job, checked, cluster, report, stop, started)
+        run = _Run(description, job, checked, cluster, report, stop, started)
         if session is not None:
             run.work(lambda: session)
             return
@@ -99,6 +101,7 @@ def _start_spark(name: str, master: str, folder: Path, conf: Mapping[str, str]) 
 class _Run:
     """A running job. It has a thread of its own, so that the waiting thread can also react to a stop."""
 
+    description: JobDescription
     job: Job
     arguments: Mapping[str, Argument]
     cluster: Mapping[str, str]
@@ -127,6 +130,7 @@ class _Run:
 
         run: JobRun | None = None
         try:
+            check_topics(self.description, self.arguments, self.cluster)
             spark = self.spark = start_spark()
             if self.stop.is_set():
                 return

@@ -87,6 +87,20 @@ def test_progress_goes_to_the_one_stream_and_tables_to_the_other():
     ]
 
 
+def test_a_job_that_has_nothing_to_report_yet_says_what_it_does_and_for_how_long():
+    """Also where the output is no terminal, every few seconds."""
+    now, output, words = [0.0], io.StringIO(), io.StringIO()
+    report = TerminalReport(describe("traffic"), output, words, lambda: now[0])
+    for second in range(1, 13):
+        now[0] = float(second)
+        report.planning()
+    report.progress(1, 4, "tasks")
+    for second in range(13, 19):
+        now[0] = float(second)
+        report.working()
+    assert words.getvalue().splitlines() == ["planning, 5 s", "planning, 10 s", "1 of 4 tasks (25 %), 15 s"]
+
+
 def test_the_options_of_the_command_line_are_those_of_the_source(tmp_path):
     from app.remote.cluster_access import ClusterAccess
 

@@ -8,9 +8,10 @@ import os
 import sqlite3
 import subprocess
 import sys
-import sysconfig
 from contextlib import closing
 from pathlib import Path
+
+import pyspark
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
@@ -25,7 +26,7 @@ def make_executor_python(folder):
     """A Python that finds Spark's packages, but neither this project nor what else is installed."""
     packages = folder / "packages"
     packages.mkdir()
-    installed = Path(sysconfig.get_path("purelib"))
+    installed = Path(pyspark.__file__).parents[1]
     for path in installed.iterdir():
         if path.name in OF_SPARK or path.name.endswith(".libs"):
             (packages / path.name).symlink_to(path)

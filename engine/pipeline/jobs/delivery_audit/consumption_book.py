@@ -53,6 +53,8 @@ class ConsumptionBook:
         self.groups = groups
         self.judged: dict[tuple[str, str], NumberSet] = {}
         self.queues: dict[tuple[str, str], dict[str, GroupQueue]] = {}
+        #: (group, topic) -> queue -> the group's offset at its broker, if that was asked.
+        self.offsets: dict[tuple[str, str], dict[str, int]] = {}
         self.latency: dict[tuple[str, str], LatencyHistogram] = {}
         self.not_stored: dict[str, int] = {}
         self.samples: list[NotStored] = []
@@ -101,6 +103,24 @@ class ConsumptionBook:
         return sorted(dict.fromkeys((*self.queues, *self.groups.pairs(self._topics()))))
 
     def missing(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
+        """Yield queue and offsets that the group should have consumed: it did not report them, and its offset at the
+        broker is not past them.
+        """
+        for queue, (first, last) in self._without_report(group, topic):
+            offset = self.offsets.get((group, topic), {}).get(queue, 0)
+            if last >= offset:
+                yield queue, (max(first, offset), last)
+
+    def unreported(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
+        """Yield queue and offsets that the group did not report although its offset at the broker is past them: a
+        consumer ended without sending its last reports.
+        """
+        for queue, (first, last) in self._without_report(group, topic):
+            offset = self.offsets.get((group, topic), {}).get(queue, 0)
+            if first < offset:
+                yield queue, (first, min(last, offset - 1))
+
+    def _without_report(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
         """Yield queue and offsets that the group should have consumed and did not report.
 
         A group that was not requested by name may have started after the first messages: it is judged from the first
@@ -127,6 +147,10 @@ class ConsumptionBook:
     def missing_count(self, group: str, topic: str) -> int:
         """Return how many offsets are missing."""
         return count_of(offsets for _, offsets in self.missing(group, topic))
+
+    def unreported_count(self) -> int:
+        """Return how many messages were passed by their groups' offsets without a report."""
+        return sum(count_of(offsets for _, offsets in self.unreported(*key)) for key in self.expected())
 
     def encode(self) -> dict[str, Any]:
         """Encode the book as it is saved: JSON."""

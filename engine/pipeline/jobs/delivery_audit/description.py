@@ -53,6 +53,22 @@ VERDICT_COUNTS = (
     "unknown",
     "not_judged",
 )
+_KIND = TableColumn(
+    "kind",
+    ColumnKind.TEXT,
+    cell_texts=cell_texts(
+        "lost",
+        "unknown",
+        "acknowledged, not stored",
+        "duplicated",
+        "out of order",
+        "too sparse",
+        "not consumed",
+        "not reported",
+        "consumed twice",
+        "failed",
+    ),
+)
 _TABLES = (
     JobTable(
         "producers",
@@ -65,24 +81,11 @@ _TABLES = (
         ),
         bad_column="findings",
     ),
+    JobTable("finding_counts", (_KIND, TableColumn("count", ColumnKind.INTEGER)), bad_column="count"),
     JobTable(
         "findings",
         (
-            TableColumn(
-                "kind",
-                ColumnKind.TEXT,
-                cell_texts=cell_texts(
-                    "lost",
-                    "unknown",
-                    "acknowledged, not stored",
-                    "duplicated",
-                    "out of order",
-                    "too sparse",
-                    "not consumed",
-                    "consumed twice",
-                    "failed",
-                ),
-            ),
+            _KIND,
             TableColumn("topic", ColumnKind.TEXT),
             *columns(ColumnKind.TEXT, "who", "queue"),
             *columns(ColumnKind.INTEGER, "first", "last"),

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+#: (group, topic) -> queue -> offset.
+GroupOffsets = dict[tuple[str, str], dict[str, int]]
 #: A message that a group has not consumed by then is forgotten, and later reports about it are not counted.
 FORGET_AFTER_MS = 3_600_000
 #: After a full batch: if none has followed for this many triggers, it was the last.
@@ -67,16 +70,25 @@ class Follower:
     """
 
     def __init__(
-        self, spark: SparkSession, checkpoint: str, rules: FollowRules, report: JobReport, trigger_ms: int = 2_000
+        self,
+        spark: SparkSession,
+        checkpoint: str,
+        rules: FollowRules,
+        report: JobReport,
+        ask_offsets: Callable[[list[tuple[str, str]]], GroupOffsets] = lambda _: {},
+        trigger_ms: int = 2_000,
     ) -> None:
         """Create a follower.
 
+        :param ask_offsets: returns the offsets of groups as
+            :func:`~engine.pipeline.jobs.delivery_audit.group_offsets.group_offsets` does.
         :param trigger_ms: how often the query checks for a new batch.
         """
         self.files = SharedFiles(spark, checkpoint)
         self.batch = -1
         self._spark = spark
         self._rules = rules
+        self._ask_offsets = ask_offsets
         self._trigger_ms = trigger_ms
         self._reporter = AuditReporter(report)
         self.book = DeliveryBook(rules.topics)
@@ -200,6 +212,8 @@ class Follower:
 
     def _report(self) -> None:
         consumption = self.consumption if self._rules.has_trace else None
+        if consumption is not None:
+            consumption.offsets = self._ask_offsets(consumption.expected())
         self._reporter.report(self.book, consumption, findings_of(self.book, consumption))
 
     def conclude(self) -> None:

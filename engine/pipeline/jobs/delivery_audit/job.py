@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
@@ -12,6 +13,7 @@ from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_even
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
+from engine.pipeline.jobs.delivery_audit.group_offsets import group_offsets
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.locating import locate
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
@@ -124,11 +126,13 @@ def audit(
         stored = sum(producer.stored for producer in book.producers.values())
         joined = join_events(events, rules, tasks=max(2, -(-stored // _MESSAGES_PER_TASK)))
         consumption.add([row.facts for row in joined.select("facts").collect()])
-    findings, left_out = findings_of(book, consumption)
+        if not run.arguments["input_folder"]:
+            consumption.offsets = group_offsets(run.cluster, consumption.expected())
+    findings, counts = findings_of(book, consumption)
     wanted = wanted_places(findings)
     if wanted and not run.stop.is_set():
         findings = list(located(findings, locate(messages, wanted)))
-    reporter.report(book, consumption, (findings, left_out))
+    reporter.report(book, consumption, (findings, counts))
     reporter.plot(book.times)
     reporter.conclude(book, consumption)
     if not book.queues:
@@ -166,7 +170,8 @@ def _follow(run: JobRun) -> None:
         columns=",".join((*COLUMNS, "unique_id", "body")),
     )
     with run.checkpoint() as checkpoint:
-        follower = Follower(run.spark, checkpoint, rules, run.report, arguments["trigger_ms"])
+        ask_offsets = partial(group_offsets, run.cluster)
+        follower = Follower(run.spark, checkpoint, rules, run.report, ask_offsets, arguments["trigger_ms"])
         run.follow(messages, follower.add_batch, follower.files.uri("query"))
         follower.conclude()
 

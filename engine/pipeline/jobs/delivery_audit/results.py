@@ -15,7 +15,7 @@ from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
-from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport
+from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport, fair_share
 from engine.texts import Text, joined, plain
 
 #: Kinds of findings, the worst first.
@@ -27,6 +27,7 @@ KINDS = (
     "out of order",
     "too sparse",
     "not consumed",
+    "not reported",
     "consumed twice",
     "failed",
 )
@@ -66,22 +67,23 @@ class AuditFinding:
         return (_ORDER[self.kind], -self.count, self.topic, self.who, self.first or 0)
 
 
-#: The worst findings, and how many more there are.
-AuditFindings = tuple[list[AuditFinding], int]
+#: Some findings of each kind, the worst, and kind -> (how many findings there are, how many messages they concern).
+AuditFindings = tuple[list[AuditFinding], dict[str, tuple[int, int]]]
 
 
 def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> AuditFindings:
     """Return the problems of producers, brokers and groups that the books show."""
-    seen = 0
-
-    def counted() -> Iterator[AuditFinding]:
-        nonlocal seen
-        for finding in _findings(book, consumption):
-            seen += 1
-            yield finding
-
-    worst = heapq.nsmallest(ROWS_MAX, counted(), key=AuditFinding.badness)
-    return worst, seen - len(worst)
+    counts: dict[str, tuple[int, int]] = dict.fromkeys(KINDS, (0, 0))
+    worst: dict[str, list[AuditFinding]] = {kind: [] for kind in KINDS}
+    for finding in _findings(book, consumption):
+        findings, messages = counts[finding.kind]
+        counts[finding.kind] = findings + 1, messages + finding.count
+        of_kind = worst[finding.kind]
+        of_kind.append(finding)
+        if len(of_kind) == 2 * ROWS_MAX:
+            worst[finding.kind] = heapq.nsmallest(ROWS_MAX, of_kind, key=AuditFinding.badness)
+    found = [heapq.nsmallest(ROWS_MAX, of_kind, key=AuditFinding.badness) for of_kind in worst.values()]
+    return fair_share(found, ROWS_MAX), {kind: count for kind, count in counts.items() if count[0]}
 
 
 def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[AuditFinding]:
@@ -95,6 +97,8 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
     for group, topic in consumption.expected():
         for queue, (first, last) in consumption.missing(group, topic):
             yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
+        for queue, (first, last) in consumption.unreported(group, topic):
+            yield AuditFinding("not reported", topic, group, queue, first, last, last - first + 1, _from_offset(first))
         for queue, of_queue in consumption.queues.get((group, topic), {}).items():
             for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
                 for first, last in offsets.ranges():
@@ -179,7 +183,10 @@ class AuditReporter:
             (_producer_row(verdict) for verdict in verdicts), key=lambda row: (-int(row[-1] or 0), str(row[0]))
         )
         self._report.table("producers", rows)
-        self._report.table("findings", [finding.row() for finding in found[0]], left_out=found[1])
+        shown, counts = found
+        self._report.table("finding_counts", [[kind, messages] for kind, (_, messages) in counts.items()])
+        left_out = sum(findings for findings, _ in counts.values()) - len(shown)
+        self._report.table("findings", [finding.row() for finding in shown], left_out=left_out)
         self._report.table("latency", list(_latency_rows(book, consumption)))
         if consumption is not None:
             groups = [_group_row(consumption, *key) for key in consumption.expected()]
@@ -222,6 +229,8 @@ class AuditReporter:
             self._report.note(Text("job.note.unreadable_traces", count=consumption.unreadable))
         if consumption.groups.named is None:
             self._report.note(Text("job.note.no_group_judged"))
+        if unreported := consumption.unreported_count():
+            self._report.note(Text("job.note.unreported", count=unreported))
         if silent := consumption.silent_groups():
             self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 

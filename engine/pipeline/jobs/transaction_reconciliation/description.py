@@ -37,7 +37,12 @@ DESCRIPTION = JobDescription(
     title=Text("job.transaction-reconciliation.title"),
     about=Text("job.transaction-reconciliation.about"),
     parameters=(
-        JobParameter("topics", ParameterKind.TOPICS, text=Text("job.transaction-reconciliation.topics")),
+        JobParameter(
+            "topics",
+            ParameterKind.TOPICS,
+            may_be_missing=True,
+            text=Text("job.transaction-reconciliation.topics"),
+        ),
         STARTING_END,
         JobParameter("bank_folder", ParameterKind.FOLDER),
         JobParameter("opening_sum", ParameterKind.INTEGER, minimum=0, maximum=NUMBER_MAX),

@@ -32,12 +32,16 @@ READ_OPTION_NAMES: tuple[str, ...] = (
     "minPartitions",
     "maxRecordsPerPartition",
     "failOnDataLoss",
+    "retryTimeoutMs",
     "columns",
     "tags",
     "consumerGroup",
 )
 #: Most messages per task, so that a lost executor costs little and a long queue is read by several.
 DEFAULT_RECORDS_PER_PARTITION = 250_000
+#: How long a stream that has begun waits for a node that is away: Kafka's ``default.api.timeout.ms``. Brokers register
+#: at a name server every 30 s.
+DEFAULT_RETRY_TIMEOUT_MS = 60_000
 _TAG_SEPARATOR = "||"
 
 
@@ -88,6 +92,7 @@ class ReadOptions:
     min_partitions: int
     max_records_per_partition: int
     fail_on_data_loss: bool
+    retry_timeout_ms: int
     columns: tuple[str, ...]
     tags: tuple[str, ...]
     consumer_group: str
@@ -112,6 +117,7 @@ class ReadOptions:
             min_partitions=values.number("minPartitions", 1, 1, 100_000),
             max_records_per_partition=values.number("maxRecordsPerPartition", DEFAULT_RECORDS_PER_PARTITION, 1),
             fail_on_data_loss=values.boolean("failOnDataLoss", True),
+            retry_timeout_ms=values.number("retryTimeoutMs", DEFAULT_RETRY_TIMEOUT_MS, 0, 3_600_000),
             columns=_columns(values),
             tags=_tags(values),
             consumer_group=values.group("consumerGroup", TOOLS_CONSUMER_GROUP),

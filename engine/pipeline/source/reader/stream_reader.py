@@ -25,6 +25,7 @@ from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partiti
 from engine.pipeline.source.reader.options import Bound, ReadOptions
 from engine.pipeline.source.reader.range_puller import report_loss
 from engine.pipeline.source.reader.range_reader import read_partition
+from engine.pipeline.source.reader.retrying import Retrying
 
 _log = logging.getLogger("glassmq.pipeline")
 
@@ -60,6 +61,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._away: dict[QueueKey, str] = {}
         #: The missing queues in the last log message.
         self._reported_missing: list[QueueKey] = []
+        self._retrying = Retrying(options.retry_timeout_ms)
 
     def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
         """Send a new reader to the tasks, without connections and without the planner's state."""
@@ -105,16 +107,20 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         one. So the checkpoint always holds where the reading of a queue began.
         """
         starts = from_json_object(start)
-        with Briefly():
-            ends = self._look_at_ends() if self._targets is None else dict(self._targets)
-            begins = self._begins(starts, ends)
-            self._report_missing(starts, begins)
+        ends, begins = self._retrying.call(lambda: self._find_ends(starts))
         self._latest = {queue: ends[queue] for queue in begins}
         goes_on = {queue for queue, begin in begins.items() if queue in starts and starts[queue] <= begin}
         lags = {queue: ends[queue] - begin if queue in goes_on else 0 for queue, begin in begins.items()}
         if isinstance(limit, ReadMaxRows):
             lags = share_limit(lags, limit.max_rows, sum(starts.values()))
         return to_json_object(starts | {queue: begin + lags[queue] for queue, begin in begins.items()})
+
+    def _find_ends(self, starts: Mapping[QueueKey, int]) -> tuple[dict[QueueKey, int], dict[QueueKey, int]]:
+        """Return where the queues end, and where to continue in them."""
+        ends = self._look_at_ends() if self._targets is None else dict(self._targets)
+        begins = self._begins(starts, ends)
+        self._report_missing(starts, begins)
+        return ends, begins
 
     def reportLatestOffset(self) -> JsonOffsets | None:  # noqa: N802 - Spark's name
         """Return the latest offsets for the query's progress, from which the lag of each queue can be computed."""
@@ -197,27 +203,30 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> Sequence[InputPartition]:
         """Return the tasks of one micro-batch."""
-        starts, ends, cluster = from_json_object(start), from_json_object(end), self._connected
+        starts, ends = from_json_object(start), from_json_object(end)
         # Offsets known to be deleted are not requested again. A queue that is not in `start` is only recorded in `end`.
         firsts = {queue: max(first, self._minima.get(queue, 0)) for queue, first in starts.items()}
         ranges = [(queue, first, ends[queue]) for queue, first in firsts.items() if first < ends.get(queue, 0)]
-        with Briefly():
-            if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
-                # After a restart Spark repeats the last micro-batch before any other request.
-                cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
-            gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
-            if gone and self._options.fail_on_data_loss:
-                queues = list_queues([queue for queue, _, _ in gone])
-                raise _gone(f"the name server reports no master of the broker of {queues} any more")
-            for queue, first, stop in gone:
-                # Spark has recorded the end of this micro-batch: its messages will not be requested again.
-                report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
-            planned = [
-                OffsetRange(queue, cluster.master(queue.broker_name), first, stop)
-                for queue, first, stop in ranges
-                if cluster.knows_master(queue.broker_name)
-            ]
+        planned = self._retrying.call(lambda: self._plan(ranges))
         return plan_partitions(planned, self._options.min_partitions, self._options.max_records_per_partition)
+
+    def _plan(self, ranges: Sequence[tuple[QueueKey, int, int]]) -> list[OffsetRange]:
+        cluster = self._connected
+        if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
+            # After a restart Spark repeats the last micro-batch before any other request.
+            cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
+        gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
+        if gone and self._options.fail_on_data_loss:
+            queues = list_queues([queue for queue, _, _ in gone])
+            raise _gone(f"the name server reports no master of the broker of {queues} any more")
+        for queue, first, stop in gone:
+            # Spark has recorded the end of this micro-batch: its messages will not be requested again.
+            report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
+        return [
+            OffsetRange(queue, cluster.master(queue.broker_name), first, stop)
+            for queue, first, stop in ranges
+            if cluster.knows_master(queue.broker_name)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield the record batches of one task."""

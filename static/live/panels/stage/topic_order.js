@@ -2,7 +2,9 @@
 // The order of the topics on the stage: those that lag most come first, or by name.
 
 import { computed } from "@preact/signals";
-import { choice, compare, isLagging, state, userTopics } from "../../../common/cluster/view.js";
+import { choice } from "../../../common/cluster/choices.js";
+import { compare, isLagging, userTopics } from "../../../common/cluster/lists.js";
+import { state } from "../../../common/cluster/view.js";
 import { summedQueue } from "../../../parts/lane/lane.js";
 
 export const ORDERS = ["lag", "name"];

@@ -9,8 +9,9 @@ import time
 import pytest
 
 from engine.pipeline.errors import JobFailed, UnknownJob, WrongArgument
-from engine.pipeline.jobs import registry, runner
+from engine.pipeline.jobs import job, registry, runner
 from engine.pipeline.jobs.runner import run_job
+from tests.support.live.scripted_broker import ScriptedBroker
 from tests.support.pipeline import tiny_job
 from tests.support.pipeline.memory_report import MemoryReport
 
@@ -76,6 +77,55 @@ def test_what_a_job_says_of_a_batch_that_fails_is_reported_in_both_languages(spa
     with pytest.raises(JobFailed, match=r"^tiny is down: its data cannot be read$") as caught:
         run(spark, {"way": "fail", "follow": True})
     assert (caught.value.sentence["zh"], caught.value.detail) == ("tiny 已停机：无法读取其中的内容", None)
+
+
+@pytest.mark.parametrize("failures", [0, 3])
+def test_a_stream_whose_planner_did_not_start_in_time_is_started_again(spark, tmp_path, failures):
+    """Spark gives the planner's Python process 10 s, which a busy machine may exceed."""
+    job_run, started = following_run(spark, failures)
+    job_run.follow(spark.readStream.format("rate").load(), print, str(tmp_path))
+    assert len(started) == failures + 1
+    assert len(job_run.report.notes) == failures
+
+
+@pytest.mark.parametrize(("failures", "error"), [(4, job.PLANNER_TOO_SLOW), (1, "something else")])
+def test_a_stream_that_fails_for_another_reason_or_too_often_ends_the_job(spark, tmp_path, failures, error):
+    job_run, started = following_run(spark, failures, error)
+    with pytest.raises(RuntimeError, match=error):
+        job_run.follow(spark.readStream.format("rate").load(), print, str(tmp_path))
+    assert len(started) == failures
+
+
+def following_run(spark, failures, error=job.PLANNER_TOO_SLOW):
+    """A run whose first queries fail, and the list of its queries."""
+    started = []
+
+    def watch(query):
+        started.append(query)
+        query.stop()
+        if len(started) <= failures:
+            raise RuntimeError(f"[PYTHON_DATA_SOURCE_ERROR] {error}.")
+
+    report = MemoryReport()
+    run = job.JobRun(spark, {"follow": True, "trigger_ms": 100}, {}, report, watch)
+    return run, started
+
+
+@pytest.mark.parametrize("name", sorted(set(registry.JOB_NAMES) - {"simulation-fleet"}))
+def test_a_cluster_that_is_away_or_lacks_a_topic_is_reported_before_spark_starts(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_end_spark", lambda: None)  # the session is the tests'
+    required = {"folder": str(tmp_path), "group": "g", "low_priority": "low", "topics": "Refunds"}
+    parameters = {parameter.name: parameter for parameter in registry.describe(name).parameters}
+    arguments = {name: value for name, value in required.items() if name in parameters}
+
+    def run(address):
+        run_job(name, arguments, {"nameServer": address}, "no master at all", MemoryReport(), threading.Event())
+
+    with pytest.raises(JobFailed, match="ROCKETMQ_NAME_SERVER_AWAY"):
+        run("127.0.0.1:1")
+    if not parameters["topics"].may_be_missing:
+        with ScriptedBroker() as broker, pytest.raises(JobFailed, match=r"ROCKETMQ_UNKNOWN_TOPIC.*'Refunds'"):
+            run(broker.address)
 
 
 def test_keys_are_hidden_wherever_spark_writes_settings_and_options(monkeypatch, tmp_path):

@@ -148,7 +148,8 @@ def test_the_tags_option_leaves_other_tags_out_of_a_stream(spark, server, topic,
 
 
 def reader(server, **options):
-    return make_stream_reader(spark_schema(("topic", "body")), {"nameServer": server.name_servers[0], **options})
+    address = {"nameServer": server.name_servers[0], "retryTimeoutMs": "0"}
+    return make_stream_reader(spark_schema(("topic", "body")), {**address, **options})
 
 
 def total(offsets):

@@ -75,7 +75,9 @@ def stream(cluster):
         def make(**options):
             if not options.keys() & {"subscribe", "subscribePattern"}:
                 options["topic"] = "Orders"
-            made = make_stream_reader(spark_schema(("body",)), {"nameServer": cluster.address, **options})
+            made = make_stream_reader(
+                spark_schema(("body",)), {"nameServer": cluster.address, "retryTimeoutMs": "0", **options}
+            )
             stack.callback(made.stop)
             return made
 
@@ -237,6 +239,101 @@ def test_a_name_server_and_a_broker_that_are_away_together_do_not_end_a_stream(c
     for answer_again in both:
         answer_again()
     assert rows_of(micro_batches(running, end)) == [10]
+
+
+# --- restarts --------------------------------------------------------------------------------------------------------
+
+
+def pausing(reader, *events):
+    """Let each pause between two tries be one of ``events`` instead of time; returns the seconds of each."""
+    pauses, waiting, clock = [], list(events), [0.0]
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        clock[0] += seconds
+        if waiting:
+            waiting.pop(0)()
+
+    reader._retrying.clock, reader._retrying.sleep = lambda: clock[0], sleep
+    return pauses
+
+
+def restarts(cluster, which):
+    """What makes the planner's next request fail, and what makes it succeed again."""
+    routes, silent = dict(cluster.routes), []
+
+    def away():
+        if which == "name server":
+            silent.append(silence(cluster))
+        elif which == "broker, still listed":
+            cluster.addresses["broker-a"] = {0: "127.0.0.1:1"}
+        else:
+            cluster.routes.clear()
+
+    def back():
+        for answer_again in silent:
+            answer_again()
+        cluster.addresses["broker-a"] = {0: cluster.address}
+        cluster.routes.update(routes)
+
+    return away, back
+
+
+RESTARTS = ("name server", "broker, still listed", "broker, no longer listed")
+
+
+@pytest.mark.parametrize("which", RESTARTS)
+@pytest.mark.parametrize("how", [{}, {"subscribe": "Orders"}, {"subscribePattern": "Ord.*"}])
+def test_a_stream_that_has_begun_waits_while_a_node_restarts(cluster, stream, how, which):
+    """Be it at the first request of a query that continues from its checkpoint."""
+    running = stream(retryTimeoutMs="60000", **how)
+    away, back = restarts(cluster, which)
+    away()
+    pauses = pausing(running, lambda: None, back)
+    assert rows_of(micro_batches(running, START)) == [10]
+    assert pauses == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("which", RESTARTS[:2])
+def test_a_stream_that_allows_loss_waits_for_the_nodes_without_which_it_knows_nothing(cluster, stream, which):
+    running = stream(retryTimeoutMs="60000", failOnDataLoss="false")
+    away, back = restarts(cluster, which)
+    away()
+    pausing(running, back)
+    if which == "name server":
+        assert rows_of(micro_batches(running, START)) == [10]
+    else:
+        assert micro_batches(running, START) == [], "the broker is left out until it is back"
+
+
+@pytest.mark.parametrize("which", [RESTARTS[0], RESTARTS[2]])  # tasks look for a broker that is listed
+def test_a_micro_batch_that_is_repeated_waits_too(cluster, stream, which):
+    running = stream(retryTimeoutMs="60000")
+    away, back = restarts(cluster, which)
+    away()
+    pausing(running, back)
+    (partition,) = running.partitions(START, {"Orders": {"broker-a:0": 10}})
+    assert sum(len(batch) for batch in running.read(partition)) == 10
+
+
+@pytest.mark.parametrize(("which", "condition"), list(zip(RESTARTS, ("NAME_SERVER", "BROKER", "UNKNOWN"), strict=True)))
+def test_a_node_that_stays_away_ends_the_stream_at_the_bound(cluster, stream, which, condition):
+    running = stream(retryTimeoutMs="10000")
+    away, _ = restarts(cluster, which)
+    away()
+    pauses = pausing(running)
+    with pytest.raises(RocketMQError, match=rf"ROCKETMQ_{condition}_.*; retried for 10000 ms \(option 'retryTime"):
+        running.latestOffset(START, ReadAllAvailable())
+    assert sum(pauses) == 10.0 and len(pauses) < 10
+
+
+def test_what_time_does_not_mend_is_not_retried(cluster, stream):
+    cluster.low, cluster.high = 1_000, 1_020
+    running = stream(retryTimeoutMs="60000")
+    pauses = pausing(running)
+    with pytest.raises(RocketMQError, match="ROCKETMQ_OFFSETS_GONE"):
+        micro_batches(running, START)
+    assert pauses == []
 
 
 # --- messages --------------------------------------------------------------------------------------------------------

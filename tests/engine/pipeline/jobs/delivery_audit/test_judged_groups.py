@@ -58,6 +58,22 @@ def test_of_a_group_that_is_named_with_a_topic_no_other_topic_is_judged():
     assert missing(book_of((), *reports)) == {("billing", "Orders"): 0, ("billing", "Mails"): 5}
 
 
+def test_what_a_group_did_not_report_and_its_offset_has_passed_is_told_apart_from_what_it_did_not_consume():
+    """As after a consumer's kill -9, whose last reports are lost, while its offset or the next owner went on."""
+    book = book_of(("billing@Orders",), report_of("billing", "Orders", [0, 1, 2, 8]))
+    key = ("billing", "Orders")
+    for offset, unreported, not_consumed in (
+        (0, [], [(3, 7), (9, 9)]),
+        (3, [], [(3, 7), (9, 9)]),
+        (5, [(3, 4)], [(5, 7), (9, 9)]),
+        (10, [(3, 7), (9, 9)], []),
+    ):
+        book.offsets = {key: {"b:0": offset}}
+        assert [numbers for _, numbers in book.unreported(*key)] == unreported
+        assert [numbers for _, numbers in book.missing(*key)] == not_consumed
+        assert book.unreported_count() + book.missing_count(*key) == 6
+
+
 def test_silence_is_reported_of_pairs_whose_topic_has_messages():
     book = book_of(("billing@Orders", "billing@Mails", "mailing", "billing@Later", "quiet"), *FLAWLESS)
     assert book.silent_groups() == ["billing@Mails", "quiet"]

@@ -13,6 +13,7 @@ from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.source.cluster.cluster import open_cluster
 from tests.support.live.live_server import LiveServer
 from tests.support.pipeline.memory_report import MemoryReport
 
@@ -98,6 +99,24 @@ def test_a_batch_finds_the_loss_and_sees_who_consumed(spark, server):
     check(report)
     places = [row["where"] for row in rows(report, "findings") if row["kind"] == "lost"]
     assert all("after broker" in place and "before broker" in place for place in places)
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_group_whose_consumers_report_nothing_is_judged_by_its_offsets(spark, server, tmp_path, follow):
+    with open_cluster({"nameServer": server.name_servers[0]}) as cluster:
+        ends = cluster.max_offsets(cluster.queues(["Audited"]))
+        cluster.store_group_offsets("quiet", ends)
+
+    def read_what_is_there(query) -> None:
+        query.processAllAvailable()
+        query.stop()
+
+    arguments = {"follow": "true", "checkpoint_folder": str(tmp_path)} if follow else {}
+    report = audit(spark, server, read_what_is_there, groups="quiet", **arguments)
+    kinds = {row["kind"]: row["count"] for row in rows(report, "finding_counts")}
+    assert kinds == {"lost": len(LOST), "not reported": COUNT - len(LOST)}
+    assert any("passed by their group's offset" in note["en"] for note in report.notes)
+    assert [row["missing"] for row in rows(report, "groups")] == [0]
 
 
 def test_a_stream_finds_the_same_and_a_restarted_one_still_knows_it(spark, server, tmp_path):

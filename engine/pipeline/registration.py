@@ -1,0 +1,56 @@
+"""``format("rocketmq")`` in a Spark session of the user's own, by one call: :func:`register`."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from engine.pipeline.errors import INSTALL_HINT, PipelineError
+from engine.pipeline.shipping import ship
+from engine.texts import Text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Packages that a worker needs for the source, apart from the source itself.
+_OF_WORKERS = ("pyarrow", "numpy")
+#: Spark's default refuses a source that takes filters.
+_PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+class WorkerUnfit(PipelineError):
+    """The Python of Spark's workers cannot run the data source."""
+
+
+def register(spark: SparkSession) -> None:
+    """Make ``format("rocketmq")`` available in this session, on its driver, its stream planners and its executors.
+
+    A small job checks the workers' Python. Raises :class:`WorkerUnfit`.
+    """
+    from engine.pipeline.source.data_source import RocketMQDataSource
+
+    ship(spark, jobs=False)
+    _check_workers(spark)
+    spark.conf.set(_PUSHDOWN, "true")
+    spark.dataSource.register(RocketMQDataSource)
+
+
+def _check_workers(spark: SparkSession) -> None:
+    """Check the Python of one worker, by a job that needs no package but PySpark there."""
+    version, missing = spark.sparkContext.parallelize([0], 1).mapPartitions(_look_around).collect()
+    if version != _version():
+        raise WorkerUnfit(Text("job.error.worker_python", worker=version, driver=_version()))
+    if missing:
+        raise WorkerUnfit(Text("job.error.worker_package", package=missing, hint=INSTALL_HINT))
+
+
+def _look_around(_: Iterable[int]) -> Iterable[str]:
+    """Yield the version of this Python, and the first package that it lacks."""
+    yield _version()
+    yield next((name for name in _OF_WORKERS if importlib.util.find_spec(name) is None), "")
+
+
+def _version() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"

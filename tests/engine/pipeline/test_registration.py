@@ -1,0 +1,89 @@
+"""One call makes a session ready, wherever its workers run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from engine.pipeline import registration
+from engine.pipeline.java import find_java_home
+from engine.pipeline.registration import WorkerUnfit, register
+from tests.engine.pipeline.test_on_a_cluster import make_executor_python
+from tests.support.live.live_server import LiveServer
+
+PROJECT = Path(__file__).resolve().parents[3]
+SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """What the documented command writes."""
+    path = tmp_path_factory.mktemp("archive") / "engine.zip"
+    subprocess.run([sys.executable, "-m", "engine.pipeline.shipping", path], cwd=PROJECT, check=True)
+    return path
+
+
+def test_the_archive_has_what_the_source_imports_and_no_broker_or_lab(archive):
+    names = zipfile.ZipFile(archive).namelist()
+    packages = {name.split("/")[1] for name in names if name.count("/") > 1}
+    assert packages <= {"acl", "fields", "pipeline", "protocol", "runtime", "texts"}
+    assert archive.stat().st_size < 400_000
+    program = "import sys; sys.path[:0] = sys.argv[1:]; import engine.pipeline.registration as r; print(r.__file__)"
+    modules = [name.removesuffix(".py").replace("/", ".") for name in names if name.endswith(".py")]
+    program += "".join(f"; import {module.removesuffix('.__init__')}" for module in modules)
+    done = subprocess.run(
+        [sys.executable, "-c", program, archive], cwd=archive.parent, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith(str(archive))
+
+
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,512]"])
+def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
+    spark_installed, archive, tmp_path, master
+):
+    """Neither the driver, nor the planner of its streams, nor the executors have anything else of this project."""
+    python = make_executor_python(tmp_path)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}
+    environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    program = PROJECT / "tests" / "support" / "pipeline" / "submitted_program.py"
+    with LiveServer(tmp_path / "data", page=False) as server:
+        server.create_topic("Orders", 2)
+        command = [SUBMIT, "--master", master, "--conf", "spark.executor.memory=512m", "--py-files", archive]
+        done = subprocess.run(
+            [*command, program, server.name_servers[0]],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=500,
+        )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == {"batch": 20, "stream": 20}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [(("3.9", ""), r"run Python 3\.9, the driver 3\.\d+; set PYSPARK_PYTHON"), ((None, "pyarrow"), "package pyarrow")],
+)
+def test_workers_that_cannot_run_the_source_are_named_with_the_cause(spark, monkeypatch, found, said):
+    version = found[0] or registration._version()
+    monkeypatch.setattr(registration, "_look_around", lambda _: iter((version, found[1])))
+    with pytest.raises(WorkerUnfit, match=said):
+        register(spark)
+
+
+def test_the_documents_name_the_call():
+    page = (PROJECT / "docs" / "pipeline.md").read_text()
+    (line,) = re.findall(r"^from engine\.pipeline\.registration import \w+$", page, re.MULTILINE)
+    (imported,) = ast.parse(line).body
+    assert hasattr(registration, imported.names[0].name)
