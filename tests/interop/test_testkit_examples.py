@@ -51,7 +51,7 @@ def test_the_node_example_passes(run: Run) -> None:
 
 
 def test_the_example_with_the_cpp_client_passes(run: Run, tmp_path: Path) -> None:
-    process = run("cpp", str(cpp_client_python()), "-m", "unittest", "-v", HOME=str(tmp_path))
+    process = run("cpp", str(cpp_client_python()), "-m", "unittest", "-v", "order_tests", HOME=str(tmp_path))
     assert "Ran 2 tests" in process.output()
 
 
