@@ -10,10 +10,8 @@ import gc
 import importlib.util
 import logging
 import socket
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -150,8 +148,7 @@ class Server:
         self.page_address = self._listener.address
 
     def _make_page(self, rules: PageAccessRules, spark_master: str | None) -> PageServer:
-        with _without("requests"):  # of engineio's client, which no page uses: some megabytes where it is installed
-            from app.web_application import WebSettings, create_app
+        from app.web_application import WebSettings, create_app
 
         settings = WebSettings(
             access=rules,
@@ -187,19 +184,6 @@ class Server:
         if self._listener is not None:
             self._listener.close()
         self.host.stop()
-
-
-@contextmanager
-def _without(package: str) -> Iterator[None]:
-    """Let imports find no such package meanwhile, unless it is imported already."""
-    if package in sys.modules:
-        yield
-        return
-    sys.modules[package] = None  # type: ignore[assignment]  # Python's own way to say so
-    try:
-        yield
-    finally:
-        del sys.modules[package]
 
 
 def _listen(page: PageSettings) -> socket.socket:
