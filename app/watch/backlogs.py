@@ -11,10 +11,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from app.foundation.json_types import JsonObject
 from app.watch.facts import Facts, GroupFacts
+
+if TYPE_CHECKING:
+    from app.picture.health import BacklogOutlook, BacklogOutlooks
 
 #: The period of a trend, and the length of the samples from which one is computed: three parts with a commit in each.
 WINDOW_MS = 30_000
@@ -82,16 +84,18 @@ class Backlogs:
         """Return the trend of what ``group`` has not read."""
         return _trend(self._looks.get((group, topic)))
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> BacklogOutlooks:
         """Return group -> topic (:data:`ALL` for all) -> ``kind`` and, for ``gone``, ``left_us``, for backlogs that are
         not empty.
         """
-        reported: JsonObject = {}
+        reported: BacklogOutlooks = {}
         for (group, topic), looks in self._looks.items():
             if looks[-1].lag > 0:
                 trend = _trend(looks)
-                left = {"left_us": _coarse(trend.left_ms) * 1_000} if trend.kind is BacklogTrend.GONE else {}
-                reported.setdefault(group, {})[topic] = {"kind": str(trend.kind), **left}
+                outlook: BacklogOutlook = {"kind": str(trend.kind)}
+                if trend.kind is BacklogTrend.GONE:
+                    outlook["left_us"] = _coarse(trend.left_ms) * 1_000
+                reported.setdefault(group, {})[topic] = outlook
         return reported
 
 

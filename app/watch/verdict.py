@@ -12,14 +12,18 @@ and disappear every second::
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
 from app.foundation.translator import Number, in_all_languages
 from app.observation.unix_time import unix_us
 from app.watch.facts import Facts
 from app.watch.memory import Memory
 from app.watch.rules import RULES, Level, Measured, Rule
 from app.watch.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from app.picture.health import Health, HealthClause
 
 #: A clause stays until its value falls below this share of its threshold.
 CLEAR_SHARE = 0.7
@@ -37,13 +41,14 @@ class Clause:
     measured: Measured
     since_ms: int
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> HealthClause:
+        group = self.measured.words.get("group")
         return {
             "rule": self.rule.name,
             "level": str(self.rule.level),
             "panel": self.rule.panel,
             "subject": self.measured.subject,
-            "group": self.measured.words.get("group"),
+            "group": group if isinstance(group, str) else None,
             "since_us": unix_us(self.since_ms),
             "text": {**self.text()},
         }
@@ -98,16 +103,15 @@ class ClusterVerdict:
             found[name] += 1
         return found
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> Health:
         """Return the verdict as JSON."""
         clauses = self.clauses()
         shown = clauses[:CLAUSES_MAX]
         level = shown[0].rule.level if shown else Level.WELL
-        listed: list[JsonValue] = [clause.as_json() for clause in shown]
         return {
             "level": str(level),
             "text": {**(_joined(shown, len(clauses) - len(shown)) if shown else self._well())},
-            "clauses": listed,
+            "clauses": [clause.as_json() for clause in shown],
             "omitted": len(clauses) - len(shown),
         }
 

@@ -8,6 +8,7 @@ import { groupOf, isLagging } from "../../common/cluster/lists.js";
 import { state } from "../../common/cluster/view.js";
 import { askToReset } from "../../common/cluster/asked.js";
 import { GroupMark, SparkMark } from "./marks.js";
+import { progressOf } from "./readers.js";
 
 const jobOf = (run) => state.peek().spark?.jobs?.[run] ?? run;
 
@@ -19,7 +20,7 @@ export const spokenLag = ({ kind, name, lag }) =>
 export function exactLag({ kind, name, lag, offset }) {
   return kind === "spark"
     ? t("live.lane.spark_hint", { job: jobOf(name), lag, offset })
-    : t("live.lane.lag_hint", { group: name, lag, committed: offset });
+    : progressOf({ name, offset, lag });
 }
 
 const toneOf = (kind, lag) => (kind === "group" && isLagging(lag) ? "has-lag" : "");

@@ -16,6 +16,7 @@ import { highlighted, inspectedQueue } from "../../common/cluster/selection.js";
 import { state } from "../../common/cluster/view.js";
 import { LaneLag, ReaderLag, spokenLag } from "./lag_words.js";
 import { LateMarks, ParkedMarks } from "./lane_marks.js";
+import { greatestLag, readersOf } from "./readers.js";
 
 /** As long as the animation in styles/stage.css. */
 const FLASH_MS = 700;
@@ -42,7 +43,7 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
   const { min, max } = queue.value;
   const offsets = t("queue.range", { min: count(min), max: count(max) });
   const reached = spark ? sparkOffsets(state.peek().topics[topic], queueId, spark) : live.value;
-  const readers = readersOf(queue.value.committed ?? {}, reached, max);
+  const readers = readersOf(queue.value, byGroup, reached);
   const name = t("live.lane.all_queues");
   return html`<tr
     class=${`lane ${isMarked.value ? "is-marked" : ""}`}
@@ -77,21 +78,6 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
       ${(queueId !== null || spark) && html`<${LaneLag} readers=${readers} />`}
     </td>
   </tr>`;
-}
-
-/** Who reads the queue, and how far behind its end: consumer groups in their order, then jobs on Spark. */
-function readersOf(committed, reached, max) {
-  const reader = (kind, offsets) => (name) => ({
-    kind,
-    name,
-    key: `${kind} ${name}`,
-    offset: offsets[name],
-    lag: Math.max(0, max - offsets[name]),
-  });
-  return [
-    ...Object.keys(committed).sort(byGroup).map(reader("group", committed)),
-    ...Object.keys(reached).map(reader("spark", reached)),
-  ];
 }
 
 /** The same object every time, so that lanes without Spark do not render for nothing. */
@@ -131,11 +117,7 @@ export function summedQueue(topic) {
 function LaneDrawing({ topic, min, max, readers }) {
   const flash = useFlash(max);
   const stored = Math.max(0, max - min);
-  // What a job on Spark has not read yet is no backlog: it takes no message away from anybody.
-  const slowest = Math.min(
-    stored,
-    Math.max(0, ...readers.filter(({ kind }) => kind === "group").map(({ lag }) => lag)),
-  );
+  const slowest = Math.min(stored, greatestLag(readers) ?? 0);
   const width = laneWidth.value;
   const start = xOf(stored);
   const end = xOf(0);
@@ -181,8 +163,7 @@ function describe(stored, readers) {
 export function TopicLags({ topic }) {
   const queue = useComputed(() => summedQueue(state.value.topics[topic]));
   const spark = useComputed(() => sparkOffsets(state.value.topics[topic], null, state.value.spark?.offsets?.[topic]));
-  const { max = 0, committed = {} } = queue.value ?? {};
-  const readers = readersOf(committed, spark.value, max);
+  const readers = readersOf(queue.value ?? NOBODY, byGroup, spark.value);
   const isMany = readers.length > MOST_SENTENCES;
   const shown = isMany ? [...readers].sort((a, b) => b.lag - a.lag || compare(a.key, b.key)) : readers;
   const rest = readers.length - MOST_SENTENCES;

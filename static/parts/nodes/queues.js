@@ -3,16 +3,17 @@
 // that it has not committed; topics of the broker's own as a line, unless the scenario is about them.
 
 import { html } from "htm/preact";
-import { count } from "../../common/format.js";
 import { shortOffset } from "../../common/world/format.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../lane/marks.js";
+import { greatestLag, progressOf, readersOf } from "../lane/readers.js";
 import { topicMark } from "../../common/palette.js";
 import { memo } from "../../common/memo.js";
 import { entriesShown } from "../controls/dock.js";
 import { DeadLettersButton } from "../messages/dead_letters.js";
 import { density, isFocus, togglePart } from "../stage/folding.js";
 import { Roving } from "../../common/roving.js";
+import { QueueLag } from "./queue/queue_lag.js";
 import { forgetRoom } from "./room.js";
 import { accused, compare, isPointed, openRecord, pointedKey } from "../../common/world/view.js";
 
@@ -98,12 +99,12 @@ const Topic = memo(({ broker, name, topic, records }) => {
 /** The newest entries. Above them each group has a track of its own for its flag, so that no two cover each other; a
     flag that belongs before all that is drawn says its offset at the left edge. */
 const Queue = memo(({ broker, topic, id, queue, records }) => {
-  const { min = 0, max = 0, committed = {} } = queue;
+  const { min = 0, max = 0 } = queue;
   const entries = (queue.entries ?? NONE).slice(-Math.min(entriesShown.value, CELLS_MOST[density.value]));
-  const groups = Object.keys(committed).sort(compare);
+  const groups = readersOf(queue, compare);
   const first = entries[0]?.queue_offset ?? max;
-  const least = groups.length > 0 ? Math.min(...groups.map((group) => committed[group])) : 0;
-  const lag = groups.length > 0 ? Math.max(0, max - least) : null;
+  const lag = greatestLag(groups);
+  const read = lag === null ? 0 : max - lag;
   const openEntry = (entry) =>
     (openRecord.value = {
       broker,
@@ -127,26 +128,24 @@ const Queue = memo(({ broker, topic, id, queue, records }) => {
               key=${entry.queue_offset}
               tone=${topicMark(topic).tone}
               entry=${entry}
-              done=${groups.length > 0 && entry.queue_offset < least}
+              done=${entry.queue_offset < read}
               onOpen=${openEntry}
             />`,
         )}
         ${groups.map(
-          (group, track) =>
+          ({ name: group, offset }, track) =>
             html`<${Flag}
               key=${`g${group}`}
               group=${group}
               track=${track}
-              at=${committed[group]}
+              at=${offset}
               first=${first}
               max=${max}
             />`,
         )}
       </span>
     </${Roving}>
-    <span class=${`queue-lag number ${lag ? "has-lag" : "quiet"}`} title=${t("lab.queues.lag_hint")}>
-      ${lag === null ? `${count(max)}` : lag ? t("lab.queues.lag", { n: lag }) : "✓"}
-    </span>
+    <${QueueLag} lag=${lag} end=${max} />
   </div>`;
 });
 
@@ -158,7 +157,7 @@ const Flag = memo(({ group, track, at, first, max }) => {
     class=${`offset-mark ${isBefore ? "is-before" : ""}`}
     data-committed=${group}
     style=${{ "--track": track, transform: `translateX(calc(${place} * var(--cell)))` }}
-    title=${t("lab.queues.committed", { group, offset: at, lag: Math.max(0, max - at) })}
+    title=${progressOf({ name: group, offset: at, lag: Math.max(0, max - at) })}
   >
     <${GroupMark} group=${group} size=${1.35} />
     ${isBefore && html`<span class="number">◂ ${at}</span>`}

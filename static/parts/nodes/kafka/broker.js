@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { bytes, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { GroupMark } from "../../lane/marks.js";
+import { greatestLag, progressOf, readersOf } from "../../lane/readers.js";
 import { topicMark } from "../../../common/palette.js";
 import { memo } from "../../../common/memo.js";
 import { Roving } from "../../../common/roving.js";
@@ -13,6 +14,7 @@ import { density } from "../../stage/folding.js";
 import { accused, compare } from "../../../common/world/view.js";
 import { NodeCard } from "../node_card.js";
 import { Part, Rule } from "../part.js";
+import { QueueLag } from "../queue/queue_lag.js";
 import { PartitionName } from "./partition_name.js";
 import { Replica } from "./replica.js";
 
@@ -55,8 +57,7 @@ const Logs = memo(
 
 /** @type {(props: { name: string, log: Picture.Partition }) => any} */
 const Partition = memo(({ name, log }) => {
-  const groups = Object.keys(log.committed).sort(compare);
-  const least = groups.length > 0 ? Math.min(...groups.map((group) => log.committed[group])) : null;
+  const groups = readersOf({ max: log.end, committed: log.committed }, compare);
   const element = `${log.topic}@${log.partition}`;
   return html`<section
     class=${`kafka-log ${accused.value.has(element) ? "is-accused" : ""}`}
@@ -69,17 +70,15 @@ const Partition = memo(({ name, log }) => {
       <span class="number" title=${t("lab.kafka.size_hint")}>${bytes(log.size_bytes)}</span>
       ${groups.map(
         (group) => html`<span
-          key=${group}
+          key=${group.name}
           class="kafka-committed"
-          data-committed=${group}
-          title=${committedText(log, group)}
+          data-committed=${group.name}
+          title=${progressOf(group)}
         >
-          <${GroupMark} group=${group} size=${1.2} /><span class="number">${count(log.committed[group])}</span>
+          <${GroupMark} group=${group.name} size=${1.2} /><span class="number">${count(group.offset)}</span>
         </span>`,
       )}
-      <span class=${`queue-lag number ${log.end > (least ?? log.end) ? "has-lag" : "quiet"}`}>
-        ${least !== null && (log.end > least ? t("lab.queues.lag", { n: log.end - least }) : "✓")}
-      </span>
+      <${QueueLag} lag=${greatestLag(groups)} />
     </div>
     ${log.replica && html`<${Replica} name=${name} log=${log} />`}
     ${log.segments.map(
@@ -93,9 +92,6 @@ const Partition = memo(({ name, log }) => {
     )}
   </section>`;
 });
-
-const committedText = ({ committed, end }, group) =>
-  t("lab.queues.committed", { group, offset: committed[group], lag: end - committed[group] });
 
 /** A file: its batches as blocks, and below those that the index knows a small entry. */
 /** @type {(props: { segment: Picture.Segment, tone: string, readTo: number, isActive: boolean }) => any} */

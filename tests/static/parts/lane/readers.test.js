@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { greatestLag, readersOf } from "../../../../static/parts/lane/readers.js";
+
+const byName = (one, other) => (one < other ? -1 : 1);
+
+test("groups come in their order, then jobs, each with what it has not read", () => {
+  const readers = readersOf({ max: 10, committed: { shop: 4, audit: 10 } }, byName, { job: 7 });
+  assert.deepEqual(
+    readers.map(({ key, offset, lag }) => [key, offset, lag]),
+    [
+      ["group audit", 10, 0],
+      ["group shop", 4, 6],
+      ["spark job", 7, 3],
+    ],
+  );
+});
+
+test("an offset past the end of the queue is no negative lag", () => {
+  assert.equal(readersOf({ max: 3, committed: { shop: 5 } }, byName)[0].lag, 0);
+});
+
+test("a queue lags as its slowest group does; jobs do not count", () => {
+  const queue = { max: 10, committed: { shop: 8, audit: 9 } };
+  assert.equal(greatestLag(readersOf(queue, byName, { job: 0 })), 2);
+  assert.equal(greatestLag(readersOf({ max: 10 }, byName, { job: 0 })), null);
+});
