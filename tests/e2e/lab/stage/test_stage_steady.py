@@ -28,7 +28,6 @@ def address(serve) -> str:
         ("three-locks", "small", [7_000], 11),
         ("xa-two-phase", "desk", [30_000], 11),
         ("big-stage", "desk", [4_000], 11),
-        ("big-stage", "projector", [4_000], 12.8),
         # A run shows some of its moments only; the layout that the fullest one needs is kept. Here all three
         # consumers, and then two of them, hold what failed.
         ("retry-to-dead-letter", "small", [1_658, 11_660, 600_000], 11),
