@@ -20,7 +20,7 @@ from app.observation.recent_log import RecentLog
 from app.pipeline.connection import reachable, tls_options
 from app.web.access_rules import PageAccessRules
 from app.web.lazy_listener import LazyListener
-from app.web.page_socket import AddressNotUsable, bind_page_socket
+from app.web.page_socket import AddressNotUsable, address_of, bind_page_socket
 from engine.live.live_machines import LiveHostSettings, StartFailed
 from engine.runtime.port import AddressInUse
 
@@ -130,6 +130,8 @@ class Server:
         if self._page is not None:
             _check_page_packages()
         listening = None if self._page is None else _listen(self._page)
+        if listening is not None:
+            self._report_page(address_of(listening))
         try:
             self.host.start()
             if self._page is not None and listening is not None:
@@ -139,6 +141,12 @@ class Server:
                 listening.close()
             self.stop()
             raise
+
+    def _report_page(self, address: str) -> None:
+        """Let the broker report where its page is; a page at all addresses of the machine has none to report."""
+        broker = self.settings.broker
+        if not broker.page_address and not address.startswith(("0.0.0.0:", "[::]:")):
+            broker.page_address = f"http://{address}"
 
     def _start_page(self, page: PageSettings, listening: socket.socket) -> None:
         port = listening.getsockname()[1]

@@ -87,6 +87,11 @@ class ClusterReader:
         table = (await self._cluster_info()).broker_addr_table
         return {name: data.master_address for name, data in sorted(table.items()) if data.master_address}
 
+    async def brokers(self) -> list[tuple[str, int, str]]:
+        """Return name, id and address of every broker, sorted; id 0 is the master of its name."""
+        table = (await self._cluster_info()).broker_addr_table
+        return sorted((name, *one) for name, data in table.items() for one in data.broker_addrs.items())
+
     async def cluster_names(self) -> list[str]:
         """Return the names of all clusters, sorted."""
         return sorted((await self._cluster_info()).cluster_addr_table)

@@ -63,6 +63,11 @@ def create_api(source: LiveSource) -> Blueprint:
         read_query()
         return json_answer(source.state())
 
+    @api.get("/live/brokers")
+    def live_brokers() -> Response:
+        read_query()
+        return json_answer({"brokers": source.ask(lambda live: live.operator.brokers())})
+
     @api.get("/live/history")
     def live_history() -> Response:
         return json_answer(_history(source))

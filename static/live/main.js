@@ -12,6 +12,7 @@ import { isAllowed } from "./faults/table.js";
 import { Inspector } from "./inspector/inspector.js";
 import { QueueEntries } from "./inspector/queue_entries.js";
 import { listenToKeys } from "./keys.js";
+import { Brokers } from "./panels/overview/brokers.js";
 import { ConnectionState, Controls } from "./panels/overview/header.js";
 import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevelsPanel } from "./panels/messages/delay_levels.js";
@@ -61,6 +62,7 @@ function Page() {
 }
 
 render(html`<${ConnectionState} stream=${stream} />`, elementOf("connection-place"));
+render(html`<${Brokers} />`, elementOf("brokers-place"));
 render(html`<${Controls} />`, elementOf("controls-place"));
 const page = elementOf("page-place");
 page.replaceChildren();

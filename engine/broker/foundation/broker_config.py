@@ -72,6 +72,10 @@ class BrokerConfig:
     #: The IP address that clients connect to (``brokerIP1``); None: ``host``, or the machine's own if that is a
     #: wildcard.
     broker_ip1: str | None = None
+    #: The address of the page about this broker, such as ``"http://10.0.0.5:8000"``, for the list of brokers on other
+    #: pages. Not a setting in RocketMQ; empty: that of the page in the broker's
+    #: process, unless it listens at all addresses.
+    page_address: str = ""
     #: ``"host:port"`` of every name server to register with.
     name_server_addresses: tuple[str, ...] = ()
 

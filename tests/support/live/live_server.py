@@ -39,7 +39,9 @@ class ObedientListener:
 class LiveServer:
     """Start it in a ``with``; ``server.host`` is the LiveHost."""
 
-    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None, allow_faults=False):
+    def __init__(
+        self, data_folder, *, store=None, broker=None, page=True, tls=None, allow_faults=False, also_register=()
+    ):
         settings = LiveHostSettings(
             data_folder=data_folder,
             name_server=NameServerConfig(port=0),
@@ -47,6 +49,7 @@ class LiveServer:
             store=store or MessageStoreConfig(mapped_file_size_commit_log=1024 * 1024),
             tls=tls or ServerTls(),
             allow_faults=allow_faults,
+            also_register=tuple(also_register),
         )
         self.recent_log = RecentLog()
         self.server = Server(settings, PageSettings(port=0) if page else None, self.recent_log)

@@ -102,6 +102,12 @@ class MadeUpEngine:
         }
         return lambda: {**made_up, **self._source.internals.get(group, {})}
 
+    def brokers(self):
+        """It alone."""
+        cluster = self._tree["cluster"]
+        own = {"name": cluster["broker_name"], "id": 0, "address": cluster["broker_address"]}
+        return [{**own, "is_own": True, "is_alive": True, "page": None}]
+
     def dead_letter_groups(self):
         return []
 
