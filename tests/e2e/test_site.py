@@ -6,8 +6,10 @@ import functools
 import http.server
 import json
 import re
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -17,14 +19,27 @@ from app.site.build import build_site, digests
 from engine.lab.run.key_moment import key_moment_of
 from engine.lab.scenario.scenario_files import load_scenario
 from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, show_panel
-from tests.e2e.lesson_page import do_it, go_to, lesson
+from tests.e2e.lesson_page import do_it, go_to, lesson, lesson_data, take_step
 from tests.e2e.scenes import empty_scene
+from tests.support.pythons import other_pythons
 from tests.support.pythons.other_pythons import PYODIDE, find_node
 
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
 STARTED_WITHIN_MS = 240_000
-PAGES = ["/lab", "/lab/three-locks", "/lab/two-consumers", "/tutorials", "/tutorials/04-three-locks", "/storage"]
+#: Lessons of different parts: ordinary messages, half messages, two-phase commit and Kafka's log.
+LESSONS = ["01-first-message", "07-half-messages", "10-two-phase-commit", "22-commit-log-and-partition-log"]
+PAGES = [
+    "/lab",
+    "/lab/three-locks",
+    "/lab/two-consumers",
+    "/tutorials",
+    "/tutorials/04-three-locks",
+    "/storage",
+    *(f"/tutorials/{name}" for name in LESSONS),
+]
+#: A codec that WebAssembly lacks.
+NOT_ON_THE_SITE = {"compressed-batches"}
 
 
 class PlainFiles(http.server.SimpleHTTPRequestHandler):
@@ -87,6 +102,24 @@ def test_a_world_plays_and_a_lesson_is_done_where_the_browser_stores_nothing(sit
     page.locator("#skip-prediction").click()
     expect(do_it(page)).to_contain_text("Done")
     assert all(url.startswith((f"{site}/", "blob:")) for url in requested), requested
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_done_up_to_its_first_action(site, open_page, name):
+    page = open_page(f"{site}/tutorials/{name}/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    steps = lesson_data(lesson(page))["steps"]
+    number = next(number for number, step in enumerate(steps, 1) if step["action"])
+    go_to(page, number)
+    take_step(page, steps[number - 1])
+    expect(page.locator("#result")).to_contain_text("Done")
+
+
+def test_every_scenario_opens_with_the_modules_of_the_site(folder):
+    program = Path(other_pythons.__file__).with_name("open_every_scenario.mjs")
+    done = subprocess.run([find_node(), program, folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert set(json.loads(done.stdout)) == NOT_ON_THE_SITE
 
 
 def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open_page, tmp_path):

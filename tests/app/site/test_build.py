@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
 from app.site.build import MANIFEST, build_site, digests, replace_files
-from app.site.python_files import LEFT_OUT, MODULES, PACKAGES, RUNTIME_FILES, SiteProblem
+from app.site.python_files import LEFT_OUT, MODULES, PACKAGES, RUNTIME_FILES, UNUSED_LIBRARY, SiteProblem
 from scripts.fetch_page_packages import PROJECT
 from tests.support.pythons.other_pythons import PACKAGES as SITE_PACKAGES
 
+LIBRARY = Path(sysconfig.get_path("stdlib"))
 #: Prints the file of each module that the worker has imported, in a Python that has no more than a browser's.
 IMPORTED = """
 from tests.support.pythons.without_compiled_packages import hide_compiled_packages
@@ -55,6 +58,9 @@ def test_the_archive_has_every_module_that_the_worker_imports():
     own = [file.relative_to(PROJECT).as_posix() for file in files if file.is_relative_to(PROJECT)]
     assert "app/site/worker.py" in own
     assert [path for path in own if not path.startswith(".venv/") and LEFT_OUT.match(path)] == []
+    library = [file.relative_to(LIBRARY).as_posix() for file in files if file.is_relative_to(LIBRARY)]
+    assert "http/server.py" in library
+    assert [path for path in library if re.match(UNUSED_LIBRARY, path)] == []
     others = {
         file.relative_to(SITE_PACKAGES).parts[0].removesuffix(".py")
         for file in files
