@@ -117,7 +117,7 @@ def test_a_lesson_is_done_up_to_its_first_action(site, open_page, name):
 
 def test_every_scenario_opens_with_the_modules_of_the_site(folder):
     program = Path(other_pythons.__file__).with_name("open_every_scenario.mjs")
-    done = subprocess.run([find_node(), program, folder], capture_output=True, text=True)
+    done = subprocess.run([str(find_node()), program, folder], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2_000:]
     assert set(json.loads(done.stdout)) == NOT_ON_THE_SITE
 
