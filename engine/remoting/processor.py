@@ -73,6 +73,11 @@ def _marked_methods(bases: tuple[type, ...]) -> list[tuple[str, _Mark, bool]]:
     return [(name, mark, inspect.iscoroutinefunction(getattr(bases[0], name))) for name, mark in marks.items()]
 
 
+def codes_of(*processors: type) -> frozenset[int]:
+    """Return the codes of the requests that servers with these classes of processors answer."""
+    return frozenset(code for one in processors for _, mark, _ in _marked_methods(one.__mro__) for code in mark.codes)
+
+
 @functools.cache
 def _readers_of(takes: tuple[type, ...]) -> list[Callable[[Channel, RemotingCommand], object]]:
     return [_reader(kind) for kind in takes]
