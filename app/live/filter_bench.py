@@ -12,10 +12,11 @@ whether broker and client let the message through. Nothing is stored and no brok
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flask import Blueprint, Response, render_template
 from flask.typing import ResponseReturnValue
 
-from app.foundation.json_types import JsonObject, JsonValue
 from app.web.api import json_answer
 from app.web.api_parameters import read_json
 from engine.fields.field import Field
@@ -26,6 +27,9 @@ from engine.filter.evaluation_tree import EvaluatedPart, PartOutcome, evaluate_p
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.errors import ProtocolError
 from engine.protocol.java_hash import java_string_hash
+
+if TYPE_CHECKING:
+    from app.picture.live.filter import FilterMistake, FilterPart, TagsAnswer
 
 #: Characters of an expression; less than a broker takes, because a person types it and its tree is drawn.
 EXPRESSION_MAX = 1_000
@@ -69,12 +73,11 @@ def add_filter_routes(api: Blueprint) -> None:
         return json_answer(_tags_json(text, tag or None))
 
 
-def _mistake_json(error: FilterSyntaxError) -> JsonObject:
-    details: JsonObject = {**error.details, "allowed": ", ".join(error.allowed)}
+def _mistake_json(error: FilterSyntaxError) -> FilterMistake:
     return {
         "text": f"{error.place}: {error.why}",
         "problem": error.problem.value,
-        "details": details,
+        "details": {**error.details, "allowed": ", ".join(error.allowed)},
         "allowed": list(error.allowed),
         "position": error.position,
         "line": error.line,
@@ -83,9 +86,8 @@ def _mistake_json(error: FilterSyntaxError) -> JsonObject:
     }
 
 
-def _part_json(part: EvaluatedPart) -> JsonObject:
+def _part_json(part: EvaluatedPart) -> FilterPart:
     failure = part.failure
-    details: JsonObject = {} if failure is None else {**failure.details}
     return {
         "kind": part.kind,
         "text": part.text,
@@ -94,21 +96,20 @@ def _part_json(part: EvaluatedPart) -> JsonObject:
         "outcome": part.outcome.value,
         "value": part.value,
         "java_type": part.java_type,
-        "failure": None if failure is None else {"problem": failure.problem.value, "details": details},
+        "failure": None if failure is None else {"problem": failure.problem.value, "details": {**failure.details}},
         "parts": [_part_json(below) for below in part.parts],
     }
 
 
-def _tags_json(expression: str, tag: str | None) -> JsonObject:
+def _tags_json(expression: str, tag: str | None) -> TagsAnswer:
     try:
         subscription = build_subscription_data("T", expression)
     except ProtocolError as error:
         raise FieldRefused("expression", str(error), "* or TagA || TagB") from None
     code = java_string_hash(tag) if tag is not None else 0
     lets_through = subscription.matches_tags_code(code)
-    wanted: list[JsonValue] = [{"tag": wanted, "code": java_string_hash(wanted)} for wanted in subscription.tags_set]
     return {
-        "wanted": wanted,
+        "wanted": [{"tag": wanted, "code": java_string_hash(wanted)} for wanted in subscription.tags_set],
         "code": code,
         "broker_lets_through": lets_through,
         "client_takes": lets_through and subscription.matches_tag(tag),

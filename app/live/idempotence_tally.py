@@ -26,8 +26,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
-    from app.picture.consumer_group import IdempotenceReport
+    from app.picture.consumer_group import IdempotenceReport, IdempotenceTotals
     from engine.broker.broker import Broker
     from engine.broker.tables.client_channel_info import ClientChannelInfo
 
@@ -99,12 +98,10 @@ class IdempotenceTally:
             await self.ask()
             await asyncio.sleep(ASK_EVERY_S)
 
-    def view(self) -> JsonObject:
-        """Return group -> counters, and of its online members: their number by strategy, and the age of the oldest
-        answer.
-        """
+    def view(self) -> dict[str, IdempotenceTotals]:
+        """Return group -> what its listeners counted."""
         now_ms = self._broker.runtime.clock.now_ms()
-        view: JsonObject = {
+        view: dict[str, IdempotenceTotals] = {
             group: {"counters": dict(counters), "members": {}, "age_ms": 0} for group, counters in self._totals.items()
         }
         for group, client in self._online():
@@ -148,7 +145,12 @@ class IdempotenceTally:
             pass  # it is asked again
 
     def _take(
-        self, group: str, member: _Member, properties: JsonObject, view: IdempotenceReport, strategies: Sequence[str]
+        self,
+        group: str,
+        member: _Member,
+        properties: Mapping[str, object],
+        view: IdempotenceReport,
+        strategies: Sequence[str],
     ) -> None:
         counters = view["counters"]
         if not member.strategy:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from app.foundation.json_types import JsonObject
 from app.observation.client_names import ClientNames
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from app.live.observed_engine import ObservedEngine
     from app.metrics.exposition import MetricFamily
     from app.observation.live_state import LiveState
+    from app.picture.live_state import HealthFacts, WatchedState
+    from app.picture.rates import SecondLists
     from app.watch.events import EventKind
     from app.web.live_source import LiveEngine
     from engine.broker.broker import Broker
@@ -169,7 +170,7 @@ class LiveHost:
             now_ms = self._machines.broker_runtime.clock.now_ms()
             self._watcher.events.see_faults(now_ms, self._faults.active())
 
-    def _brief(self, state: LiveState) -> JsonObject:
+    def _brief(self, state: LiveState) -> HealthFacts:
         return {**state.brief(), "idempotence": self._tally.view()}
 
     @property
@@ -198,9 +199,12 @@ class LiveHost:
 
     # -------------------------------------------------------------------------------------- for the page server
 
-    def state(self) -> JsonObject:
+    def state(self) -> WatchedState:
         thread, state = self._engine()
-        return thread.call(lambda: {**state.build(), **self._watcher.state_parts()})
+        return thread.call(lambda: self._picture(state))
+
+    def _picture(self, state: LiveState) -> WatchedState:
+        return {**state.build(), **self._watcher.state_parts()}
 
     def metrics(self) -> list[MetricFamily]:
         """Return all metrics for Prometheus. Raises :class:`EngineUnavailable`."""
@@ -216,12 +220,13 @@ class LiveHost:
             ]
         )
 
-    def history(self) -> JsonObject:
+    def history(self) -> SecondLists:
         thread, state = self._engine()
         return thread.call(lambda: self._with_backlog(state.history()))
 
-    def _with_backlog(self, history: JsonObject) -> JsonObject:
-        return {**history, "backlog": self._watcher.backlogs(history["seconds"])}
+    def _with_backlog(self, history: dict[str, list[int]]) -> SecondLists:
+        backlog = self._watcher.backlogs(history["seconds"])
+        return {**{name: [*values] for name, values in history.items()}, "backlog": backlog}
 
     @overload
     def ask(self, function: Callable[[LiveEngine], Coroutine[Any, Any, _T]]) -> _T: ...

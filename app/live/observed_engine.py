@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from app.live.client_questions import ClientQuestions
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject, JsonValue
+    from app.foundation.json_types import JsonValue
     from app.observation.live_state import LiveState
     from app.picture.consumer_group import GroupReport
+    from app.picture.health import HealthReport
     from app.picture.message_life import StoredMessageLife
     from app.remote.operator_service import OperatorService
     from app.watch.watcher import Watcher
@@ -36,7 +37,7 @@ class ObservedEngine:
 
         return OperatorService(self._machines.broker, self._machines.name_server)
 
-    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
+    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> HealthReport:
         self.watcher.change_thresholds(wanted)
         self._take_sample()
         return self.watcher.as_json()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from app.metrics.exposition import MetricFamily
+
+if TYPE_CHECKING:
+    from app.picture.consumer_group import IdempotenceTotals
 
 #: The only counter that does not count deliveries.
 _STORE_ERRORS = "store_errors"
 
 
-def idempotence_families(view: JsonObject) -> list[MetricFamily]:
-    """Return the metrics. ``view``: see :meth:`~app.live.idempotence_tally.IdempotenceTally.view`."""
+def idempotence_families(view: Mapping[str, IdempotenceTotals]) -> list[MetricFamily]:
+    """Return the metrics. ``view``: group -> what its listeners counted."""
     text = "Deliveries to idempotent listeners, by outcome."
     deliveries = MetricFamily("glassmq_idempotence_deliveries_total", text, ("group", "verdict"), "counter")
     text = "Calls of a store of records that failed."

@@ -23,7 +23,6 @@ from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
     from app.observation.client_names import ClientNames
     from app.observation.recent_log import RecentLog
     from app.picture.cluster import Cluster
@@ -165,10 +164,10 @@ class LiveState:
         """Return the last full seconds, oldest first: rates, without the backlog."""
         return [asdict(row) for row in self._broker.stats.history(self._broker.runtime.clock.now_ms(), count)]
 
-    def history(self) -> JsonObject:
+    def history(self) -> dict[str, list[int]]:
         """Return one list per measure of the last ten minutes, and ``seconds``."""
         rows = self.last_seconds()
-        history: JsonObject = {"seconds": [row["second"] for row in rows]}
+        history = {"seconds": [row["second"] for row in rows]}
         history.update((name, [row[name] for row in rows]) for name in rows[0] if name != "second")
         return history
 

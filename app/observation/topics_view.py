@@ -13,11 +13,10 @@ from app.observation.bounds import (
     TOPICS_MAX,
 )
 from app.observation.unchanged import Unchanged
-from app.picture.topic import FoundTopic, Queue, Topic, TopicKind
+from app.picture.topic import FoundTopic, FoundTopics, Queue, Topic, TopicKind
 from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
     from engine.broker.broker import Broker
     from engine.protocol.body.topic_config import TopicConfig
 
@@ -68,7 +67,7 @@ class TopicsView:
         store, queues = self._broker.store, range(self._broker.topic_config_manager.known_topic(topic).queue_nums)
         return sum(store.max_offset(topic, queue_id) - store.min_offset(topic, queue_id) for queue_id in queues)
 
-    def find(self, text: str) -> JsonObject:
+    def find(self, text: str) -> FoundTopics:
         """Return all topics whose name contains ``text``, ignoring case: also those that :meth:`build` leaves out."""
         table = self._broker.topic_config_manager.topic_config_table
         names = sorted(name for name in table if text.lower() in name.lower())

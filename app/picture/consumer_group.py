@@ -92,6 +92,17 @@ class IdempotenceReport(TypedDict):
     counters: dict[str, int]
 
 
+class IdempotenceTotals(TypedDict):
+    """What all idempotent listeners of a group counted."""
+
+    #: Names of ``engine.idempotence.foundation.counters``.
+    counters: dict[str, int]
+    #: Strategy -> number of the online members with it.
+    members: dict[str, int]
+    #: Of the oldest answer.
+    age_ms: int
+
+
 class RunningInfo(TypedDict):
     """What a member reports of itself (code 307); a value that its kind of client does not report is None."""
 

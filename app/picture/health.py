@@ -34,6 +34,30 @@ class Health(TypedDict):
     omitted: int
 
 
+class HealthRule(TypedDict):
+    """A rule that finds what is not well."""
+
+    rule: str
+    #: "warning" or "broken".
+    level: str
+    #: The panel that shows more about it.
+    panel: str
+    #: None: the rule is off.
+    threshold: float | None
+    default: float
+    least: float
+    most: float
+    unit: str
+    #: What it finds, by language.
+    text: dict[str, str]
+
+
+class HealthReport(Health):
+    """What is not well, and by which rules."""
+
+    rules: list[HealthRule]
+
+
 class BacklogOutlook(TypedDict):
     """What becomes of a backlog."""
 

@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 from app.picture.cluster import Cluster, Now
 from app.picture.commit_log import CommitLog, DamageOfLog
 from app.picture.connection import Connection
-from app.picture.consumer_group import ConsumerGroup
+from app.picture.consumer_group import ConsumerGroup, IdempotenceTotals
 from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.health import BacklogOutlooks, Health
@@ -72,13 +72,22 @@ class SparkProgress(TypedDict):
     offsets: dict[str, dict[str, dict[str, int]]]
 
 
-class LivePicture(EngineState):
-    """The whole picture. What members of a group hold is not part of it: they are asked while a page views them."""
+class WatchedParts(TypedDict):
+    """What the watcher of the broker adds to its state."""
 
     verdict: Health
     backlogs: BacklogOutlooks
     #: The newest, the oldest of them first: what plots mark.
     events: list[BrokerEvent]
+
+
+class WatchedState(EngineState, WatchedParts):
+    """The state of the broker, without what members of groups hold: they are asked while a page views them."""
+
+
+class LivePicture(WatchedState):
+    """The whole picture."""
+
     #: Only where the server runs jobs.
     spark: NotRequired[SparkProgress]
 
@@ -106,3 +115,5 @@ class HealthFacts(TypedDict):
     unsent: dict[str, int]
     #: Share of the disk, 0 to 1.
     disk_used: float
+    #: Group -> what its idempotent listeners counted.
+    idempotence: NotRequired[dict[str, IdempotenceTotals]]

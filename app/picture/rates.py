@@ -27,6 +27,10 @@ class Rates(TypedDict):
     backlog: int
 
 
+#: Name of a measure, or "seconds" -> its value in each of the last seconds, oldest first; None: not measured.
+SecondLists = dict[str, list[float | None]]
+
+
 class Measure(TypedDict):
     """The values of one measure in each cell of a history; None where nothing was measured."""
 

@@ -37,3 +37,16 @@ class Replication(TypedDict):
     problem: str
     #: Of a slave: since it heard of its master, to the second; -1: it never has.
     silent_ms: int
+
+
+class AbsentBroker(TypedDict):
+    """The standing in its group of a member that runs no broker."""
+
+    name: str
+    #: A value of ``engine.broker.group_member.MemberStanding``.
+    standing: str
+    #: Empty when unknown.
+    leader: str
+    term: int
+    #: Why it joins or is stopped, by language.
+    why: dict[str, str]

@@ -10,9 +10,10 @@ from engine.pipeline.jobs.description import JobDescription, JobParameter, Param
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
-    from app.picture.live_state import SparkProgress
+    from app.picture.live_state import LivePicture, SparkProgress
+    from app.picture.rates import SecondLists
     from app.pipeline.host import PipelineHost
-    from app.web.stream import StreamSource
+    from app.web.live_source import LiveSource
 
 #: The namespace of the stream of runs.
 NAMESPACE = "/pipeline"
@@ -97,16 +98,16 @@ class RunsSource:
 class WithSparkOffsets:
     """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``."""
 
-    def __init__(self, source: StreamSource, reached_offsets: Callable[[], list[tuple[str, str, JsonObject]]]) -> None:
+    def __init__(self, source: LiveSource, reached_offsets: Callable[[], list[tuple[str, str, JsonObject]]]) -> None:
         """Make the source. ``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
         self._source = source
         self._reached_offsets = reached_offsets
 
-    def state(self) -> JsonObject:
+    def state(self) -> LivePicture:
         state = self._source.state()
-        return {**state, "spark": self._spark(str(state.get("cluster", {}).get("broker_name", "")))}
+        return {**state, "spark": self._spark(state["cluster"]["broker_name"])}
 
-    def history(self) -> JsonObject:
+    def history(self) -> SecondLists:
         return self._source.history()
 
     def _spark(self, broker_name: str) -> SparkProgress:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-from app.foundation.json_types import JsonObject
+from typing import Any, NamedTuple
 
 
 class QueueOf(NamedTuple):
@@ -72,7 +70,7 @@ class Facts:
     slaves_needed: int = 0
 
 
-def facts_of(state: JsonObject) -> Facts:
+def facts_of(state: Mapping[str, Any]) -> Facts:
     """Return the facts of a live state; missing parts count as healthy."""
     topics, rates = state.get("topics", {}), state.get("rates", {})
     transactions = state.get("transactions") or {}
@@ -115,7 +113,7 @@ def facts_of(state: JsonObject) -> Facts:
     )
 
 
-def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
+def _groups(groups: Mapping[str, Any], topics: Mapping[str, Any]) -> dict[str, GroupFacts]:
     queues: dict[str, dict[QueueOf, QueueProgressFacts]] = {}
     for topic, view in topics.items():
         for queue_id, queue in view["queues"].items():

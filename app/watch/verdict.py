@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import Number, in_all_languages
 from app.observation.unix_time import unix_us
 from app.watch.facts import Facts
@@ -23,7 +22,7 @@ from app.watch.rules import RULES, Level, Measured, Rule
 from app.watch.thresholds import Thresholds
 
 if TYPE_CHECKING:
-    from app.picture.health import Health, HealthClause
+    from app.picture.health import Health, HealthClause, HealthRule
 
 #: A clause stays until its value falls below this share of its threshold.
 CLEAR_SHARE = 0.7
@@ -138,7 +137,7 @@ class ClusterVerdict:
         )
 
 
-def rules_as_json(thresholds: Thresholds) -> list[JsonObject]:
+def rules_as_json(thresholds: Thresholds) -> list[HealthRule]:
     """Return every rule with its meaning, its threshold (null: off), its default and its bounds."""
     return [
         {

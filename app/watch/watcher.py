@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonValue
 from app.watch.events import Events
 from app.watch.facts import facts_of
 from app.watch.history import History
 from app.watch.verdict import ClusterVerdict, rules_as_json
 
 if TYPE_CHECKING:
+    from app.picture.health import HealthReport
+    from app.picture.live_state import HealthFacts, WatchedParts
     from app.watch.thresholds import Thresholds
 
 
@@ -27,7 +29,7 @@ class Watcher:
         self.events = Events()
         self.verdict = ClusterVerdict(thresholds)
 
-    def look(self, state: JsonObject, seconds: Iterable[Mapping[str, int]]) -> None:
+    def look(self, state: HealthFacts, seconds: Iterable[Mapping[str, int]]) -> None:
         """Take a sample. ``seconds``: the last full ones; those that are in the history already are left out."""
         rates = state["rates"]
         known = list(seconds)
@@ -44,20 +46,17 @@ class Watcher:
         """Change thresholds. Raises :class:`~engine.fields.refusal.FieldRefused`, ``OSError``."""
         self.verdict.thresholds.change(wanted)
 
-    def state_parts(self) -> JsonObject:
-        """Return the parts of the live state that come from here: ``verdict``, ``backlogs`` (their trends), and the
-        newest ``events``.
-        """
+    def state_parts(self) -> WatchedParts:
+        """Return the parts of the live state that come from here."""
         return {
             "verdict": self.verdict.as_json(),
             "backlogs": self.verdict.memory.backlogs.as_json(),
             "events": self.events.newest(),
         }
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> HealthReport:
         """Return the verdict and its rules."""
-        rules: list[JsonValue] = [*rules_as_json(self.verdict.thresholds)]
-        return {**self.verdict.as_json(), "rules": rules}
+        return {**self.verdict.as_json(), "rules": rules_as_json(self.verdict.thresholds)}
 
     def backlogs(self, seconds: Iterable[int]) -> list[float | None]:
         """Return the sum of all groups' lags in each of these seconds; None where there was no sample."""

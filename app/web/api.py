@@ -23,8 +23,7 @@ from engine.protocol.message.message_id import decode_offset_message_id
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
-    from app.picture.rates import History
+    from app.picture.rates import History, SecondLists
     from app.picture.record import RecordSummary
     from app.web.live_source import LiveSource
 
@@ -135,7 +134,7 @@ def http_error_answer(error: HTTPException) -> Response:
     return json_answer({"error": f"{error.code} {error.name}: {request.method} {request.path}"}, error.code or 500)
 
 
-def _history(source: LiveSource) -> JsonObject | History:
+def _history(source: LiveSource) -> SecondLists | History:
     """Return the history of the seconds ``from`` to ``to`` (by default: now); without ``from`` the last ten minutes,
     second by second, and without the events.
     """

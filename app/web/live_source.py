@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject, JsonValue
+    from app.foundation.json_types import JsonValue
     from app.observation.live_state import LiveState
     from app.picture.consumer_group import GroupReport
+    from app.picture.health import HealthReport
+    from app.picture.live_state import WatchedState
     from app.picture.message_life import StoredMessageLife
+    from app.picture.rates import SecondLists
+    from app.picture.replica import AbsentBroker
     from app.remote.operator_service import OperatorService
     from app.watch.watcher import Watcher
 
@@ -32,7 +36,7 @@ class MemberWithoutBroker(EngineUnavailable):
         super().__init__(
             f"{name} is {standing} in its group{reason} ({known}, term {term}); only the leader runs the broker"
         )
-        self.reported: JsonObject = {
+        self.reported: AbsentBroker = {
             "name": name,
             "standing": standing,
             "leader": leader,
@@ -53,7 +57,7 @@ class LiveEngine(Protocol):
     @property
     def operator(self) -> OperatorService: ...
 
-    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
+    def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> HealthReport:
         """Set thresholds of rules (null turns a rule off), and return the verdict by them.
 
         Raises ``ThresholdRefused``, ``OSError``.
@@ -78,11 +82,11 @@ class LiveSource(Protocol):
     are not changed afterwards, and raise :class:`EngineUnavailable`.
     """
 
-    def state(self) -> JsonObject:
+    def state(self) -> WatchedState:
         """Return a fresh tree of everything that the page shows."""
         ...
 
-    def history(self) -> JsonObject:
+    def history(self) -> SecondLists:
         """Return rates per second of the last minutes: one list per measure and ``seconds``, all of the same length."""
         ...
 

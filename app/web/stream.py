@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from app.foundation.json_types import JsonObject
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
 from app.web.live_source import MemberWithoutBroker
@@ -41,11 +40,11 @@ class Transport(Protocol):
 class StreamSource(Protocol):
     """The source of a stream's states."""
 
-    def state(self) -> JsonObject:
+    def state(self) -> Mapping[str, object]:
         """Return a fresh tree; parts that did not change may be the same objects. Raises :class:`EngineUnavailable`."""
         ...
 
-    def history(self) -> JsonObject:
+    def history(self) -> Mapping[str, object]:
         """Return what a snapshot has apart from the state. Raises :class:`EngineUnavailable`."""
         ...
 
@@ -63,7 +62,7 @@ class LiveStream:
         self._clock = clock
         self._lock = threading.Lock()
         self._viewers: dict[str, Viewer] = {}
-        self._state: JsonObject | None = None
+        self._state: Mapping[str, object] | None = None
         self._sequence = 0
         self._wake = threading.Event()
         self._stop = threading.Event()

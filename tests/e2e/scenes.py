@@ -13,10 +13,11 @@ import copy
 import random
 import threading
 import time
-from typing import Any
+from typing import Any, cast
 
 from app.observation.client_names import ClientNames
 from app.observation.record_view import record_summary
+from app.picture.live_state import HealthFacts
 from app.pipeline.host import PipelineSettings
 from app.web.access_rules import PageAccessRules
 from app.web.page_listener import PageListener
@@ -299,7 +300,7 @@ class Scene(RecordSearch):
 
     def state(self):
         with self.lock:
-            self.watcher.look(self.tree, self.seconds)
+            self.watcher.look(cast(HealthFacts, self.tree), self.seconds)
             return {**copy.deepcopy(self.tree), **self.watcher.state_parts()}
 
     def history(self):

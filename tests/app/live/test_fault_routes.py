@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from app.live.fault_routes import COMMANDS_MAX
+from app.live.fault_service import LIVE_COMMANDS
 from engine.faults.fault_injector import RULES_MAX
 from engine.texts import LANGUAGES
 from tests.support.live.live_server import LiveServer, message
@@ -216,3 +217,10 @@ def test_a_server_that_does_not_allow_faults_cannot_be_broken(tmp_path):
             status, answer = live.ask(method, f"/api/faults{path}", body)
             assert status == 403
             assert "--allow-faults" in texts_of(answer)
+
+
+def test_rules_are_offered_for_frames_between_the_broker_and_its_clients_only():
+    (frame,) = (field for field in LIVE_COMMANDS["fault"].fields if field.name == "frame")
+    assert {"SEND_MESSAGE_V2", "reply to PULL_MESSAGE", "CHECK_TRANSACTION_STATE", "reply", ""} <= {*frame.allowed}
+    # Those of Kafka, of Raft, of two-phase commit, and of the name server.
+    assert {"FETCH", "REQUEST_VOTE", "XA_BEGIN", "REGISTER_BROKER", "GET_ROUTEINFO_BY_TOPIC"}.isdisjoint(frame.allowed)

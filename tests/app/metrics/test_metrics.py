@@ -20,6 +20,7 @@ from app.metrics.exposition import MetricFamily, exposition
 from app.metrics.fault_metrics import fault_families
 from app.metrics.idempotence_metrics import idempotence_families
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
+from app.picture.consumer_group import IdempotenceTotals
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.faults.fault_injector import FaultInjector
 from engine.protocol.command.headers import (
@@ -273,7 +274,7 @@ def test_what_is_broken_on_purpose_is_counted_where_that_is_allowed(tmp_path: Pa
 
 
 def test_what_idempotent_listeners_reported_is_counted_by_group_and_verdict() -> None:
-    reported = {
+    reported: IdempotenceTotals = {
         "counters": {"first": 7, "swallowed": 2, "store_errors": 1},
         "members": {"state-table": 2},
         "age_ms": 2_500,
