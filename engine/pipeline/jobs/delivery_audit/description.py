@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
@@ -56,18 +57,7 @@ VERDICT_COUNTS = (
 _KIND = TableColumn(
     "kind",
     ColumnKind.TEXT,
-    cell_texts=cell_texts(
-        "lost",
-        "unknown",
-        "acknowledged, not stored",
-        "duplicated",
-        "out of order",
-        "too sparse",
-        "not consumed",
-        "not reported",
-        "consumed twice",
-        "failed",
-    ),
+    cell_texts=cell_texts(*KINDS),
 )
 _TABLES = (
     JobTable(

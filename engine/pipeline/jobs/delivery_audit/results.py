@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
+from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
 from engine.pipeline.jobs.delivery_audit.locating import Places
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, StoredNumbersVerdict
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
@@ -18,19 +19,6 @@ from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport, fair_share
 from engine.texts import Text, joined, plain
 
-#: Kinds of findings, the worst first.
-KINDS = (
-    "lost",
-    "unknown",
-    "acknowledged, not stored",
-    "duplicated",
-    "out of order",
-    "too sparse",
-    "not consumed",
-    "not reported",
-    "consumed twice",
-    "failed",
-)
 #: Kinds of missing numbers: the places of their neighbours are reported.
 _GAPS = ("lost", "unknown")
 #: Most places reported per finding; a number may be in a queue any number of times.
