@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from engine.pipeline.jobs.delivery_audit import delivery_book, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
+from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
 from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
-from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
