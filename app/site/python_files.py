@@ -58,9 +58,9 @@ UNUSED_LIBRARY = (
     r"|tabnanny|timeit|trace|wave|webbrowser)\.py|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp"
     r"|shift|tis)"
 )
-#: What the worker never imports: commands, clients of a remote broker, Spark's jobs, the build of the site.
+#: What the worker never imports: commands, Spark's jobs, the build of the site.
 LEFT_OUT = re.compile(
-    r"app/(commands|databases|remote|watch|bundled)/|app/(run_files|server|web_application)\."
+    r"app/(commands|databases|watch|bundled)/|app/(run_files|server|web_application)\."
     r"|app/site/(build|licences|pages|python_files)"
     r"|app/storage/(growth/|measure/|dump|plots|runs/works)"
     r"|engine/(compiled/built|lab/sweep|testkit|pipeline/source|pipeline/jobs/\w+)/"
