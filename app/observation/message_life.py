@@ -7,9 +7,9 @@ The lab adds what its clients saw (:mod:`app.lab.views.message_life`), the live 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.protocol.message.message_copies import CopyKind, StoredCopy, delay_level, first_topic, group_of_copy
+from engine.protocol.message.message_copies import CopyKind, PlacedCopy, delay_level, first_topic, group_of_copy
 from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
 
 if TYPE_CHECKING:
@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
 #: Kinds of marks that say that something went wrong.
 BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
-
-
-class StoredMessage(StoredCopy, Protocol):
-    """The parts of a stored message that its copy shows."""
-
-    @property
-    def queue_offset(self) -> int: ...
-    @property
-    def commit_log_offset(self) -> int: ...
-    @property
-    def store_timestamp(self) -> int: ...
 
 
 class StoredCopyView(NamedTuple):
@@ -58,7 +47,7 @@ class StoredCopyView(NamedTuple):
 
 
 def copy_view(
-    message: StoredMessage, kind: CopyKind, broker: str, key: str, us_of: Callable[[int], int], levels_ms: Sequence[int]
+    message: PlacedCopy, kind: CopyKind, broker: str, key: str, us_of: Callable[[int], int], levels_ms: Sequence[int]
 ) -> StoredCopyView:
     """Return the view of a copy.
 

@@ -43,6 +43,17 @@ class StoredCopy(Protocol):
     def properties(self) -> Mapping[str, str]: ...
 
 
+class PlacedCopy(StoredCopy, Protocol):
+    """The same, and where and when it is stored."""
+
+    @property
+    def queue_offset(self) -> int: ...
+    @property
+    def commit_log_offset(self) -> int: ...
+    @property
+    def store_timestamp(self) -> int: ...
+
+
 class CopyKind(StrEnum):
     """The kinds of copies.
 

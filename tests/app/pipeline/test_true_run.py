@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from app.pipeline.child_process import kill_session, session_members
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.protocol.message.message import Message
 from tests.support.live.glass_process import GlassProcess
 from tests.support.live.live_server import LiveServer
@@ -120,9 +122,16 @@ def test_a_secret_is_in_no_line_that_a_job_tells_and_not_in_its_log(tmp_path):
     assert "shop-secret-2846" not in done.stdout + done.stderr + log
 
 
+async def send_orders(name_server):
+    """A job begins to work when its topics exist."""
+    async with DefaultMQProducer(None, "shop", name_server) as producer:
+        await producer.send(Message("orders", b"1"))
+
+
 def test_nothing_of_a_run_outlives_a_server_that_was_killed(tmp_path):
     with GlassProcess(tmp_path, page=True) as server:
         address = server.addresses["page"].removeprefix("http://").rstrip("/")
+        asyncio.run(send_orders(server.name_server))
         run_id = ask(address, "/api/pipeline/runs", {"job": "traffic", "arguments": {"topics": "orders"}})["id"]
         log_file = ask(address, f"/api/pipeline/runs/{run_id}")["log_file"]
         session = wait_until(lambda: session_of(log_file), "the process of the run", PATIENCE_S)
