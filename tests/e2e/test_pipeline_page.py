@@ -141,7 +141,7 @@ def test_job_source_and_start_are_all_that_one_sees_first(address, open_page, si
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator(".advanced summary").click()
     expect(page.locator("#field-numbers")).to_be_visible()
-    page.wait_for_function("localStorage.getItem('glassmq.pipeline.advanced') === 'yes'")
+    page.wait_for_function("() => localStorage.getItem('glassmq.pipeline.advanced') === 'yes'")
     page.reload()
     expect(page.locator("#field-numbers")).to_be_visible()
 
