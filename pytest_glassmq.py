@@ -16,6 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from engine.faults.frame_file import FrameFile
     from engine.testkit import GlassMQ, GlassMQProcess
+    from engine.testkit.frame_delays import FrameDelay
 
 #: Option and ini name (with _ for -) -> metavar, whether it takes several, default, help.
 _OPTIONS: dict[str, tuple[str, bool, str, str]] = {
@@ -34,12 +35,17 @@ _OPTIONS: dict[str, tuple[str, bool, str, str]] = {
         "retain-on-failure",
         "Which tests leave a page with all frames between their clients and their brokers.",
     ),
+    "seeds": ("N", False, "0", "Run each test with the marker glassmq_seeds under N seeded delays of frames."),
+    "seed": ("N", False, "", "Run these tests under the delays of this seed only."),
     "record-folder": ("FOLDER", False, "test-results/glassmq", "Folder of these pages."),
 }
 #: Option -> its values, where these are few.
 _CHOICES = {"unhit-faults": ("fail", "ignore"), "record": ("retain-on-failure", "on", "off")}
 #: In the stash of a test: the frames of its brokers, and their state, as texts.
 _RECORDED = pytest.StashKey["list[tuple[FrameFile | None, str]]"]()
+#: In the stash of a test: the delays of its frames.
+_DELAYS = pytest.StashKey["list[FrameDelay]"]()
+_SEEDS_MAX = 1_000_000
 #: In the stash of the session's configuration: files of frames whose pages are not written yet.
 _FRAME_FILES = pytest.StashKey[list[Path]]()
 #: Characters of a test's id in the name of its page, and of the failure's text in it.
@@ -85,6 +91,9 @@ def _choice(config: pytest.Config, name: str) -> str:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """End the faults of all brokers of a test; where it has passed so far, a rule that acted on no frame fails it."""
+    delays = item.stash.get(_DELAYS, [])
+    for broker in _brokers_of(item):
+        broker.faults.disturb(delays)
     try:
         result = yield
     except BaseException:
@@ -96,6 +105,63 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     for broker in _brokers_of(item):
         broker.faults.end()
     return result
+
+
+# --- tests under seeded delays ----------------------------------------------------------------------------------------
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", "glassmq_seeds: run under seeded delays of frames, see --glassmq-seeds")
+
+
+def _seeds(config: pytest.Config) -> Sequence[int]:
+    """Return the seeds of this session; none: tests run once, without delays."""
+    if seed := _option(config, "seed"):
+        return [_number("seed", seed)]
+    return range(1, _number("seeds", _option(config, "seeds")) + 1)
+
+
+def _number(option: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= _SEEDS_MAX):
+        raise pytest.UsageError(f"glassmq: {text!r} is no value of --glassmq-{option}; allowed: 0 to {_SEEDS_MAX:,}")
+    return int(text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Run a marked test under each seed until it fails; then find out which of the delays the failure needs."""
+    if item.get_closest_marker("glassmq_seeds") is None or not (seeds := _seeds(item.config)):
+        return None
+    from _pytest.runner import runtestprotocol
+
+    _kit()
+    from engine.testkit.frame_delays import delays_of, smallest_failing
+
+    def run(delays: list[FrameDelay]) -> list[pytest.TestReport]:
+        item.stash[_DELAYS] = delays
+        item._report_sections.clear()  # the output of the run before
+        return runtestprotocol(item, log=False, nextitem=nextitem)
+
+    def fails(delays: list[FrameDelay]) -> bool:
+        return any(report.failed for report in run(delays))
+
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports: list[pytest.TestReport] = []
+    for seed in seeds:
+        reports = run(delays_of(seed))
+        failed = [report for report in reports if report.failed]
+        if failed:
+            needed = smallest_failing(delays_of(seed), fails)
+            text = "\n".join(map(str, needed)) or "none: it fails without delays, too"
+            repeat = f"fails under seed {seed}; to repeat it: pytest '{item.nodeid}' --glassmq-seed {seed}"
+            failed[0].sections.append(("GlassMQ seeds", f"{repeat}\ndelays that it needs:\n{text}"))
+        if failed or any(report.skipped for report in reports):
+            break
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 # --- the record of a test ---------------------------------------------------------------------------------------------
@@ -158,7 +224,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if files:
         from engine.testkit.glassmq_process import write_frame_pages
 
-        write_frame_pages(files)
+        write_frame_pages([*dict.fromkeys(files)])
 
 
 # --- fixtures ---------------------------------------------------------------------------------------------------------

@@ -337,3 +337,48 @@ def test_brokers_of_many_workers_do_not_clash(suite):
         *("-p", "xdist", "-n", "4"),
     )
     result.assert_outcomes(passed=40)
+
+
+SEEDED = """
+    import pytest
+
+    RUNS = []
+
+    @pytest.mark.glassmq_seeds
+    def test_it(glassmq):
+        delayed = [rule.frame for rule in glassmq.at_gate(lambda injector: injector.rules)]
+        RUNS.append(delayed)
+        assert "HEART_BEAT" not in delayed
+
+    def test_unmarked(glassmq):
+        print("runs:", len(RUNS))
+        assert glassmq.at_gate(lambda injector: injector.rules) == ()
+"""
+
+
+def test_seeds_find_the_delays_that_a_failure_needs_and_one_repeats_it(suite):
+    found = suite(SEEDED, "--glassmq-seeds", "50")
+    found.assert_outcomes(passed=1, failed=1)
+    found.stdout.fnmatch_lines(["fails under seed *", "delays that it needs:", "faults.delay('HEART_BEAT', ms=*"])
+    shown = found.stdout.str()
+    assert shown.count("faults.delay(") == 1
+    seed = shown.partition("fails under seed ")[2].partition(";")[0]
+    suite(SEEDED, "--glassmq-seed", seed).assert_outcomes(passed=1, failed=1)
+
+
+def test_a_test_that_passes_under_all_seeds_passes_once(suite):
+    passes = SEEDED.replace('assert "HEART_BEAT" not in delayed', "pass")
+    result = suite(passes, "-s", ini="glassmq_seeds = 4")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*runs: 4*"])
+
+
+def test_a_failure_that_needs_no_delay_says_so(suite):
+    result = suite(SEEDED.replace('"HEART_BEAT" not in delayed', "False"), "--glassmq-seeds", "2")
+    result.stdout.fnmatch_lines(["none: it fails without delays, too"])
+
+
+@pytest.mark.parametrize("option", [("--glassmq-seeds", "many"), ("--glassmq-seed", "-1")])
+def test_a_wrong_number_of_seeds_is_refused_by_name(suite, option):
+    result = suite(SEEDED, *option)
+    result.stderr.fnmatch_lines([f"*{option[1]!r} is no value of {option[0]}; allowed: 0 to 1,000,000*"])

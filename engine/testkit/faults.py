@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import Any, Self, TypedDict, TypeVar, Unpack
@@ -22,6 +22,7 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.testkit.embedded_broker import EmbeddedBroker
 from engine.testkit.errors import TestKitError, check_may_block
+from engine.testkit.frame_delays import FrameDelay
 from engine.testkit.passed_frames import frame_table, has_passed, nearest_frames
 
 _T = TypeVar("_T")
@@ -151,6 +152,7 @@ class Faults:
         self.fail_unhit = self._fails_unhit_by_default = fail_unhit
         self._broker = broker
         self._made: list[Fault] = []
+        self._disturbing: list[FaultRule] = []
 
     # --- frames -------------------------------------------------------------------------------------------------------
 
@@ -228,6 +230,16 @@ class Faults:
         self._broker.pause(round(seconds * 1_000))
         return FaultCondition(self._broker.resume)
 
+    def disturb(self, delays: Sequence[FrameDelay]) -> None:
+        """Delay frames from now on. Rules that the test makes go before."""
+        self._disturbing = [delay.rule() for delay in delays]
+
+        def add(injector: FaultInjector) -> None:
+            for rule in self._disturbing:
+                injector.add(rule)
+
+        self._broker.at_gate(add)
+
     # --- the end of a test --------------------------------------------------------------------------------------------
 
     def end(self) -> None:
@@ -248,6 +260,7 @@ class Faults:
     def forget(self) -> None:
         """Forget the rules of a broker that was replaced, and what its test has set."""
         self._made.clear()
+        self._disturbing = []
         self.fail_unhit = self._fails_unhit_by_default
 
     def check_hit(self, fault: Fault, *, is_error: bool) -> None:
@@ -280,6 +293,9 @@ class Faults:
             if not injector.is_recording:  # for the frames that come nearest to a rule
                 injector.record("", with_bodies=True)
             injector.add(rule)
+            for later in self._disturbing:
+                injector.remove(later.rule_id)
+                injector.add(later)
 
         self._broker.at_gate(add)
         fault = kind(self, rule)
