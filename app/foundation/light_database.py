@@ -6,15 +6,9 @@ second at its start, for column types that are not used here.
 
 from __future__ import annotations
 
-import sys
+from app.foundation.hidden_packages import hidden_packages
 
-_absent = [name for name in ("pandas", "numpy") if name not in sys.modules]
-# A None in that table makes an import fail as if there were no such module.
-sys.modules.update(dict.fromkeys(_absent))  # type: ignore[arg-type]  # the documented way to block an import
-try:
+with hidden_packages("pandas", "numpy"):
     from sqlite_utils import Database
-finally:
-    for _name in _absent:
-        del sys.modules[_name]
 
 __all__ = ["Database"]

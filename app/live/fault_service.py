@@ -19,7 +19,7 @@ from engine.faults.fault_rule import MS_MAX, Direction, FaultAction, FaultRule
 from engine.faults.frame_file import FrameFile, frame_file
 from engine.faults.frame_subject import REPLY
 from engine.fields.field import Field
-from engine.lab.scenario.command import COMMANDS, CommandKind, Target, parse_command
+from engine.lab.scenario.command import COMMANDS, FRAME_NAMES, CommandKind, Target, parse_command
 from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.name_server.default_request_processor import DefaultRequestProcessor
 from engine.name_server.tool_request_processor import ToolRequestProcessor
@@ -44,20 +44,15 @@ HELD_SHOWN = 50
 #: the engine.
 PAUSE_MS_MAX = 30_000
 
-
-def _frames_at_a_broker() -> tuple[str, ...]:
-    """Return the names of frames between a broker and its clients, for which rules are made here."""
-    elsewhere = codes_of(DefaultRequestProcessor, ToolRequestProcessor)
-    names = [code.name for code in RequestCode if code not in elsewhere]
-    return ("", REPLY, *names, *(f"{REPLY} to {name}" for name in names))
+_OF_NAME_SERVERS = codes_of(DefaultRequestProcessor, ToolRequestProcessor)
+#: Requests between a broker and its clients, for which rules are made here.
+_REQUESTS = {code.name for code in RequestCode if code not in _OF_NAME_SERVERS}
+_FRAMES = tuple(name for name in FRAME_NAMES if name in ("", REPLY) or name.removeprefix(f"{REPLY} to ") in _REQUESTS)
 
 
 def _live_kind(kind: CommandKind) -> CommandKind:
     """Return a command of the lab for the frames that a live broker exchanges."""
-    fields = [
-        dataclasses.replace(field, allowed=_frames_at_a_broker()) if field.name == "frame" else field
-        for field in kind.fields
-    ]
+    fields = [dataclasses.replace(field, allowed=_FRAMES) if field.name == "frame" else field for field in kind.fields]
     return dataclasses.replace(kind, fields=tuple(fields))
 
 

@@ -6,27 +6,9 @@ each server's start for nothing.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from app.foundation.hidden_packages import hidden_packages
 
-_UNUSED = ("kafka", "redis", "requests")
-
-
-@contextmanager
-def _hidden(names: tuple[str, ...]) -> Iterator[None]:
-    """Let imports of these packages fail within the block, unless they are loaded already."""
-    hidden = [name for name in names if name not in sys.modules]
-    # An import of a name that stands for None fails as that of a missing package does.
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
-with _hidden(_UNUSED):
+with hidden_packages("kafka", "redis", "requests"):
     from engineio.async_drivers._websocket_wsgi import (  # type: ignore[import-untyped]  # has no types
         SimpleWebSocketWSGI,
     )

@@ -1,5 +1,5 @@
 // @ts-check
-// A request to this page's own server that changes something.
+// A request to this page's own server, and why it has no answer.
 
 import { sendRequest } from "./transport.js";
 import { language, t } from "./i18n.js";

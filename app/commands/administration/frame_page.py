@@ -21,14 +21,13 @@ def command(files: tuple[Path, ...], replace: bool) -> None:
       glassmq faults page frames.json
     """
     from app.lab.foundation.refusal import LabRefused
-    from app.site.frame_page import create_frame_pages
+    from app.run_files import frames_file
 
-    frame_page = create_frame_pages()
     failed = 0
     for file in files:
         page = file.with_suffix(".html")
         try:
-            page.write_text(frame_page(json.loads(file.read_bytes()), file.stem), encoding="utf-8")
+            page.write_text(frames_file(json.loads(file.read_bytes()), file.stem), encoding="utf-8")
         except (LabRefused, ValueError) as error:
             failed += 1
             click.echo(f"{file}: {error}", err=True)

@@ -23,7 +23,7 @@ from app.foundation.version import version
 from app.web.page_modules import page_modules
 
 if TYPE_CHECKING:
-    from app.picture.session.film import Film
+    from app.picture.session.film import Film, RecordedFilm
 
 #: Matches ``from "./x.js"``, ``import "./x.js"`` and ``import("./x.js")``.
 _IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\2""")
@@ -35,7 +35,7 @@ _ICON = re.compile(r"""<link rel="icon"[^>]*>""")
 _SVG_USE = re.compile(r"""<svg[^>]*><use href="/static/[^"]*"></use></svg>""")
 
 
-def recording_page(film: Film, static_folder: Path) -> str:
+def recording_page(film: Film | RecordedFilm, static_folder: Path) -> str:
     """Return the stage's page with ``film`` inside, in the language of the current request. Raises OSError."""
     recording = {**film, "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
     g.stands_alone = True

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { count } from "../../../common/format.js";
-import { sendRequest } from "../../../common/transport.js";
+import { request } from "../../../common/request.js";
 import { t } from "../../../common/i18n.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 
@@ -63,14 +63,9 @@ export function askedOf(fields) {
 export async function findByTime(asked, places = [null]) {
   const before = places[places.length - 1];
   const query = new URLSearchParams({ ...asked.query, ...(before && { before: before.join(",") }) });
-  try {
-    const response = await sendRequest(`/api/topics/${encodeURIComponent(asked.topic)}/messages?${query}`);
-    const answer = await response.json();
-    if (!response.ok) return { state: "failed", why: answer.error };
-    return { state: "found", messages: answer.messages, page: { asked, places, answer } };
-  } catch (error) {
-    return { state: "failed", why: t("live.search.unreachable", { why: /** @type {Error} */ (error).message }) };
-  }
+  const { answer, why } = await request("GET", `/api/topics/${encodeURIComponent(asked.topic)}/messages?${query}`);
+  if (!answer) return { state: "failed", why };
+  return { state: "found", messages: answer.messages, page: { asked, places, answer } };
 }
 
 /** Which page it is, and the ways to the others. `show` takes the result that is to come. */

@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { elementOf } from "../../../common/elements.js";
-import { sendRequest } from "../../../common/transport.js";
+import { request } from "../../../common/request.js";
 import { t } from "../../../common/i18n.js";
 
 /** null: not asked yet. */
@@ -14,14 +14,9 @@ const known = signal(/** @type {Picture.KnownBroker[] | null} */ (null));
 const problem = signal("");
 
 async function ask() {
-  try {
-    const response = await sendRequest("/api/live/brokers");
-    const answer = await response.json();
-    problem.value = response.ok ? "" : answer.error;
-    if (response.ok) known.value = answer.brokers;
-  } catch (error) {
-    problem.value = t("live.search.unreachable", { why: /** @type {Error} */ (error).message });
-  }
+  const { answer, why = "" } = await request("GET", "/api/live/brokers");
+  problem.value = why;
+  if (answer) known.value = answer.brokers;
 }
 
 export function Brokers() {
