@@ -10,7 +10,7 @@ from engine.faults.changed_frame import properties_of
 from engine.faults.fault_rule import Direction, FaultRule
 from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
 from engine.protocol.command.remoting_command import decode_command
-from engine.protocol.request_code import RequestCode
+from engine.protocol.request_code import SENDS, RequestCode
 
 if TYPE_CHECKING:
     from app.observation.client_names import ClientNames
@@ -36,7 +36,6 @@ _CLIENT_TIMEOUT_MS = {
     RequestCode.CONSUMER_SEND_MSG_BACK: 5_000,
 }
 _OTHER_TIMEOUT_MS = 3_000
-_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 #: Meanings of frames that are held.
 _meanings: WeakKeyDictionary[FrameSubject, Words] = WeakKeyDictionary()
 
@@ -117,7 +116,7 @@ def recorded_names(record: FrameRecord, names: ClientNames) -> dict[str, str]:
     found: dict[str, str] = {}
     for address, client in record.clients.items():
         sends = not names.known(client) and any(
-            decode_command(one.frame).code in _SENDS
+            decode_command(one.frame).code in SENDS
             for one in record
             if one.address == address and one.direction is Direction.IN
         )

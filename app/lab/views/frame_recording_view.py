@@ -24,7 +24,7 @@ from engine.fields.field import Field, read_fields
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
-from engine.protocol.request_code import RequestCode
+from engine.protocol.request_code import SENDS, RequestCode
 
 if TYPE_CHECKING:
     from app.picture.frame import CommandFrame, Frame
@@ -41,7 +41,6 @@ _NAME_MAX = 255
 _SHORT_NAME = re.compile(r"[A-Z][0-9]{1,9}")
 #: Faults that keep a frame from arriving.
 _LOST = ("drop", "cut", "reject")
-_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def _names(frames: list[_Frame], broker: str, given: Mapping[str, str]) -> dict[
     """
     sends: dict[str, bool] = {}
     for frame in frames:
-        is_send = frame.is_in and not frame.command.is_response and frame.command.code in _SENDS
+        is_send = frame.is_in and not frame.command.is_response and frame.command.code in SENDS
         is_pull = frame.is_in and not frame.command.is_response and frame.command.code == RequestCode.PULL_MESSAGE
         sends[frame.client] = (sends.get(frame.client, False) or is_send) and not is_pull
         if is_pull:

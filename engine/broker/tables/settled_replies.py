@@ -13,10 +13,8 @@ from typing import Any
 from engine.broker.foundation.errors import ConfigNotSaved
 from engine.broker.tables.config_table import ConfigTable
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.request_code import RequestCode
+from engine.protocol.request_code import SENDS
 from engine.protocol.response_code import ResponseCode
-
-_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
 class SettledReplies:
@@ -40,7 +38,7 @@ class SettledReplies:
                 if not table.is_saved:
                     await table.saved()
         except ConfigNotSaved as failure:
-            is_stored = request.code in _SENDS
+            is_stored = request.code in SENDS
             reply.code = ResponseCode.FLUSH_SLAVE_TIMEOUT if is_stored else ResponseCode.SYSTEM_ERROR
             reply.remark = f"done here, but not known to be done by the group: {failure}"
         return reply

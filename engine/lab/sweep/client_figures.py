@@ -15,7 +15,7 @@ from engine.lab.witness.deliveries import DONE
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.names import is_retry_topic
-from engine.protocol.request_code import RequestCode
+from engine.protocol.request_code import SENDS, RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.lab.lab_link_fault import Parcel
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from engine.lab.nodes.history import ConsumeBegan
     from engine.lab.witness.frame_log import FrameLog
     from engine.lab.world.world import ScenarioWorld
-
-_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
 class ConsumerFigures(NamedTuple):
@@ -176,7 +174,7 @@ class ProducerMeter:
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.source == self._name:
             command = _command(self._world.witness.frames)
-            if command is not None and command.code in _SENDS and not command.is_response:
+            if command is not None and command.code in SENDS and not command.is_response:
                 self._requests += 1
                 self._bytes += len(parcel.data)
 

@@ -10,6 +10,7 @@ from engine.lab.witness.deliveries import Delivery
 from engine.lab.witness.frame_log import SentParcel
 from engine.protocol.message.message_copies import CopyKind, group_of_copy
 from engine.protocol.names import retry_topic
+from engine.protocol.request_code import SENDS
 from engine.texts import Text, plain
 
 
@@ -93,7 +94,7 @@ def _request_of(case: Case, wait: Stored) -> SentParcel | None:
     members, group = [role.name for role in case.members], case.subject.group
     asked = [
         one
-        for one in wire.of_message(case, (*wire.GIVING_BACK, *wire.SENDS), wait.event)
+        for one in wire.of_message(case, (*wire.GIVING_BACK, *SENDS), wait.event)
         if one.copies and one.source in members and one.target == wait.message.broker
         if one.arrives_us <= wait.time_us and {group, retry_topic(group)} & set(wire.fields_of(one).values())
     ]
@@ -128,9 +129,7 @@ def _end_step(event: int, time_us: int, node: str) -> WhyStep:
 def _sent_twice(case: Case, earlier: Stored, copy: Stored, steps: list[WhyStep]) -> FoundCause:
     """Explain the same message in two places: which node sent it again, and why."""
     first, second = earlier.message.broker, copy.message.broker
-    frames = [
-        frame for frame in wire.of_message(case, wire.SENDS, copy.event) if frame.copies and frame.event <= copy.event
-    ]
+    frames = [frame for frame in wire.of_message(case, SENDS, copy.event) if frame.copies and frame.event <= copy.event]
     reported = [why_steps.invoked(one) for one in case.sends if one.event <= copy.event]
     reported += [why_steps.returned(one) for one in case.returns if one.status != "ok" and one.event <= copy.event]
     brokers: dict[str, object] = {"broker": first, "other": second}

@@ -11,9 +11,8 @@ from engine.lab.why.evidence import Evidence
 from engine.lab.witness.frame_log import SentParcel
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
-from engine.protocol.request_code import RequestCode
+from engine.protocol.request_code import SENDS, RequestCode
 
-SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 OFFSETS = (RequestCode.UPDATE_CONSUMER_OFFSET,)
 GIVING_BACK = (RequestCode.CONSUMER_SEND_MSG_BACK,)
 ENDS = (RequestCode.END_TRANSACTION,)
