@@ -1,7 +1,8 @@
 // Compiles Python's modules with the Python that will run them: node compile_modules.mjs PYODIDE FOLDER UNUSED
 // Each FOLDER/x.py gets a FOLDER/x.pyc next to it, which calls itself /glassmq/x.py. Pyodide brings Python's library as
 // sources: what it needs to start becomes FOLDER/python_stdlib.zip, the rest FOLDER/stdlib, except what the pattern
-// UNUSED matches. Docstrings, which nothing reads there, are left out; asserts stay.
+// UNUSED matches. Docstrings, which nothing reads there, are left out; asserts stay. The tables of line numbers, a third of
+// a module when packed, stay in engine and app only: a traceback names functions of libraries without their lines.
 import { pathToFileURL } from "node:url";
 
 const [pyodide, folder, unused] = process.argv.slice(2);
@@ -16,6 +17,7 @@ import sys
 needed_to_start = {name.partition(".")[0] for name in sys.modules}
 
 import ast, re
+from types import CodeType
 from importlib._bootstrap_external import _code_to_hash_pyc
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -28,9 +30,14 @@ def without_docstrings(tree):
             node.body = rest or [ast.copy_location(ast.Pass(), text)]
     return tree
 
+def without_lines(code):
+    constants = tuple(without_lines(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_linetable=b"", co_consts=constants)
+
 def compiled(source, name):
     code = compile(without_docstrings(ast.parse(source, name)), name, "exec", dont_inherit=True)
-    return _code_to_hash_pyc(code, bytes(8), False)
+    is_own = name.startswith(("/glassmq/engine/", "/glassmq/app/"))
+    return _code_to_hash_pyc(code if is_own else without_lines(code), bytes(8), False)
 
 for file in Path("/modules").rglob("*.py"):
     file.with_suffix(".pyc").write_bytes(compiled(file.read_bytes(), f"/glassmq/{file.relative_to('/modules')}"))

@@ -42,7 +42,6 @@ PACKAGES = (
     "pluggy",
     "sqlite_fts4",
     "sqlite_utils",
-    "tabulate",
     "werkzeug",
     "yaml",
 )
@@ -53,10 +52,10 @@ STANDARD_LIBRARY = "python_stdlib.zip"
 #: What the worker never imports of the standard library: developers' tools, other protocols, codecs of old systems, and
 #: Python's own form of what is compiled.
 UNUSED_LIBRARY = (
-    r"(_pyrepl|unittest|wsgiref|xml|xmlrpc)/|(_pydatetime|_pyio|bdb|cProfile|code|compileall|doctest|ftplib|imaplib"
-    r"|mailbox|modulefinder|pdb|pickletools|plistlib|poplib|profile|pstats|pyclbr|pydoc|rlcompleter|smtplib|symtable"
-    r"|tabnanny|timeit|trace|wave|webbrowser)\.py|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp"
-    r"|shift|tis)"
+    r"(_pyrepl|tomllib|unittest|wsgiref|xml|xmlrpc)/|(_pydatetime|_pyio|argparse|bdb|cmd|cProfile|code|compileall"
+    r"|configparser|doctest|filecmp|fileinput|ftplib|imaplib|mailbox|modulefinder|netrc|optparse|pdb|pickletools|plistlib"
+    r"|poplib|profile|pstats|pyclbr|pydoc|rlcompleter|runpy|shelve|smtplib|symtable|tabnanny|timeit|trace|tracemalloc|wave"
+    r"|webbrowser|zipapp)\.py|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp|shift|tis)"
 )
 #: What the worker never imports: commands, Spark's jobs, the build of the site.
 LEFT_OUT = re.compile(

@@ -44,6 +44,19 @@ function begin() {
   keep().catch((error) => console.warn(`the site is not kept for use offline: ${error}`));
 }
 
+/** Calls `begin` when the page's worker has what it needs, or has failed: until then the copy would slow it down. */
+function beginAfterWorker() {
+  const page = document.documentElement;
+  const isDone = () => ["ready", "failed", undefined].includes(page.dataset.worker);
+  if (isDone()) return begin();
+  const observer = new MutationObserver(() => {
+    if (!isDone()) return;
+    observer.disconnect();
+    begin();
+  });
+  return observer.observe(page, { attributeFilter: ["data-worker"] });
+}
+
 // The page itself comes first.
-if (document.readyState === "complete") begin();
-else addEventListener("load", begin, { once: true });
+if (document.readyState === "complete") beginAfterWorker();
+else addEventListener("load", beginAfterWorker, { once: true });

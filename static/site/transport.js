@@ -34,6 +34,7 @@ function startWorker() {
     showProgress("failed", t("site.no_webassembly"));
     return { postMessage() {} };
   }
+  document.documentElement.dataset.worker = "starts";
   const started = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   started.addEventListener("message", ({ data }) => {
     if (data.answer) waiting.get(data.request)?.(data.answer);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
 import json
 import re
@@ -119,6 +120,29 @@ def test_every_scenario_opens_with_the_modules_of_the_site(folder):
     done = subprocess.run([str(find_node()), program, folder], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2_000:]
     assert set(json.loads(done.stdout)) == NOT_ON_THE_SITE
+
+
+def test_python_and_the_modules_are_small_on_the_wire(folder):
+    files = (file for file in (folder / "python").iterdir() if file.is_file())
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 8.7e6
+
+
+def test_the_copy_for_use_offline_waits_until_the_page_has_its_python(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.context.route("**/glassmq.tar.zst", hold)
+    page.goto(f"{site}/lab/three-locks/")
+    page.wait_for_selector("html[data-worker=python]")
+    assert page.evaluate("async () => (await navigator.serviceWorker.getRegistrations()).length") == 0
+    held.pop().continue_()
+    page.context.unroute_all()
+    opened(page)
+    page.wait_for_selector("html[data-offline=ready]")
 
 
 def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open_page, tmp_path):
