@@ -48,19 +48,21 @@ async function countBytes(tell) {
   const { python_bytes: all } = await (await plainFetch(versions)).json();
   let bytes = 0;
   const count = new Intl.NumberFormat("en", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
+  /** @param {ReadableStream<Uint8Array>} body */
+  const read = async (body) => {
+    const reader = body.getReader();
+    for (let part = await reader.read(); part.value; part = await reader.read()) {
+      bytes += part.value.byteLength;
+      const megabytes = `${count.format(bytes / 1e6)} / ${count.format(all / 1e6)} MB`;
+      if (bytes <= all) tell({ progress: "python", megabytes });
+    }
+  };
   self.fetch = async (...request) => {
     const response = await plainFetch(...request);
-    const counted = response.body?.pipeThrough(
-      new TransformStream({
-        transform(chunk, passed) {
-          bytes += chunk.byteLength;
-          passed.enqueue(chunk);
-          const megabytes = `${count.format(bytes / 1e6)} / ${count.format(all / 1e6)} MB`;
-          if (bytes <= all) tell({ progress: "python", megabytes });
-        },
-      }),
-    );
-    return new Response(counted, response);
+    // A copy is counted: the browser keeps the compiled form of WebAssembly for the response itself, and for no other.
+    const { body } = response.clone();
+    if (body) read(body).catch(() => {}); // who reads the response reports it
+    return response;
   };
 }
 
