@@ -24,17 +24,24 @@ class WorkerUnfit(PipelineError):
     """The Python of Spark's workers cannot run the data source."""
 
 
-def register(spark: SparkSession) -> None:
+def register(spark: SparkSession, *, jobs: bool = False) -> None:
     """Make ``format("rocketmq")`` available in this session, on its driver, its stream planners and its executors.
 
     A small job checks the workers' Python. Raises :class:`WorkerUnfit`.
-    """
-    from engine.pipeline.source.data_source import RocketMQDataSource
 
-    ship(spark, jobs=False)
+    :param jobs: whether the executors also get the modules of the jobs.
+    """
+    ship(spark, jobs=jobs)
     _check_workers(spark)
+    register_here(spark)
+
+
+def register_here(spark: SparkSession) -> None:
+    """Make ``format("rocketmq")`` available where the workers have this package and what it needs."""
+    from engine.pipeline.source.data_source import FilteringDataSource
+
     spark.conf.set(_PUSHDOWN, "true")
-    spark.dataSource.register(RocketMQDataSource)
+    spark.dataSource.register(FilteringDataSource)
 
 
 def _check_workers(spark: SparkSession) -> None:

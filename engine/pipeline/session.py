@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import INSTALL_HINT, PipelineError
 from engine.pipeline.java import use_java
-from engine.pipeline.shipping import ship
+from engine.pipeline.registration import register, register_here
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ _STREAMING_CONF = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
 }
-#: The source's reader passes filters on queue, offset, time and tags to the broker.
 _SOURCE_CONF = {
-    "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
@@ -75,7 +73,8 @@ def make_session(
     """Start Spark and register ``format("rocketmq")``. One session per process.
 
     Executors that are separate processes get this package's code; Python, PySpark, PyArrow and NumPy must be installed
-    there. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`.
+    there. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`,
+    :class:`~engine.pipeline.registration.WorkerUnfit`.
 
     :param master: such as ``local[2]``, ``local-cluster[2,1,1024]``, ``spark://host:7077``. Tasks of ``local[N]`` are
         tried four times, unless ``local[N,F]`` says something else.
@@ -87,8 +86,6 @@ def make_session(
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise SparkMissing from error
-    from engine.pipeline.source.data_source import RocketMQDataSource
-
     use_java()
     builder = SparkSession.builder.appName(name).master(_with_retries(master))
     settings = _settings(master, work_folder) | {"spark.ui.enabled": str(has_page).lower()} | dict(conf or {})
@@ -97,9 +94,10 @@ def make_session(
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     _leave_out_local_checksums(session)
-    if not _IN_ONE_PROCESS.fullmatch(master):
-        ship(session)
-    session.dataSource.register(RocketMQDataSource)
+    if _IN_ONE_PROCESS.fullmatch(master):
+        register_here(session)
+    else:
+        register(session, jobs=True)
     return session
 
 

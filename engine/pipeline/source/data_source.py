@@ -6,11 +6,11 @@ imported only where they are needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql.datasource import DataSource
 
-from engine.pipeline.source.cluster.errors import Briefly
+from engine.pipeline.source.cluster.errors import Briefly, RocketMQError
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class RocketMQDataSource(DataSource):
-    """Topics of a RocketMQ cluster as DataFrames. ``docs/pipeline.md`` lists the options."""
+    """Topics of a RocketMQ cluster as DataFrames, in any session. ``docs/pipeline.md`` lists the options."""
+
+    _takes_filters: ClassVar[bool] = False
 
     @classmethod
     def name(cls) -> str:
@@ -43,14 +45,16 @@ class RocketMQDataSource(DataSource):
         from engine.pipeline.source.reader.batch_reader import make_reader
 
         with Briefly():
-            return make_reader(schema, self.options)
+            return make_reader(schema, self.options, takes_filters=self._takes_filters)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Return the reader for ``spark.readStream``."""
-        from engine.pipeline.source.reader.stream_reader import make_stream_reader
+        from engine.pipeline.source.reader.stream_reader import RefusedStreamReader, make_stream_reader
 
-        with Briefly():
+        try:
             return make_stream_reader(schema, self.options)
+        except RocketMQError as error:
+            return RefusedStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer for ``DataFrame.write``."""
@@ -65,3 +69,9 @@ class RocketMQDataSource(DataSource):
 
         with Briefly():
             return make_stream_writer(schema, self.options, overwrite)
+
+
+class FilteringDataSource(RocketMQDataSource):
+    """The same source for sessions with ``spark.sql.python.filterPushdown.enabled``: its batches take filters."""
+
+    _takes_filters = True

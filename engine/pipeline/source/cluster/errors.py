@@ -17,7 +17,7 @@ from engine.protocol.errors import ProtocolError
 #: Condition -> its meaning. ``docs/pipeline.md`` has the same list.
 CONDITIONS: dict[str, str] = {
     "ROCKETMQ_WRONG_OPTION": "an option is unknown, missing, or its value is not allowed",
-    "ROCKETMQ_UNKNOWN_TOPIC": "no broker of the cluster has the topic, or no topic matches the pattern",
+    "ROCKETMQ_UNKNOWN_TOPIC": "no broker of the cluster has the topic (any more), or no topic matches the pattern",
     "ROCKETMQ_NAME_SERVER_AWAY": "no name server that was given answers",
     "ROCKETMQ_BROKER_AWAY": "a broker that holds queues of the topic does not answer, or has no master",
     "ROCKETMQ_OFFSETS_GONE": "messages to be read no longer exist (or never did)",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from functools import cache
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.cluster import Cluster
-from engine.pipeline.source.cluster.errors import Briefly, RocketMQError
+from engine.pipeline.source.cluster.errors import Briefly, RocketMQError, wrong_option
 from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey
 from engine.pipeline.source.decoding.schema import arrow_schema_of
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
@@ -19,10 +21,32 @@ from engine.pipeline.source.reader.options import Bound, ReadOptions
 from engine.pipeline.source.reader.pushed_filters import PushedFilters
 from engine.pipeline.source.reader.range_reader import read_partition
 
+_log = logging.getLogger("glassmq.pipeline")
 
-def make_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceReader:
-    """Return the reader of a batch. Raises :class:`RocketMQError` for wrong options."""
-    return RocketMQReader(ReadOptions.parse(options), arrow_schema_of(schema))
+
+def make_reader(schema: StructType, options: Mapping[str, str], *, takes_filters: bool = False) -> DataSourceReader:
+    """Return the reader of a batch. Raises :class:`RocketMQError` for wrong options.
+
+    :param takes_filters: whether the session has filter pushdown; Spark refuses such a reader otherwise.
+    """
+    read_options = ReadOptions.parse(options)
+    starting = read_options.starting
+    if starting is not None and LATEST in (starting.everywhere, *starting.offsets.values()):
+        raise wrong_option(
+            starting.option,
+            "a batch cannot begin after the latest message, where nothing is left to read; "
+            "allowed: earliest, or JSON with offsets or -2",
+        )
+    if takes_filters:
+        return FilteringReader(read_options, arrow_schema_of(schema))
+    _report_missing_pushdown()
+    return RocketMQReader(read_options, arrow_schema_of(schema))
+
+
+@cache
+def _report_missing_pushdown() -> None:
+    """Log, once per process, why a batch reads more than its filters leave."""
+    _log.warning("filters are not passed to the broker in this session; call register(spark) to pass them")
 
 
 class RocketMQReader(DataSourceReader):
@@ -32,12 +56,6 @@ class RocketMQReader(DataSourceReader):
         self._options = options
         self._schema = schema
         self._pushed = PushedFilters()
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Note the ranges that the filters leave, and let Spark check all filters nevertheless."""
-        for item in filters:
-            self._pushed.add(item)
-        return filters
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks. The end is fixed here, so all tasks read the same state of the queues."""
@@ -83,6 +101,16 @@ class RocketMQReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Return the record batches of one task."""
         return read_partition(self._options, partition, self._schema, self._wanted_tags() or ())
+
+
+class FilteringReader(RocketMQReader):
+    """A batch reader that lets the broker leave out what filters do not let through."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Note the ranges that the filters leave, and let Spark check all filters nevertheless."""
+        for item in filters:
+            self._pushed.add(item)
+        return filters
 
 
 def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.pipeline.source.cluster.option_values import OptionValues
-from engine.pipeline.source.cluster.queue_offsets import LATEST, QueueKey, list_queues, parse_json
+from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues, parse_json
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
@@ -179,6 +179,8 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
             f'{error}; earliest, latest, or JSON such as {{"Topic": {{"broker-a:0": 5, "broker-a:1": -2}}}} is allowed',
         ) from None
     strangers = [queue for queue in offsets if topics and queue.topic not in topics]
+    if which == "ending" and EARLIEST in offsets.values():
+        raise wrong_option(name, "-2 would leave nothing to read of its queue; allowed: offsets, or -1")
     if strangers:
         raise wrong_option(name, f"{list_queues(strangers)} is not among the topics that are read: {', '.join(topics)}")
     return Bound(name, fallback, tuple(sorted(offsets.items())))

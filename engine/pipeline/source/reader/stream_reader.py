@@ -7,9 +7,10 @@ connections between calls, since a stream requests the newest offsets several ti
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -42,6 +43,22 @@ def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSo
     return RocketMQStreamReader(read_options, arrow_schema_of(schema))
 
 
+class RefusedStreamReader(DataSourceStreamReader):
+    """A reader that reports wrong options at Spark's first request.
+
+    Spark's planner has an error of its own below one that is raised while the reader is created (an
+    ``UnboundLocalError``), which would hide the line for the user.
+    """
+
+    def __init__(self, error: RocketMQError) -> None:
+        self._error = error
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise self._error
+
+    initialOffset = latestOffset = partitions = read = _refuse  # noqa: N815 - Spark's names
+
+
 class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream reader, planned in the driver's Python process; copies of it read in the tasks."""
 
@@ -51,6 +68,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._cluster: Cluster | None = None
         #: Where the query began, if it had no checkpoint.
         self._initial: JsonOffsets | None = None
+        self._is_available_now = False
         #: Where the queues ended when ``Trigger.AvailableNow`` began; None for other triggers.
         self._targets: dict[QueueKey, int] | None = None
         #: Where the queues ended when the planner last checked.
@@ -118,6 +136,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _find_ends(self, starts: Mapping[QueueKey, int]) -> tuple[dict[QueueKey, int], dict[QueueKey, int]]:
         """Return where the queues end, and where to continue in them."""
         ends = self._look_at_ends() if self._targets is None else dict(self._targets)
+        if self._is_available_now:
+            self._targets = dict(ends)
         begins = self._begins(starts, ends)
         self._report_missing(starts, begins)
         return ends, begins
@@ -127,8 +147,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if self._latest is None else to_json_object(self._latest)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Fix the ends of the queues to their present ends."""
-        with Briefly():
+        """Fix the ends of the queues to their present ends, or to those at the first answer of a node that restarts."""
+        self._is_available_now = True
+        with Briefly(), suppress(RocketMQError):
             self._targets = self._look_at_ends()
 
     def _look_at_ends(self) -> dict[QueueKey, int]:
@@ -187,14 +208,15 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Report queues that were read and no longer exist: they must not vanish silently."""
         missing = sorted((starts.keys() | self._away.keys()) - there.keys())
         unlisted = [queue for queue in missing if queue not in self._away]
+        unlisted_text = f"the name server no longer lists {list_queues(unlisted)} among the readable queues"
         if unlisted and self._options.fail_on_data_loss:
-            raise _gone(_unlisted_text(unlisted))
+            raise _gone(unlisted_text, unlisted, there)
         # A stream checks several times per second.
         if missing == self._reported_missing:
             return
         self._reported_missing = missing
         if unlisted:
-            _log.warning("%s; the stream continues without", _unlisted_text(unlisted))
+            _log.warning("%s; the stream continues without", unlisted_text)
         silent = sorted((queue for queue in missing if queue in self._away), key=_broker_of)
         for text, queues in groupby(silent, key=self._away.__getitem__):
             _log.warning("%s; until it does the stream continues without %s", text, list_queues(queues))
@@ -212,16 +234,17 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _plan(self, ranges: Sequence[tuple[QueueKey, int, int]]) -> list[OffsetRange]:
         cluster = self._connected
+        there: list[QueueKey] = []
         if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
             # After a restart Spark repeats the last micro-batch before any other request.
-            cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
+            there = cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
         gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
         if gone and self._options.fail_on_data_loss:
-            queues = list_queues([queue for queue, _, _ in gone])
-            raise _gone(f"the name server reports no master of the broker of {queues} any more")
+            queues = [queue for queue, _, _ in gone]
+            raise _gone(f"the name server reports no master for {list_queues(queues)} any more", queues, there)
         for queue, first, stop in gone:
             # Spark has recorded the end of this micro-batch: its messages will not be requested again.
-            report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
+            report_loss(False, queue, f"no master is known for it, so offsets {first} to {stop - 1} are never read")
         return [
             OffsetRange(queue, cluster.master(queue.broker_name), first, stop)
             for queue, first, stop in ranges
@@ -247,9 +270,12 @@ def _broker_of(queue: QueueKey) -> str:
     return queue.broker_name
 
 
-def _unlisted_text(queues: Sequence[QueueKey]) -> str:
-    return f"the name server no longer lists {list_queues(queues)} among the readable queues"
-
-
-def _gone(text: str) -> RocketMQError:
-    return RocketMQError("ROCKETMQ_BROKER_AWAY", f"{text}; set the option failOnDataLoss to false to continue without")
+def _gone(text: str, queues: Iterable[QueueKey], there: Iterable[QueueKey]) -> RocketMQError:
+    """Return the error for queues that were read: their topic is not ``there`` any more, or else their broker."""
+    deleted = sorted({queue.topic for queue in queues} - {queue.topic for queue in there})
+    if deleted:
+        text = f"{text}: it has no readable queue of topic {', '.join(deleted)}"
+    return RocketMQError(
+        "ROCKETMQ_UNKNOWN_TOPIC" if deleted else "ROCKETMQ_BROKER_AWAY",
+        f"{text}; set the option failOnDataLoss to false to continue without",
+    )

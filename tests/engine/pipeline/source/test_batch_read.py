@@ -21,8 +21,9 @@ from pyspark.sql.types import StructType
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
+from engine.pipeline.source.data_source import FilteringDataSource, RocketMQDataSource
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, spark_schema
-from engine.pipeline.source.reader import range_puller
+from engine.pipeline.source.reader import batch_reader, range_puller
 from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.pipeline.source.writer.writer_replay import WriteIdentity
@@ -62,7 +63,9 @@ def read(spark, server):
 
 def table(server, *filters, columns=COLUMN_NAMES, **options):
     """What the reader gives without Spark, in the order of queues and offsets."""
-    reader = make_reader(spark_schema(columns), {"nameServer": server.name_servers[0], "topic": "Orders", **options})
+    reader = make_reader(
+        spark_schema(columns), {"nameServer": server.name_servers[0], "topic": "Orders", **options}, takes_filters=True
+    )
     assert list(reader.pushFilters(list(filters))) == list(filters), "Spark is to check every filter again"
     batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
     return pa.Table.from_batches(batches, arrow_schema(columns))
@@ -127,6 +130,35 @@ def test_the_option_columns_prunes_and_sql_works(spark, read):
 def test_a_topic_without_messages_is_an_empty_frame(read, server):
     server.create_topic("Empty")
     assert read(topic="Empty").collect() == []
+
+
+class PlainSource(RocketMQDataSource):
+    """The source of a plain session, next to the one that the tests' session has."""
+
+    @classmethod
+    def name(cls):
+        return "plain"
+
+
+def test_a_plain_session_reads(spark, server):
+    """Spark refuses a reader that takes filters where pushdown is off, which is its default."""
+    spark.dataSource.register(PlainSource)
+    frame = spark.read.format("plain").options(nameServer=server.name_servers[0], topic="Orders").load()
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "false")
+    try:
+        assert frame.where("queue_id = 2").count() == COUNT // 4
+    finally:
+        spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+
+
+def test_the_missing_pushdown_is_reported_once_per_process(server, caplog):
+    batch_reader._report_missing_pushdown.cache_clear()
+    options = {"nameServer": server.name_servers[0], "topic": "Orders"}
+    for source in (RocketMQDataSource, RocketMQDataSource, FilteringDataSource):
+        reader = source(options).reader(spark_schema())
+        assert (type(reader).pushFilters is not ds.DataSourceReader.pushFilters) == (source is FilteringDataSource)
+    (record,) = caplog.records
+    assert "call register(spark)" in record.getMessage()
 
 
 @pytest.mark.parametrize(
@@ -213,7 +245,7 @@ def test_a_filter_reads_less(server):
 
 
 def test_offsets_are_taken_per_queue_and_both_ends_are_kept(server):
-    starting = {"Orders": {"broker-a:0": 10, "broker-a:1": -1, "broker-a:2": -2}}
+    starting = {"Orders": {"broker-a:0": 10, "broker-a:1": COUNT // 4, "broker-a:2": -2}}
     ending = {"Orders": {"broker-a:0": 20, "broker-a:2": 5}}
     rows = table(server, startingOffsets=json.dumps(starting), endingOffsets=json.dumps(ending))
     read = [(row["queue_id"], row["queue_offset"]) for row in rows.select(["queue_id", "queue_offset"]).to_pylist()]
@@ -268,9 +300,10 @@ def test_tasks_are_as_many_as_wanted_and_hold_every_message_once(server):
             {"topic": "SELF_TEST_TOPIC", "startingOffsets": '{"SELF_TEST_TOPIC": {"broker-a:0": 1}}'},
             r"offset 1 is wanted, the queue is empty, its next message gets offset 0; set the option failOnDataLoss",
         ),
+        ({"startingOffsets": "latest"}, r"'startingOffsets': a batch cannot begin after the latest message"),
         (
-            {"startingOffsets": "latest", "endingOffsets": '{"Orders": {"broker-a:1": 7}}'},
-            r"startingOffsets': Orders broker-a:1: offset \d+ is after the end, offset 7 by option 'endingOffsets'; a",
+            {"startingOffsets": '{"Orders": {"broker-a:0": 1, "broker-a:1": -1}}'},
+            r"'startingOffsets': a batch cannot begin after the latest message.*; allowed: earliest, or JSON with offs",
         ),
         (
             {"startingTimestamp": str(2**60), "endingOffsets": '{"Orders": {"broker-a:1": 7}}'},

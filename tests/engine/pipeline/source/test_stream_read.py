@@ -285,17 +285,27 @@ def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless
     end = {topic: end[topic] | {"broker-z:0": 9}, "Moved": {"broker-y:0": 1}}
     with pytest.raises(
         RocketMQError,
-        match=rf"BROKER_AWAY.*no master of the broker of {topic} broker-z:0, Moved broker-y:0 any.*failOnDataLoss",
+        match=rf"UNKNOWN_TOPIC.*no master for {topic} broker-z:0, Moved broker-y:0 any.* topic Moved; .*failOnDataLoss",
     ):
         reader(server, topic=topic).partitions(start, end)
+    with pytest.raises(RocketMQError, match=rf"BROKER_AWAY.*no master for {topic} broker-z:0 any more; set"):
+        reader(server, topic=topic).partitions({topic: start[topic]}, {topic: end[topic]})
     lenient = reader(server, topic=topic, failOnDataLoss="false")
     with caplog.at_level(logging.WARNING, "glassmq.pipeline"):
         (partition,) = lenient.partitions(start, end)
     assert sum(len(batch) for batch in lenient.read(partition)) == 2
-    assert f"topic {topic} queue broker-z:0: its broker has no master, so offsets 3 to 8 are never read" in caplog.text
-    assert "topic Moved queue broker-y:0: its broker has no master, so offsets 0 to 0 are never read" in caplog.text
+    assert f"topic {topic} queue broker-z:0: no master is known for it, so offsets 3 to 8 are never read" in caplog.text
+    assert "topic Moved queue broker-y:0: no master is known for it, so offsets 0 to 0 are never read" in caplog.text
 
 
 def test_a_stream_has_no_ending_options(server, topic):
     with pytest.raises(RocketMQError, match=r"option 'endingTimestamp': a stream has no end"):
         reader(server, topic=topic, endingTimestamp="5")
+
+
+def test_wrong_options_of_a_stream_are_the_only_error_that_spark_shows(spark, server, topic, tmp_path):
+    """Its planner has a mistake of its own below an error of a reader that is created."""
+    with pytest.raises(StreamingQueryException) as error:
+        Query(spark, server, topic, tmp_path, endingOffsets="latest").run()
+    assert "option 'endingOffsets': a stream has no end" in str(explain(error.value))
+    assert "UnboundLocalError" not in str(error.value)

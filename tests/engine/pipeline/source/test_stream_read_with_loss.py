@@ -118,7 +118,10 @@ def test_a_pattern_that_finds_nothing_to_read_is_an_error_at_the_start(cluster, 
 def test_a_topic_of_a_pattern_that_was_read_must_not_vanish_unless_loss_is_allowed(cluster, stream, warnings):
     cluster.routes["Orders2"] = [("broker-a", 2)]
     start = START | {"Orders2": {"broker-a:0": 3}}
-    with pytest.raises(RocketMQError, match=r"BROKER_AWAY\] the name server no longer lists Orders2 broker-a:0 among"):
+    with pytest.raises(
+        RocketMQError,
+        match=r"UNKNOWN_TOPIC\] .* no longer lists Orders2 broker-a:0 .*: it has no readable queue of topic Orders2; ",
+    ):
         stream(subscribePattern="Orders.*").latestOffset(start, ReadAllAvailable())
     lenient = stream(subscribePattern="Orders.*", failOnDataLoss="false")
     assert rows_of(micro_batches(lenient, start)) == [10]
@@ -325,6 +328,22 @@ def test_a_node_that_stays_away_ends_the_stream_at_the_bound(cluster, stream, wh
     with pytest.raises(RocketMQError, match=rf"ROCKETMQ_{condition}_.*; retried for 10000 ms \(option 'retryTime"):
         running.latestOffset(START, ReadAllAvailable())
     assert sum(pauses) == 10.0 and len(pauses) < 10
+
+
+@pytest.mark.parametrize("fails", ["true", "false"])
+@pytest.mark.parametrize("which", RESTARTS)
+def test_available_now_that_continues_waits_for_its_ends(cluster, stream, which, fails):
+    running = stream(retryTimeoutMs="60000", failOnDataLoss=fails)
+    away, back = restarts(cluster, which)
+    away()
+    pausing(running, lambda: None, back)
+    running.prepareForTriggerAvailableNow()
+    if fails == "false" and which != "name server":
+        assert micro_batches(running, START) == [], "nodes that are not there are left out"
+        return
+    assert rows_of(micro_batches(running, START)) == [10]
+    cluster.high = 20
+    assert micro_batches(running, {"Orders": {"broker-a:0": 10}}) == [], "the ends stay"
 
 
 def test_what_time_does_not_mend_is_not_retried(cluster, stream):

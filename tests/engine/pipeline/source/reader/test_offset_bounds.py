@@ -54,7 +54,7 @@ WORDS = {"earliest": 3, "latest": 9}
 
 
 @given(
-    start=st.one_of(st.sampled_from([*WORDS]), st.integers(3, 9)),
+    start=st.one_of(st.just("earliest"), st.integers(3, 9)),
     end=st.one_of(st.just("latest"), st.integers(3, 9)),
 )
 @settings(max_examples=40, deadline=None)

@@ -53,6 +53,7 @@ def parse(**options):
             {"startingOffsets": '{"Orders": {"b:0": 8}}', "endingOffsets": '{"Orders": {"b:1": 9, "b:0": 7}}'},
             r"'startingOffsets': Orders b:0: offset 8 is after the end, offset 7 by option 'endingOffsets'",
         ),
+        ({"endingOffsets": '{"Orders": {"b:0": -2}}'}, r"'endingOffsets': -2 would leave nothing to read of its queue"),
         ({"endingOffsets": "earliest"}, r"'endingOffsets': earliest would leave nothing"),
         (
             {"startingTimestamp": "yesterday"},
