@@ -17,6 +17,7 @@ from app.commands.tool import name_server_option
 from app.remote.cluster_access import cluster_access
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
+from engine.pipeline.jobs.report import ALL_ROWS
 
 #: The nice(1) value of jobs that the page starts: they give way to all other processes.
 _NICENESS_MAX = 19
@@ -78,6 +79,12 @@ def make_command(description: JobDescription) -> click.Command:
         "--master", default="local[2]", show_default=True, help="Where Spark runs: local[N], spark://..., yarn."
     )
     @click.option("--json", "as_json", is_flag=True, help="Print the job's reports as lines of JSON.")
+    @click.option(
+        "--max-rows",
+        type=click.IntRange(1, ALL_ROWS),
+        default=ALL_ROWS,
+        help="Most rows of a table with --json.  [default: all]",
+    )
     @click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf, help="A setting of Spark.")
     @click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), help="File for Spark's log output.")
     @click.option("--work-folder", type=click.Path(file_okay=False, path_type=Path), hidden=True)
@@ -88,6 +95,7 @@ def make_command(description: JobDescription) -> click.Command:
     def run(
         master: str,
         as_json: bool,
+        max_rows: int,
         conf: dict[str, str],
         log_file: Path | None,
         work_folder: Path | None,
@@ -106,7 +114,7 @@ def make_command(description: JobDescription) -> click.Command:
         if tls_any_host:
             cluster["tlsCheckHost"] = "false"
         _forget_keys()
-        process = JobProcess(description, given, log_file, as_json=as_json)
+        process = JobProcess(description, given, log_file, json_rows=max_rows if as_json else None)
         process.give_way(niceness)
         process.listen_to_signals(ends_with_stdin=ends_with_stdin)
         process.run(master, cluster, conf, work_folder)

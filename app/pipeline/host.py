@@ -27,6 +27,7 @@ from app.pipeline.run_phase import RunPhase
 from app.pipeline.run_record import RunRecord
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.registry import describe
+from engine.pipeline.jobs.report import ROWS_MAX
 
 log = logging.getLogger("glassmq.pipeline")
 
@@ -157,6 +158,7 @@ class PipelineHost:
         options = [
             *(
                 "--json",
+                f"--max-rows={ROWS_MAX}",
                 "--ends-with-stdin",
                 f"--niceness={self.settings.niceness}",
                 f"--master={self.settings.master}",

@@ -47,16 +47,20 @@ class JobProcess:
     """
 
     def __init__(
-        self, description: JobDescription, arguments: dict[str, Any], log_file: Path | None, *, as_json: bool
+        self, description: JobDescription, arguments: dict[str, Any], log_file: Path | None, *, json_rows: int | None
     ) -> None:
+        """Create the process's state.
+
+        :param json_rows: most rows of a table in lines of JSON; None: print tables.
+        """
         self._description = description
         self._arguments = arguments
         self._stop = threading.Event()
         self._signal: int | None = None
         self._log_file = log_file
         self._log_path = self._divert_output()
-        self._terminal = None if as_json else TerminalReport(description, self._output, self._words)
-        self._json = JsonLinesReport(self._output) if as_json else None
+        self._terminal = None if json_rows else TerminalReport(description, self._output, self._words)
+        self._json = JsonLinesReport(self._output, json_rows) if json_rows else None
 
     def _divert_output(self) -> Path:
         self._output = Outlet(os.dup(1), self._stop)

@@ -15,7 +15,7 @@ from engine.pipeline.jobs.report import AnyCell, JobReport
 QUIET_INTERVAL_S = 5.0
 #: Seconds between two prints of a stream's tables.
 TABLE_INTERVAL_S = 10.0
-#: Rows of a table that are printed; the page and --json show more.
+#: Rows of a table that are printed; the page shows more, and --json all.
 ROWS_SHOWN = 40
 _CELL_MAX = 60
 _LINE_MAX = 100
@@ -23,6 +23,8 @@ _LINE_MAX = 100
 
 class TerminalReport(JobReport):
     """Writes a job's reports. ``output`` takes the tables, ``words`` the rest; plots and offsets are for pages."""
+
+    rows_max = ROWS_SHOWN
 
     def __init__(
         self,

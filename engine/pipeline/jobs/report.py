@@ -20,8 +20,10 @@ Cell = str | int | float | bool | None
 AnyCell = Cell | Texts
 #: topic -> "broker:queue id" -> the next offset that Spark will read there.
 QueueOffsets = Mapping[str, Mapping[str, int]]
-#: Most rows reported per table; a job puts the worst first. More would overwhelm page and terminal.
+#: Most rows of a table that a page shows; a job puts the worst first.
 ROWS_MAX = 500
+#: For reports without such a limit.
+ALL_ROWS = (1 << 31) - 1
 
 
 def fair_share(kinds: Iterable[list[_T]], limit: int) -> list[_T]:
@@ -38,7 +40,11 @@ class JobReport:
     """The interface through which a job reports. Methods may be called from any thread and do not block for long.
 
     Each of them writes an event with :meth:`write`; a report that shows some of them differently overrides those.
+
+    :ivar rows_max: most rows of a table that are reported; a job shares them among the kinds of its findings.
     """
+
+    rows_max = ROWS_MAX
 
     def write(self, event: str, **fields: Any) -> None:
         """Write one event; this base class discards it."""
@@ -57,7 +63,8 @@ class JobReport:
         """Report the rows of a described table; ``left_out`` more exist. If there are too many rows, the first are
         kept.
         """
-        self.write("table", name=name, rows=rows[:ROWS_MAX], left_out=left_out + max(0, len(rows) - ROWS_MAX))
+        left_out += max(0, len(rows) - self.rows_max)
+        self.write("table", name=name, rows=rows[: self.rows_max], left_out=left_out)
 
     def point(self, plot: str, series: str, x: float, y: float) -> None:
         """Report one more point of a described plot."""
@@ -81,7 +88,8 @@ class JobReport:
 class JsonLinesReport(JobReport):
     """A report that writes each event as one line ``{"event": NAME, ...}`` to ``stream``."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str], rows_max: int = ROWS_MAX) -> None:
+        self.rows_max = rows_max
         self._stream = stream
         self._lock = threading.Lock()
 

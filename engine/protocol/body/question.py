@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from engine.protocol.body.bodies import ClusterInfo, GetConsumerListByGroupResponseBody, TopicList
+from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
 from engine.protocol.body.topic_route_data import TopicRouteData
+from engine.protocol.command.admin_headers import GetConsumeStatsRequestHeader
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import (
     GetConsumerListByGroupRequestHeader,
@@ -32,7 +34,7 @@ from engine.protocol.command.queue_headers import UNIQUE_KEY_QUERY_FLAG
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import ExpressionType
 from engine.protocol.json_form.json_fields import as_object, get_integer, get_list
-from engine.protocol.json_form.json_text import loads_json_object
+from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.names import TOOLS_CONSUMER_GROUP
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import PULL_SUBSCRIPTION
@@ -166,6 +168,20 @@ def group_offset(group: str, queue: QueueOfTopic) -> AdminQuestion[int]:
     return AdminQuestion(
         RequestCode.QUERY_CONSUMER_OFFSET, header, f"report the offset of group {group!r} in {queue}", _offset
     )
+
+
+def consumed_topics(group: str) -> AdminQuestion[frozenset[str]]:
+    """Request the topics in which the broker has offsets of the group (code 208), without those to which its connected
+    members do not subscribe.
+    """
+    header = GetConsumeStatsRequestHeader(consumer_group=group)
+    return AdminQuestion(RequestCode.GET_CONSUME_STATS, header, f"list the topics of group {group!r}", _topics_of_group)
+
+
+def _topics_of_group(reply: RemotingCommand) -> frozenset[str]:
+    table = loads_json_object(reply.body, "the group's offsets").get("offsetTable")
+    pairs = table.pairs if isinstance(table, ObjectKeyMap) else ()
+    return frozenset(MessageQueue.from_dict(queue).topic for queue, _ in pairs)
 
 
 def store_group_offset(group: str, queue: QueueOfTopic, offset: int) -> AdminQuestion[None]:

@@ -36,6 +36,7 @@ from app.pipeline.run_record import BATCHES_MAX, NOTES_MAX, POINTS_MAX, QUEUES_M
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
+from engine.pipeline.jobs.report import ROWS_MAX
 from engine.runtime.state_table import IllegalStateChange
 from tests.support.pipeline import tiny_job
 from tests.support.waiting import wait_until
@@ -125,6 +126,7 @@ def test_a_run_gives_way_to_the_broker_within_bounds_and_leaves_no_temporary_fil
     words = json.loads(when(host, host.start("tiny", {}), is_over)["error"])
     host.close()
     assert {f"--niceness={host_module.NICENESS}", "--conf=spark.driver.memory=1g", "--ends-with-stdin"} <= set(words)
+    assert {"--json", f"--max-rows={ROWS_MAX}"} <= set(words), "a page need not hold more rows than it shows"
     assert list((tmp_path / "work").iterdir()) == []
 
 

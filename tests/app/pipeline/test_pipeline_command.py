@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.pipeline import make_command
+from app.pipeline import job_process
 from app.pipeline.cluster_options import cluster_options
 from app.pipeline.connection import reachable, tls_options
-from app.pipeline.terminal_report import TerminalReport
+from app.pipeline.terminal_report import ROWS_SHOWN, TerminalReport
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs import runner
+from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
+from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook
+from engine.pipeline.jobs.delivery_audit.queue_segment import QueueSegment
+from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
+from engine.pipeline.jobs.report import ALL_ROWS
 from engine.pipeline.source.cluster.cluster_options import ClusterOptions
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.runtime.live.live_tls import ClientTls, ServerTls, TlsMode
@@ -99,6 +107,44 @@ def test_a_job_that_has_nothing_to_report_yet_says_what_it_does_and_for_how_long
         now[0] = float(second)
         report.working()
     assert words.getvalue().splitlines() == ["planning, 5 s", "planning, 10 s", "1 of 4 tasks (25 %), 15 s"]
+
+
+def test_lines_of_json_have_all_rows_of_a_table_unless_fewer_are_wanted(monkeypatch):
+    made = []
+
+    class Process:
+        def __init__(self, description, given, log_file, *, json_rows):
+            made.append(json_rows)
+
+        def give_way(self, niceness):
+            pass
+
+        def listen_to_signals(self, *, ends_with_stdin):
+            pass
+
+        def run(self, *_):
+            pass
+
+    monkeypatch.setattr(job_process, "JobProcess", Process)
+    for words in ((), ("--json",), ("--json", "--max-rows", "7")):
+        assert CliRunner().invoke(make_command(DESCRIPTION), words).exit_code == 0
+    assert made == [None, ALL_ROWS, 7]
+
+
+def test_at_a_terminal_no_kind_of_finding_hides_another():
+    output = io.StringIO()
+    report = TerminalReport(describe("delivery-audit"), output, io.StringIO())
+    book = DeliveryBook(("T",))
+    producer = book.producers["p", "T"] = ProducerBook("p", "T", 0)
+    segment = QueueSegment("p", "T", "a:0")
+    # Every second number is missing, and one is stored twice.
+    segment.extend(np.arange(61), np.array([*range(0, 120, 2), 0]), 0, np.array([118]))
+    producer.add(segment)
+    AuditReporter(report).report(book, None, findings_of(book, None, report.rows_max))
+    report.print_tables()
+    _, findings = output.getvalue().split("Findings\n")
+    assert re.findall(r"lost|duplicated", findings) == ["lost"] * (ROWS_SHOWN - 1) + ["duplicated"]
+    assert findings.splitlines()[ROWS_SHOWN + 1] == "... and 20 rows more"
 
 
 def test_the_options_of_the_command_line_are_those_of_the_source(tmp_path):

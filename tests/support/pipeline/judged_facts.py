@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, FACT_ARROW, facts_of_batch
 from engine.pipeline.jobs.transaction_reconciliation.merging import fold, resolve, spread_offsets
 from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary, buckets_over
@@ -63,8 +64,8 @@ class JudgedFacts:
         """identity -> findings, of those that have any."""
         return {identity: found for identity, (_, found) in self.verdicts().items() if found}
 
-    def summary(self):
-        made = ReconciliationSummary()
+    def summary(self, rows_max=ROWS_MAX):
+        made = ReconciliationSummary(rows_max)
         buckets = buckets_over(self.bounds()) if self.op_queue.is_readable else None
         made.add(self.state, judge_table(self.state, self.rules()), buckets)
         made.drop_echoes()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from engine.pipeline.jobs.report import JobReport
+from engine.pipeline.jobs.report import ROWS_MAX, JobReport
 
 
 class MemoryReport(JobReport):
     """Every kind of event under a name of its own."""
 
-    def __init__(self):
+    def __init__(self, rows_max=ROWS_MAX):
+        self.rows_max = rows_max
         self.tables = {}
         self.points = []
         self.progresses = []

@@ -18,7 +18,6 @@ from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState, name_o
 from engine.pipeline.jobs.backlog_relief.sending import ReliefSender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey, to_json_object
 from engine.pipeline.source.reader.options import is_pushable_tag
@@ -232,7 +231,7 @@ class Relief:
         )
 
     def _report_not_sent(self, count: int) -> None:
-        rows = refused_rows(self._folder.not_sent(), ROWS_MAX)
+        rows = refused_rows(self._folder.not_sent(), self._run.report.rows_max)
         self._run.report.table("not_sent", rows, left_out=count - len(rows))
         folder = f"{self._arguments['folder']}/{NOT_SENT}"
         self._run.report.note(Text("job.note.not_sent", count=count, folder=folder))

@@ -91,6 +91,7 @@ class Follower:
         self._ask_offsets = ask_offsets
         self._trigger_ms = trigger_ms
         self._reporter = AuditReporter(report)
+        self._rows_max = report.rows_max
         self.book = DeliveryBook(rules.topics)
         self.consumption = ConsumptionBook(JudgedGroups(rules.groups))
         self._lock = threading.Lock()
@@ -214,7 +215,7 @@ class Follower:
         consumption = self.consumption if self._rules.has_trace else None
         if consumption is not None:
             consumption.offsets = self._ask_offsets(consumption.expected())
-        self._reporter.report(self.book, consumption, findings_of(self.book, consumption))
+        self._reporter.report(self.book, consumption, findings_of(self.book, consumption, self._rows_max))
 
     def conclude(self) -> None:
         """Report the conclusion when the audit ends."""

@@ -128,7 +128,7 @@ def audit(
         consumption.add([row.facts for row in joined.select("facts").collect()])
         if not run.arguments["input_folder"]:
             consumption.offsets = group_offsets(run.cluster, consumption.expected())
-    findings, counts = findings_of(book, consumption)
+    findings, counts = findings_of(book, consumption, run.report.rows_max)
     wanted = wanted_places(findings)
     if wanted and not run.stop.is_set():
         findings = list(located(findings, locate(messages, wanted)))

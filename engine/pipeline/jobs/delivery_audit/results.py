@@ -59,8 +59,8 @@ class AuditFinding:
 AuditFindings = tuple[list[AuditFinding], dict[str, tuple[int, int]]]
 
 
-def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> AuditFindings:
-    """Return the problems of producers, brokers and groups that the books show."""
+def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None, rows_max: int = ROWS_MAX) -> AuditFindings:
+    """Return the problems of producers, brokers and groups that the books show, at most ``rows_max``."""
     counts: dict[str, tuple[int, int]] = dict.fromkeys(KINDS, (0, 0))
     worst: dict[str, list[AuditFinding]] = {kind: [] for kind in KINDS}
     for finding in _findings(book, consumption):
@@ -68,10 +68,10 @@ def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> Audi
         counts[finding.kind] = findings + 1, messages + finding.count
         of_kind = worst[finding.kind]
         of_kind.append(finding)
-        if len(of_kind) == 2 * ROWS_MAX:
-            worst[finding.kind] = heapq.nsmallest(ROWS_MAX, of_kind, key=AuditFinding.badness)
-    found = [heapq.nsmallest(ROWS_MAX, of_kind, key=AuditFinding.badness) for of_kind in worst.values()]
-    return fair_share(found, ROWS_MAX), {kind: count for kind, count in counts.items() if count[0]}
+        if len(of_kind) == 2 * rows_max:
+            worst[finding.kind] = heapq.nsmallest(rows_max, of_kind, key=AuditFinding.badness)
+    found = [heapq.nsmallest(rows_max, of_kind, key=AuditFinding.badness) for of_kind in worst.values()]
+    return fair_share(found, rows_max), {kind: count for kind, count in counts.items() if count[0]}
 
 
 def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[AuditFinding]:

@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import NamedTuple
 
 from engine.pipeline.jobs.report import Cell, JobReport
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.protocol.body import question
 from engine.texts import Text
 
 log = logging.getLogger("glassmq.pipeline")
@@ -38,32 +40,51 @@ class QueueLag(NamedTuple):
 
 
 class LagLook(NamedTuple):
-    """A sample of the lag. ``refused``: group -> the broker's answer to an account that may not read its progress."""
+    """A sample of the lag.
+
+    :ivar lags: of each group in the topics that it consumes.
+    :ivar refused: group -> the broker's answer to an account that may not read its progress.
+    :ivar idle: groups that consume none of the topics.
+    """
 
     lags: list[QueueLag]
-    refused: dict[str, str]
+    refused: Mapping[str, str] = MappingProxyType({})
+    idle: Sequence[str] = ()
 
 
 def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
-    """Return the lag of every group in every queue of the topics. Raises :class:`RocketMQError`."""
+    """Return the lag of each group in the queues of those topics that it consumes. Raises :class:`RocketMQError`.
+
+    Brokers answer 0 for a group that never consumed a young topic, so its offsets alone do not tell.
+    """
     queues = cluster.queues(topics)
     # Progress before ends: messages that arrive in between make the lag larger, never negative.
-    progress: dict[str, dict[QueueKey, int]] = {}
+    progress: dict[str, dict[QueueKey, int | None]] = {}
     refused: dict[str, str] = {}
     for group in groups:
         try:
-            progress[group] = cluster.group_offsets(group, queues)
+            consumed = _consumed_topics(cluster, group, queues)
+            of_group = [queue for queue in queues if queue.topic in consumed]
+            offsets = cluster.group_offsets(group, of_group)
         except RocketMQError as error:
             if error.condition != "ROCKETMQ_REFUSED":
                 raise
             refused[group] = str(error)
+            continue
+        progress[group] = {queue: offsets.get(queue) for queue in of_group}
     ends = cluster.max_offsets(queues)
     lags = [
-        QueueLag(group, queue, of_group.get(queue), ends[queue])
+        QueueLag(group, queue, offset, ends[queue])
         for group, of_group in progress.items()
-        for queue in queues
+        for queue, offset in of_group.items()
     ]
-    return LagLook(lags, refused)
+    return LagLook(lags, refused, [group for group, of_group in progress.items() if not of_group])
+
+
+def _consumed_topics(cluster: Cluster, group: str, queues: Sequence[QueueKey]) -> frozenset[str]:
+    one_of_each_broker = {queue.broker_name: queue for queue in queues}.values()
+    answers = cluster.ask_queues(one_of_each_broker, lambda _: question.consumed_topics(group), group=group)
+    return frozenset().union(*answers.values())
 
 
 class LagReporter:
@@ -71,8 +92,8 @@ class LagReporter:
 
     def __init__(self, report: JobReport) -> None:
         self._report = report
-        #: Group, or "" for all of them -> the last problem reported.
-        self._problems: dict[str, str] = {}
+        #: Group, or "" for all of them -> the last note.
+        self._notes: dict[str, Text] = {}
 
     def report(self, seen: LagLook, now_ms: int) -> None:
         """Report one point per group, and the table with the longest lag first."""
@@ -87,18 +108,23 @@ class LagReporter:
             [one.group, one.queue.topic, one.queue.label, one.offset, one.end, one.lag] for one in worst_first
         ]
         self._report.table("lag", rows)
-        self._note_new(seen.refused)
+        notes = {group: _unknown(problem, group) for group, problem in seen.refused.items()}
+        self._note_new(notes | {group: Text("job.note.lag_of_idle", group=group) for group in seen.idle})
 
     def report_problem(self, problem: str) -> None:
         """Report that no sample could be taken."""
-        self._note_new({"": problem})
+        self._note_new({"": _unknown(problem)})
 
-    def _note_new(self, problems: dict[str, str]) -> None:
-        for group, problem in problems.items():
-            if self._problems.get(group) != problem:
-                lag = Text("job.note.lag_of", group=group) if group else Text("job.note.lag")
-                self._report.note(Text("job.note.lag_unknown", lag=lag, problem=problem))
-        self._problems = problems
+    def _note_new(self, notes: dict[str, Text]) -> None:
+        for group, note in notes.items():
+            if self._notes.get(group) != note:
+                self._report.note(note)
+        self._notes = notes
+
+
+def _unknown(problem: str, group: str = "") -> Text:
+    lag = Text("job.note.lag_of", group=group) if group else Text("job.note.lag")
+    return Text("job.note.lag_unknown", lag=lag, problem=problem)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
+from engine.pipeline.jobs.report import Cell, JobReport
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -176,7 +176,7 @@ class TrafficPicture:
     def _report_tables(self) -> None:
         sums = self._sums()
         newest_first = sorted(self._windows.values(), key=lambda window: (-window.start_ms, window.topic))
-        rows = [self._window_row(window) for window in newest_first[:ROWS_MAX]]
+        rows = [self._window_row(window) for window in newest_first[: self._report.rows_max]]
         self._report.table("windows", rows, left_out=len(newest_first) - len(rows) + self.left_out)
         self._report.table("topics", [self._topic_row(topic, of_topic) for topic, of_topic in sorted(sums.items())])
         self._report.table("queues", self._queue_rows(sums))

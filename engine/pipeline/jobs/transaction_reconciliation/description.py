@@ -23,8 +23,8 @@ from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Sta
 from engine.texts import Text
 
 _STATUS = cell_texts(*Status)
-_FINDING = cell_texts(*TransactionAnomaly)
-_AGREEMENT = cell_texts(*Agreement)
+_FINDING = TableColumn("finding", ColumnKind.TEXT, cell_texts=cell_texts(*TransactionAnomaly))
+_AGREEMENT = TableColumn("agreement", ColumnKind.TEXT, cell_texts=cell_texts(*Agreement))
 _WINDOW = cell_texts(*Window)
 
 _MESSAGE = TableColumn("message", ColumnKind.TEXT)
@@ -61,10 +61,11 @@ DESCRIPTION = JobDescription(
                 TableColumn("checks", ColumnKind.INTEGER),
             ),
         ),
+        JobTable("finding_counts", (_FINDING, TableColumn("count", ColumnKind.INTEGER)), bad_column="count"),
         JobTable(
             "findings",
             (
-                TableColumn("finding", ColumnKind.TEXT, cell_texts=_FINDING),
+                _FINDING,
                 _MESSAGE,
                 _TOPIC,
                 _KEY,
@@ -109,9 +110,14 @@ DESCRIPTION = JobDescription(
             ),
         ),
         JobTable(
+            "transfer_counts",
+            (_AGREEMENT, *columns(ColumnKind.INTEGER, "transfers", "wrong")),
+            bad_column="wrong",
+        ),
+        JobTable(
             "transfers",
             (
-                TableColumn("agreement", ColumnKind.TEXT, cell_texts=_AGREEMENT),
+                _AGREEMENT,
                 _KEY,
                 *columns(ColumnKind.INTEGER, "debited", "credited"),
                 *columns(ColumnKind.TIMESTAMP, "debited_at", "credited_at"),

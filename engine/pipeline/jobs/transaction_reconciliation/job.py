@@ -181,7 +181,7 @@ def _report_unknown(run: JobRun, topics: Sequence[str]) -> None:
 
 def _ledgers(run: JobRun) -> AbstractContextManager[Ledgers | None]:
     folder = _bank_folder(run)
-    return nullcontext() if folder is None else Ledgers(folder)
+    return nullcontext() if folder is None else Ledgers(folder, run.report.rows_max)
 
 
 def _bank_folder(run: JobRun) -> Path | None:
@@ -197,7 +197,7 @@ class _Following:
 
     def __init__(self, run: JobRun) -> None:
         self._run = run
-        self._ledgers = LedgerWatch(_bank_folder(run), run.arguments["trigger_ms"])
+        self._ledgers = LedgerWatch(_bank_folder(run), run.arguments["trigger_ms"], run.report.rows_max)
 
     def work(self) -> None:
         """Run until stopped."""

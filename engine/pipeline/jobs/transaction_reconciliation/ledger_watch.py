@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.report import ROWS_MAX
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import PAYING_FILE, RECEIVING_FILE, Ledgers
 
 log = logging.getLogger("glassmq.pipeline")
@@ -26,12 +27,13 @@ _LAST_WORD_S = 1.0
 class LedgerWatch:
     """Watch the ledgers; use it in a ``with``, which ends the thread. Micro-batches and the thread take turns."""
 
-    def __init__(self, folder: Path | None, every_ms: int) -> None:
+    def __init__(self, folder: Path | None, every_ms: int, rows_max: int = ROWS_MAX) -> None:
         """Create a watch.
 
-        :param folder: as in :class:`Ledgers`; None: there are no ledgers, and nothing is watched.
+        :param folder: as in :class:`Ledgers`, like ``rows_max``; None: there are no ledgers, and nothing is watched.
         """
         self._folder = folder
+        self._rows_max = rows_max
         self._every_s = every_ms / 1_000
         self._turn = threading.Lock()
         self._ends = threading.Event()
@@ -63,7 +65,7 @@ class LedgerWatch:
                 return
             with ExitStack() as stack:
                 seen = _stamps(self._folder)
-                ledgers = stack.enter_context(Ledgers(self._folder))
+                ledgers = stack.enter_context(Ledgers(self._folder, self._rows_max))
                 yield ledgers
                 self._ledgers, self._seen = ledgers, seen
                 self._kept = stack.pop_all()

@@ -84,13 +84,13 @@ class Money:
 
 
 #: Query for each account of a bank's ledger.
-_ACCOUNTS = f"""
-    SELECT name, balance, coalesce(debited, 0), coalesce(credited, 0) FROM {{bank}}.account
-    LEFT JOIN (SELECT account AS debtor, sum(amount) AS debited FROM {{bank}}.transfer GROUP BY account)
+_ACCOUNTS = """
+    SELECT name, balance, coalesce(debited, 0), coalesce(credited, 0) FROM {bank}.account
+    LEFT JOIN (SELECT account AS debtor, sum(amount) AS debited FROM {bank}.transfer GROUP BY account)
         ON debtor = name
-    LEFT JOIN (SELECT account AS creditor, sum(amount) AS credited FROM {{bank}}.credit GROUP BY account)
+    LEFT JOIN (SELECT account AS creditor, sum(amount) AS credited FROM {bank}.credit GROUP BY account)
         ON creditor = name
-    ORDER BY name LIMIT {ROWS_MAX}
+    ORDER BY name LIMIT ?
 """
 _SUMS = """
     SELECT count(*), coalesce(sum(balance), 0), (SELECT coalesce(sum(amount), 0) FROM {bank}.transfer),
@@ -143,13 +143,19 @@ _DONE_SINCE = f"""
     DELETE FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}'
         AND EXISTS (SELECT 1 FROM later.transfer AS d WHERE d.key = compared.key)
 """
+_IS_BAD = f"agreement IN {tuple(map(str, BAD))}"
+_PLACES = " ".join(f"WHEN '{one}' THEN {place}" for place, one in enumerate(Agreement))
+_COUNTS = f"""
+    SELECT agreement, count(*), iif({_IS_BAD}, count(*), 0) FROM compared
+    GROUP BY agreement ORDER BY CASE agreement {_PLACES} END
+"""
+#: The kinds take turns, so that none hides another.
 _WORST = f"""
-    SELECT agreement, key, debited, credited, debited_ms, credited_ms, message,
-           agreement IN ({", ".join(f"'{bad}'" for bad in BAD)})
-    FROM compared WHERE agreement <> '{Agreement.AGREED}'
-    ORDER BY CASE agreement {" ".join(f"WHEN '{one}' THEN {place}" for place, one in enumerate(Agreement))} END,
-             debited_ms, key
-    LIMIT {ROWS_MAX}
+    SELECT agreement, key, debited, credited, debited_ms, credited_ms, message, {_IS_BAD} FROM (
+        SELECT *, CASE agreement {_PLACES} END AS place,
+               row_number() OVER (PARTITION BY agreement ORDER BY debited_ms, key) AS turn
+        FROM compared WHERE agreement <> '{Agreement.AGREED}' ORDER BY turn, place LIMIT ?
+    ) ORDER BY place, turn
 """
 #: Transfers that are lost or were never sent, and so were not in flight.
 _NEVER_ARRIVES = (Agreement.ROLLED_BACK, Agreement.NO_MESSAGE, Agreement.GIVEN_UP)
@@ -166,13 +172,15 @@ class Ledgers:
 
     Entering raises :class:`~engine.pipeline.errors.JobFailed` if a file is not a ledger.
 
+    :param rows_max: most transfers, and accounts of a bank, that are listed.
     :ivar accounts: the first accounts of both banks.
     :ivar account_count: number of their accounts.
     :ivar producer_group: the group whose messages request the credits; None if unknown.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rows_max: int = ROWS_MAX) -> None:
         self._folder = folder
+        self._rows_max = rows_max
         self._copies = tempfile.TemporaryDirectory(prefix="glassmq-ledgers-", ignore_cleanup_errors=True)
         self._database = sqlite3.connect(Path(self._copies.name) / "compared.db", check_same_thread=False)
         self.accounts: tuple[AccountState, ...] = ()
@@ -225,7 +233,7 @@ class Ledgers:
             self._check(path, bank)
             self._shorten_keys(bank)
             count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
-            rows = self._database.execute(_ACCOUNTS.format(bank=bank)).fetchall()
+            rows = self._database.execute(_ACCOUNTS.format(bank=bank), (self._rows_max,)).fetchall()
         self.account_count += count
         self._sums.append(AccountState(path.stem, "", *sums))
         return [AccountState(path.stem, *row) for row in rows]
@@ -353,9 +361,13 @@ class Ledgers:
 
     def transfer_rows(self) -> list[Sequence[Cell]]:
         """Return (agreement, key, debited, credited, debited at, credited at, message, 0 or 1) of transfers on which
-        the books do not agree: the worst, at most as many as a table shows.
+        the books do not agree: some of each kind, the worst kind first.
         """
-        return [list(row) for row in self._ask(_WORST)]
+        return [list(row) for row in self._database.execute(_WORST, (self._rows_max,))]
+
+    def transfer_counts(self) -> list[Sequence[Cell]]:
+        """Return (agreement, transfers, those of them that are findings), the worst first."""
+        return [list(row) for row in self._ask(_COUNTS)]
 
     def differing(self) -> int:
         """Return the number of transfers on which the books do not agree."""

@@ -17,7 +17,7 @@ from engine.pipeline.jobs.transaction_reconciliation.summary import (
     summarise,
 )
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, halves_until_ms
-from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, Window
+from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly, Window
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -64,10 +64,11 @@ class ReconciliationReporter:
         bounds = bounds_of(merged)
         rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
         if ledgers is None:
-            summary = summarise(merged, rules, buckets)
+            request = None
         else:
             # Other programs' transactions are not transfers, even if their keys look alike.
-            summary = summarise(merged, rules, buckets, StatusRequest(ledgers.add_messages, ledgers.producer_group))
+            request = StatusRequest(ledgers.add_messages, ledgers.producer_group)
+        summary = summarise(merged, rules, buckets, request, self._report.rows_max)
         if self._run.names("topics"):
             # These were not requested.
             summary.statuses.pop(Status.NOT_READ, None)
@@ -111,7 +112,9 @@ class ReconciliationReporter:
             for born_ms, _, row in summary.unsettled
         ]
         self._report.table("open", found, left_out=unsettled - len(found))
-        findings = [row for *_, row in summary.findings]
+        counts = summary.finding_counts
+        self._report.table("finding_counts", [[kind, counts[kind]] for kind in TransactionAnomaly if counts.get(kind)])
+        findings = summary.finding_rows()
         self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
         if self._is_history:
             for at_ms, level in buckets.levels(summary.open_changes):
@@ -134,6 +137,7 @@ class ReconciliationReporter:
             [one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts
         ]
         self._report.table("accounts", accounts, left_out=ledgers.account_count - len(accounts))
+        self._report.table("transfer_counts", ledgers.transfer_counts())
         rows = ledgers.transfer_rows()
         self._report.table("transfers", rows, left_out=ledgers.differing() - len(rows))
         if self._is_history:

@@ -5,8 +5,10 @@ input.
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ import pyarrow.compute as pc
 
 from engine.pipeline.jobs.arrow_columns import arrow_schema_of, milliseconds, numbers
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
-from engine.pipeline.jobs.report import ROWS_MAX
+from engine.pipeline.jobs.report import ROWS_MAX, Cell, fair_share
 from engine.pipeline.jobs.transaction_reconciliation.facts import FORGOTTEN, TRANSACTION
 from engine.pipeline.jobs.transaction_reconciliation.packing import pack_piece, unpack, unpack_piece
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OP_GRACE_MS, Bounds, Rules, is_counted, judge_table
@@ -75,17 +77,19 @@ class ReconciliationSummary:
 
     :ivar statuses: status -> [transactions, check-backs].
     :ivar unsettled: (born ms, identity, row of the table ``open`` without the age), the oldest.
-    :ivar findings: (place, last stored ms, identity, row of the table ``findings``), the worst.
-    :ivar finding_count: how many there are in all.
+    :ivar findings: (place, last stored ms, identity, row of the table ``findings``), ``rows_max`` of each kind.
+    :ivar finding_counts: kind -> how many there are in all.
     :ivar windows: from half to committed.
     :ivar longest: (-ms, key, from ms, to ms), the longest first.
     :ivar open_changes: bucket -> half messages stored less half messages decided.
+    :ivar rows_max: most rows of the tables ``open`` and ``findings``.
     """
 
+    rows_max: int = ROWS_MAX
     statuses: dict[str, list[int]] = field(default_factory=dict)
     unsettled: list[list[Any]] = field(default_factory=list)
     findings: list[list[Any]] = field(default_factory=list)
-    finding_count: int = 0
+    finding_counts: dict[str, int] = field(default_factory=dict)
     windows: LatencyHistogram = field(default_factory=LatencyHistogram)
     longest: list[list[Any]] = field(default_factory=list)
     open_changes: dict[int, int] = field(default_factory=dict)
@@ -94,9 +98,9 @@ class ReconciliationSummary:
         """Add the summary of another task."""
         for status, (count, checks) in other.statuses.items():
             self._count(status, count, checks)
-        self.unsettled = heapq.nsmallest(ROWS_MAX, [*self.unsettled, *other.unsettled], key=_age)
-        self.findings = heapq.nsmallest(ROWS_MAX, [*self.findings, *other.findings], key=_place)
-        self.finding_count += other.finding_count
+        self.unsettled = heapq.nsmallest(self.rows_max, [*self.unsettled, *other.unsettled], key=_age)
+        self._keep_worst([*self.findings, *other.findings])
+        self._count_findings(other.finding_counts)
         self.windows.update(other.windows)
         self.longest = heapq.nsmallest(LONGEST_MAX, [*self.longest, *other.longest])
         for bucket, change in other.open_changes.items():
@@ -116,7 +120,24 @@ class ReconciliationSummary:
             if echo is not None:
                 ops.remove(echo)
                 self.findings.remove(echo)
-                self.finding_count -= 1
+                self.finding_counts[TransactionAnomaly.DECIDED_LATE] -= 1
+
+    @property
+    def finding_count(self) -> int:
+        """Return how many findings there are in all."""
+        return sum(self.finding_counts.values())
+
+    def _count_findings(self, counts: Mapping[str, int]) -> None:
+        for kind, count in counts.items():
+            self.finding_counts[kind] = self.finding_counts.get(kind, 0) + count
+
+    def _keep_worst(self, findings: list[list[Any]]) -> None:
+        worst = (heapq.nsmallest(self.rows_max, of_kind, key=_place) for of_kind in _by_kind(findings))
+        self.findings = list(itertools.chain.from_iterable(worst))
+
+    def finding_rows(self) -> list[Sequence[Cell]]:
+        """Return rows of the table ``findings``, some of each kind."""
+        return [row for *_, row in fair_share(_by_kind(self.findings), self.rows_max)]
 
     def _count(self, status: str, count: int, checks: int) -> None:
         known = self.statuses.setdefault(status, [0, 0])
@@ -151,25 +172,26 @@ class ReconciliationSummary:
 
     def _add_unsettled(self, transactions: Any) -> None:
         unsettled = transactions.filter(pc.is_in(transactions.column("status"), pa.array(UNSETTLED)))
-        unsettled = unsettled.sort_by([("born", "ascending"), ("identity", "ascending")])[:ROWS_MAX]
+        unsettled = unsettled.sort_by([("born", "ascending"), ("identity", "ascending")])[: self.rows_max]
         born_ms = milliseconds(unsettled.column("born")).tolist()
         names = ["identity", "topic", "producer_group", "key", "status", "checks", "broker_name", "last_half_offset"]
         found = zip(born_ms, unsettled.select(names).to_pylist(), strict=True)
         self.unsettled += [[at_ms, row["identity"], list(row.values())] for at_ms, row in found]
-        self.unsettled = heapq.nsmallest(ROWS_MAX, self.unsettled, key=_age)
+        self.unsettled = heapq.nsmallest(self.rows_max, self.unsettled, key=_age)
 
     def _add_findings(self, judged: Any) -> None:
         counts = numbers(pc.list_value_length(judged.column("findings")), 0)
         if not counts.any():
             return
-        self.finding_count += int(counts.sum())
         bad = judged.filter(pa.array(counts > 0))
         stored_ms = milliseconds(bad.column("last_stored")).tolist()
         names = ["identity", "topic", "key", "committed", "ops", "broker_name", "findings"]
+        found: list[list[Any]] = []
         for at_ms, row in zip(stored_ms, bad.select(names).to_pylist(), strict=True):
-            for finding in row.pop("findings"):
-                self.findings.append([_FINDINGS[finding], at_ms, row["identity"], [finding, *row.values(), 1]])
-        self.findings = heapq.nsmallest(ROWS_MAX, self.findings, key=_place)
+            kinds = row.pop("findings")
+            found += [[_FINDINGS[kind], at_ms, row["identity"], [kind, *row.values(), 1]] for kind in kinds]
+        self._count_findings(Counter(row[0] for *_, row in found))
+        self._keep_worst([*self.findings, *found])
 
     def _add_windows(self, judged: Any) -> None:
         both = pc.and_(pc.is_valid(judged.column("half_stored")), pc.is_valid(judged.column("committed_stored")))
@@ -222,6 +244,13 @@ def _place(row: list[Any]) -> list[Any]:
     return row[:3]
 
 
+def _by_kind(findings: list[list[Any]]) -> list[list[list[Any]]]:
+    kinds: list[list[list[Any]]] = [[] for _ in _FINDINGS]
+    for finding in findings:
+        kinds[finding[0]].append(finding)
+    return kinds
+
+
 @dataclass(frozen=True, slots=True)
 class StatusRequest:
     """A request for the status of messages by key.
@@ -235,12 +264,12 @@ class StatusRequest:
 
 
 def summarise(
-    merged: DataFrame, rules: Rules, buckets: Buckets, keys: StatusRequest | None = None
+    merged: DataFrame, rules: Rules, buckets: Buckets, keys: StatusRequest | None = None, rows_max: int = ROWS_MAX
 ) -> ReconciliationSummary:
     """Judge and add up everything. The driver holds the summary of one partition at a time."""
-    whole = ReconciliationSummary()
+    whole = ReconciliationSummary(rows_max)
     group = keys.producer_group if keys is not None else None
-    rows: Any = merged.mapInArrow(_summarising(rules, buckets, group, wants_keys=keys is not None), _SCHEMA)
+    rows: Any = merged.mapInArrow(_summarising(rules, buckets, rows_max, group, wants_keys=keys is not None), _SCHEMA)
     for row in rows.toLocalIterator(prefetchPartitions=True):
         if row.summary is not None:
             whole.update(ReconciliationSummary.decode(row.summary))
@@ -252,10 +281,10 @@ def summarise(
 
 
 def _summarising(
-    rules: Rules, buckets: Buckets, group: str | None, *, wants_keys: bool
+    rules: Rules, buckets: Buckets, rows_max: int, group: str | None, *, wants_keys: bool
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        summary = ReconciliationSummary()
+        summary = ReconciliationSummary(rows_max)
         for merged in unpack(batches):
             judged = judge_table(merged, rules)
             summary.add(merged, judged, buckets if rules.op_queue.is_readable else None)

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 
-from engine.pipeline.jobs.report import fair_share
+import pytest
+
+from engine.pipeline.jobs.report import ALL_ROWS, JsonLinesReport, fair_share
+
+
+@pytest.mark.parametrize(("rows_max", "shown", "left_out"), [(2, 2, 6), (ALL_ROWS, 7, 1)])
+def test_a_report_writes_as_many_rows_as_it_was_made_for(rows_max, shown, left_out):
+    stream = io.StringIO()
+    JsonLinesReport(stream, rows_max).table("findings", [[number] for number in range(7)], left_out=1)
+    event = json.loads(stream.getvalue())
+    assert (event["rows"], event["left_out"]) == ([[number] for number in range(shown)], left_out)
 
 
 def test_no_kind_of_row_hides_another():

@@ -20,6 +20,7 @@ from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.delivery_audit.trace_events import events_of
 from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.report import ALL_ROWS, ROWS_MAX
 from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.names import TRACE_TOPIC
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
@@ -34,8 +35,8 @@ from tests.support.waiting import wait_until
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 
 
-def audit(spark, **arguments) -> MemoryReport:
-    report = MemoryReport()
+def audit(spark, rows_max: int = ROWS_MAX, **arguments) -> MemoryReport:
+    report = MemoryReport(rows_max)
     checked = read_arguments(DESCRIPTION, arguments)
     JOB(JobRun(spark, checked, {}, report, watch=lambda _query: None))
     return report
@@ -110,13 +111,12 @@ def with_faults(count: int, seed: int):
     return table, {"lost": lost_of, "duplicated": duplicated, "out of order": swapped}, latency_ms
 
 
-def test_of_a_million_messages_exactly_the_injected_faults_are_found(spark, tmp_path, monkeypatch):
+def test_of_a_million_messages_exactly_the_injected_faults_are_found(spark, tmp_path):
     table, injected, latency_ms = with_faults(1_000_000, seed=7)
     halves = table.num_rows // 2
     # The newer half first: a folder's files come in no order.
     folder = write(tmp_path / "messages", table.slice(halves), table.slice(0, halves))
-    monkeypatch.setattr("engine.pipeline.jobs.delivery_audit.results.ROWS_MAX", 5_000)
-    report = audit(spark, input_folder=folder, late_ms=1_000)
+    report = audit(spark, ALL_ROWS, input_folder=folder, late_ms=1_000)
     found = {kind: [] for kind in injected}
     for finding in rows(report, "findings"):
         producer = int(finding["who"].partition("@")[2], 16)

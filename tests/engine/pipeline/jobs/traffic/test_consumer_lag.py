@@ -52,6 +52,25 @@ def test_a_refusal_of_the_broker_is_no_missing_progress(tmp_path):
             look.group_offsets("readers", look.queues([topic]))
 
 
+def test_a_group_has_a_lag_only_in_the_topics_that_it_consumes(tmp_path):
+    with LiveServer(tmp_path, page=False) as live:
+        cluster = {"nameServer": live.name_servers[0]}
+        for topic in ("Orders", "Mails"):
+            live.create_topic(topic, 2)
+        with open_cluster(cluster) as look:
+            orders = look.queues(["Orders"])
+            look.store_group_offsets("billing", {orders[1]: 0})
+            seen = look_at_lag(look, ["billing", "misspelt"], ["Orders", "Mails"])
+            assert [(one.group, one.queue) for one in seen.lags] == [("billing", queue) for queue in orders]
+            assert seen.idle == ["misspelt"]
+    report = MemoryReport()
+    reporter = LagReporter(report)
+    for now_ms in (1, 2):
+        reporter.report(seen, now_ms)
+    (note,) = report.notes
+    assert note["en"].startswith("misspelt consumes none of these topics")
+
+
 def test_a_group_that_is_refused_does_not_hide_the_others():
     class Look(Cluster):
         def __init__(self):
@@ -59,6 +78,9 @@ def test_a_group_that_is_refused_does_not_hide_the_others():
 
         def queues(self, topics, option=None):
             return [QUEUE]
+
+        def ask_queues(self, queues, ask, *, group=None, without=()):
+            return {queue: frozenset({"Orders"}) for queue in queues}
 
         def group_offsets(self, group, queues):
             if group == "secret":

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.report import ALL_ROWS
 from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
@@ -177,9 +178,15 @@ def test_of_many_accounts_and_transfers_some_are_reported_and_all_are_counted(tm
         rows, sums = ledgers.transfer_rows(), ledgers.money()
         assert (len(ledgers.accounts), ledgers.account_count) == (501, 702)
         assert (len(rows), ledgers.differing()) == (500, 600)
+        # The 598 do not hide the two.
+        assert [row[0] for row in rows] == [Agreement.NO_MESSAGE] * 498 + [Agreement.ON_ITS_WAY] * 2
+        assert ledgers.transfer_counts() == [[Agreement.NO_MESSAGE, 598, 598], [Agreement.ON_ITS_WAY, 2, 0]]
         assert (sums.before, sums.after, sums.in_flight, sums.lost, sums.problems) == (7_700, 1_700, 20, 5_980, 598)
         assert ledgers.levels()[-1][1] == 20
         assert 1 < len(ledgers.levels()) <= 200
+    with Ledgers(tmp_path, ALL_ROWS) as ledgers:
+        ledgers.compare()
+        assert (len(ledgers.accounts), len(ledgers.transfer_rows())) == (702, 600)
         assert ledgers.window_row() == [0, None, None, None, None]
 
 
