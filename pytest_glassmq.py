@@ -69,15 +69,13 @@ def _option(config: pytest.Config, name: str) -> Any:
     return config.getini(f"glassmq_{name.replace('-', '_')}") if given is None else given
 
 
-def _settings(config: pytest.Config, name: str) -> dict[str, object]:
-    lines: Sequence[str] = _option(config, name) or ()
-    settings = dict[str, object]()
-    for line in lines:
-        key, equals, value = line.partition("=")
-        if not equals:
-            raise pytest.UsageError(f"glassmq: {line!r} is no {name}; write NAME=VALUE")
-        settings[key.strip()] = value.strip()
-    return settings
+def _settings(config: pytest.Config, name: str) -> dict[str, str]:
+    from engine.live.engine_settings import BadSetting, read_assignments
+
+    try:
+        return read_assignments(_option(config, name) or (), name)
+    except BadSetting as error:
+        raise pytest.UsageError(f"glassmq: {error}") from None
 
 
 def _choice(config: pytest.Config, name: str) -> str:

@@ -106,7 +106,7 @@ def test_settings_come_from_the_command_line_before_the_ini_file(suite, options,
 
 def test_a_setting_without_a_value_is_refused_by_name(suite):
     result = suite("\n    def test_it(glassmq): pass\n", "--glassmq-broker-setting", "autoCreateTopicEnable")
-    result.stdout.fnmatch_lines(["*glassmq: 'autoCreateTopicEnable' is no broker-setting; write NAME=VALUE*"])
+    result.stdout.fnmatch_lines(["*glassmq: 'autoCreateTopicEnable' is not a broker-setting; write NAME=VALUE*"])
 
 
 def test_a_package_that_hides_the_engine_is_named(pytester, suite):

@@ -14,6 +14,7 @@ from app.testkit.api_server import ApiServer
 from app.testkit.openapi import DOCUMENT_PATH, ROOT
 from app.testkit.operations import TestSession
 from app.testkit.replies import Addresses
+from engine.live.engine_settings import BadSetting, read_assignments
 from engine.live.live_machines import StartFailed
 from engine.testkit import GlassMQ, TestKitError
 
@@ -30,10 +31,10 @@ class EphemeralBroker:
         try:
             self._kit = GlassMQ(
                 host=host,
-                broker_settings=_settings("--broker-setting", broker_settings),
-                store_settings=_settings("--store-setting", store_settings),
+                broker_settings=read_assignments(broker_settings, "--broker-setting"),
+                store_settings=read_assignments(store_settings, "--store-setting"),
             )
-        except TestKitError as error:
+        except (BadSetting, TestKitError) as error:
             raise StartFailed(str(error)) from error
         self._host = host
         self._ready_file = ready_file
@@ -89,16 +90,6 @@ class EphemeralBroker:
         if self._server is not None:
             self._server.stop()
         self._kit.stop()
-
-
-def _settings(option: str, lines: Sequence[str]) -> dict[str, str]:
-    settings = {}
-    for line in lines:
-        name, equals, value = line.partition("=")
-        if not equals:
-            raise StartFailed(f"{option}: {line!r} is not NAME=VALUE")
-        settings[name.strip()] = value.strip()
-    return settings
 
 
 def write_ready_file(path: Path, addresses: Addresses) -> None:

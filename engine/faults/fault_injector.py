@@ -20,6 +20,7 @@ from engine.faults.frame_record import FrameRecord
 from engine.faults.frame_subject import FrameSubject
 from engine.faults.held_frames import HeldFrames
 from engine.faults.rule_index import RuleIndex, directions_of
+from engine.faults.state_record import StateRecord
 from engine.protocol.command.remoting_command import decode_command, encode_command
 from engine.protocol.errors import MalformedFrame
 from engine.protocol.response_code import ResponseCode
@@ -163,11 +164,11 @@ class FaultInjector:
 
     # --- recording ----------------------------------------------------------------------------------------------------
 
-    def record(self, client: str, *, with_bodies: bool) -> FrameRecord:
+    def record(self, client: str, *, with_bodies: bool, states: StateRecord | None = None) -> FrameRecord:
         """Record the frames of these clients from now on; a previous record is discarded."""
-        clock = self.clock
+        started_ms, started_us = self.clock.now_ms(), self.clock.monotonic_us()
         record = FrameRecord(
-            client, with_bodies=with_bodies, started_ms=clock.now_ms(), started_us=clock.monotonic_us()
+            client, with_bodies=with_bodies, started_ms=started_ms, started_us=started_us, states=states
         )
         self.frame_record, self.is_recording = record, True
         self._compile()
@@ -207,9 +208,8 @@ class FaultInjector:
         if self._remembers and is_answered:
             interceptor.remember(direction, subject, len(frame))
         if self.is_recording and self.frame_record is not None:
-            action, now_us = None if rule is None else rule.what, self.clock.monotonic_us()
-            client = self.client_name(interceptor)
-            self.frame_record.note(interceptor.remote_address, client, direction, frame, subject, action, now_us)
+            client, now_us = self.client_name(interceptor), self.clock.monotonic_us()
+            self.frame_record.note(interceptor.remote_address, client, direction, frame, subject, rule, now_us)
         if rule is None:
             return (
                 interceptor.let_in(frame, command)

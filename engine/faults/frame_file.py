@@ -6,7 +6,9 @@ import base64
 from collections.abc import Mapping
 from typing import TypedDict
 
+from engine.faults.fault_rule import RULE_FIELDS, FaultAction, FaultRule
 from engine.faults.frame_record import FrameRecord
+from engine.faults.frame_subject import REPLY
 
 FORMAT, VERSION = "glassmq-frames", 1
 
@@ -32,6 +34,11 @@ class FrameFile(TypedDict):
     #: Number, microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of
     #: the request that it answers (0: none), what a fault did to it.
     frames: list[list[int | str]]
+    #: The fault rules that acted on frames: their fields, ``made_ms`` since ``started_ms``, and ``hits``.
+    rules: list[dict[str, int | float | str]]
+    #: How the state of the broker changed: number of the frame after which a row did, part, name of the row, its
+    #: values; no values: it is gone. Empty if the state was not recorded.
+    states: list[list[int | str | list[int | str]]]
 
 
 def frame_file(
@@ -39,6 +46,8 @@ def frame_file(
 ) -> FrameFile:
     """Return the content of a file of frames. ``names``: short names of clients; ``last``: only the newest."""
     frames = [*record] if last is None else [*record][-last:]
+    if record.states is not None:
+        record.states.note(record.count)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -61,4 +70,19 @@ def frame_file(
             ]
             for one in frames
         ],
+        "rules": [_rule(rule, record.started_ms) for rule in record.rules.values()],
+        "states": [] if record.states is None else [[*change] for change in record.states.changes()],
+    }
+
+
+def _rule(rule: FaultRule, started_ms: int) -> dict[str, int | float | str]:
+    """Return the fields from which the rule can be made again."""
+    is_late = rule.what is FaultAction.ANSWER_LATE
+    return {
+        **{field.name: getattr(rule, field.name) for field in RULE_FIELDS},
+        "what": rule.what.value,
+        "frame": rule.frame.removeprefix(REPLY).removeprefix(" to ") if is_late else rule.frame,
+        "direction": "" if is_late else str(rule.direction),
+        "made_ms": rule.made_ms - started_ms,
+        "hits": rule.hits,
     }

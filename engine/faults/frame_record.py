@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.faults.fault_rule import Direction, FaultAction, fits
+from engine.faults.fault_rule import Direction, FaultAction, FaultRule, fits
 from engine.faults.frame_subject import FrameSubject
+from engine.faults.state_record import StateRecord
 
 FRAMES_MAX = 2_000
+RULES_MAX = 200
 BYTES_MAX = 4 * 1024 * 1024
 
 
@@ -41,12 +43,18 @@ class FrameRecord:
 
     :param client: pattern of the recorded clients, as in a rule.
     :param with_bodies: False: headers only, because bodies may be confidential.
+    :param states: what the node held at each frame; None: it is not recorded.
+    :ivar rules: by number, those that acted on a frame.
     """
 
-    def __init__(self, client: str, *, with_bodies: bool, started_ms: int, started_us: int) -> None:
+    def __init__(
+        self, client: str, *, with_bodies: bool, started_ms: int, started_us: int, states: StateRecord | None = None
+    ) -> None:
         self.client = client
         self.with_bodies = with_bodies
         self.started_ms = started_ms
+        self.states = states
+        self.rules: dict[int, FaultRule] = {}
         self.count = 0
         #: Address -> id of its client, once it has sent it.
         self.clients: dict[str, str] = {}
@@ -66,13 +74,19 @@ class FrameRecord:
         direction: Direction,
         frame: bytes,
         subject: FrameSubject,
-        action: FaultAction | None,
+        rule: FaultRule | None,
         now_us: int,
     ) -> None:
-        """Record a frame that passes, or that a fault acts on. ``client``: its id, or again its address."""
+        """Record a frame that passes, or that ``rule`` acts on. ``client``: its id, or again its address."""
         if self.client and not fits(self.client, client) and not fits(self.client, address):
             return
-        command = subject.command
+        if self.states is not None:
+            self.states.note(self.count)
+        if rule is not None:
+            self.rules[rule.rule_id] = rule
+            if len(self.rules) > RULES_MAX:
+                del self.rules[next(iter(self.rules))]
+        action, command = None if rule is None else rule.what, subject.command
         self.clients[address] = client
         self.count += 1
         answers = 0

@@ -1,4 +1,4 @@
-"""Settings of broker and store as the command line takes them: ``name=value``, in RocketMQ's names or in ours.
+"""Settings of broker and store as the command line takes them: ``NAME=VALUE``, in RocketMQ's names or in ours.
 
 ``autoCreateTopicEnable=false`` and ``auto_create_topic_enable=false`` mean the same. The meaning of each setting, its
 default and its source are in ``engine/broker/foundation/broker_config.py`` and ``engine/store/files/store_config.py``.
@@ -58,18 +58,25 @@ class BadSetting(ValueError):
         self.fields = fields
 
 
+def read_assignments(texts: Iterable[str], what: str = "setting") -> dict[str, str]:
+    """Return name -> text of ``NAME=VALUE``. Raises :class:`BadSetting` that says ``what`` a text is not."""
+    read: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BadSetting(f"{text!r} is not a {what}; write NAME=VALUE")
+        read[name.strip()] = value.strip()
+    return read
+
+
 def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mapping[str, str]) -> _Config:
-    """Return a copy of the dataclass ``config`` with ``assignments`` (each ``name=value``) applied.
+    """Return a copy of the dataclass ``config`` with ``assignments`` (each ``NAME=VALUE``) applied.
 
     ``reserved`` maps fields that have an option of their own to that option. Raises :class:`BadSetting`.
     """
     allowed = setting_names(config)
     changes: dict[str, object] = {}
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        name, text = name.strip(), text.strip()
-        if not equals:
-            raise BadSetting(f"{assignment!r} is not a setting; write name=value")
+    for name, text in read_assignments(assignments).items():
         field = allowed.get(name)
         if field is None:
             raise BadSetting(_unknown(name, allowed, reserved))

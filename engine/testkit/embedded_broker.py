@@ -20,12 +20,14 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.store_lookups import dispatcher_done
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_injector import FaultInjector
+from engine.faults.state_record import StateRecord
 from engine.live.engine_settings import BadSetting, apply_settings
 from engine.live.live_machines import LiveHostSettings, LiveMachines, StartFailed
 from engine.name_server.name_server_config import NameServerConfig
 from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread, EngineUnavailable
 from engine.runtime.live.live_runtime import LiveClock
 from engine.store.files.store_config import MessageStoreConfig
+from engine.testkit.broker_state import BrokerState
 from engine.testkit.errors import TestKitError
 from engine.testkit.held_port import HeldPort
 
@@ -129,7 +131,8 @@ class EmbeddedBroker:
         # A clock of its own: how long a rule lasts does not depend on whether the broker's clock is set ahead.
         self._injector = FaultInjector(LiveClock(), self._client_id_at, hold_lease_ms=None)
         if self._records_frames:
-            self._injector.record("", with_bodies=True)
+            states = StateRecord(BrokerState(lambda: self._machines))
+            self._injector.record("", with_bodies=True, states=states)
         self._machines = LiveMachines(self._settings, self._injector)
         self._machines.broker_disk.is_durable = False
         try:

@@ -20,6 +20,8 @@ from pathlib import Path
 from engine.client import ConsumeConcurrentlyStatus, Message
 from engine.testkit import GlassMQ
 from tests.benchmarks.document import machine, parse_with_document, publish
+from tests.interop.harness.clients import DRIVERS
+from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
 from tests.support.live.kit_clients import consuming, send
 from tests.support.waiting import START_POLL_INTERVAL_S, wait_until
 
@@ -29,6 +31,8 @@ _START_DEADLINE_S = 60
 _SENDING_SUITE = """
 import pytest
 from engine.client import Message
+from tests.interop.harness.clients import DRIVERS
+from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
 from tests.support.live.kit_clients import send
 
 @pytest.mark.parametrize("number", range({count}))
@@ -99,6 +103,29 @@ def sixteen_retries() -> float:
         return seconds(lambda: asyncio.run(work(glassmq)))
 
 
+def sixteen_retries_of_cpp_client() -> float | None:
+    """The same with the unmodified C++ client, once its first call has failed; None where it cannot be had."""
+    try:
+        command = [str(cpp_client_python()), str(DRIVERS / "cpp_client.py"), "consume", "--failing"]
+    except ClientUnavailable as missing:
+        print(missing, file=sys.stderr)
+        return None
+    with GlassMQ() as glassmq:
+        send(glassmq, Message("orders", b"1"))
+        command += ["--name-server", glassmq.name_server_address, "--group", "billing", "--topic", "orders"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as consumer:
+            glassmq.wait_for("SCHEDULE_TOPIC_XXXX", timeout=_START_DEADLINE_S)
+
+            def die() -> None:
+                glassmq.advance(hours=5)
+                glassmq.assert_dead_letter("billing", timeout=30)
+
+            try:
+                return seconds(die)
+            finally:
+                consumer.kill()
+
+
 def suite(folder: Path, source: str, *options: str) -> float:
     """How long pytest runs a file. Raises if one of its tests fails."""
     (folder / "test_suite.py").write_text(source, "utf-8")
@@ -123,6 +150,8 @@ def main(arguments: list[str]) -> int:
             folder, _SENDING_SUITE.format(count=200)
         )
         found["sixteen retries and the dead letter"] = sixteen_retries()
+        if (took_s := sixteen_retries_of_cpp_client()) is not None:
+            found["the same with the unmodified C++ client"] = took_s
         found[f"{options.starts:,} starts on {options.workers} workers of xdist, no failure"] = suite(
             folder, _STARTING_SUITE.format(count=options.starts), "-p", "xdist", "-n", str(options.workers)
         )

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.client import Message
+from engine.testkit import GlassMQ
+from tests.interop.harness.clients import DRIVERS, messages
 from tests.interop.harness.installs import cpp_client_python, node_command, node_modules, tool
 from tests.interop.harness.process import ManagedProcess
+from tests.support.live.kit_clients import send
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "testkit"
@@ -65,6 +69,21 @@ def test_the_go_example_passes(run: Run) -> None:
 def test_the_junit_example_passes(run: Run) -> None:
     process = run("java", tool("mvn"), "-B", "-Dstyle.color=never", "test")
     assert "Tests run: 2, Failures: 0, Errors: 0, Skipped: 0" in process.output()
+
+
+def test_advance_lets_all_retries_of_the_cpp_client_pass(real_client: None, tmp_path: Path) -> None:
+    with GlassMQ() as glassmq:
+        send(glassmq, Message("orders", b"1"))
+        command = [str(cpp_client_python()), str(DRIVERS / "cpp_client.py"), "consume", "--failing"]
+        command += ["--name-server", glassmq.name_server_address, "--group", "billing", "--topic", "orders"]
+        consumer = ManagedProcess("failing consumer", command, tmp_path / "output.log")
+        try:
+            glassmq.wait_for("SCHEDULE_TOPIC_XXXX", timeout=60)
+            glassmq.advance(hours=5, settle=10)
+            glassmq.assert_dead_letter("billing", count=1, timeout=30)
+            assert [event["reconsume_times"] for event in messages(consumer)] == [*range(17)]
+        finally:
+            consumer.stop()
 
 
 def test_the_junit_extension_is_short() -> None:

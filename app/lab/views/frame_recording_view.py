@@ -11,7 +11,7 @@ import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, groupby
 from typing import TYPE_CHECKING
 
 from app.foundation.patch import Operation, difference
@@ -28,9 +28,10 @@ from engine.protocol.request_code import SENDS, RequestCode
 
 if TYPE_CHECKING:
     from app.picture.frame import CommandFrame, Frame
-    from app.picture.session.film import FrameStrip, RecordedFilm, RecordedNode, RecordedWorld
+    from app.picture.session.film import BrokerParts, FrameStrip, RecordedFilm, RecordedNode, RecordedWorld
     from app.picture.session.journal import JournalRow
     from engine.faults.frame_file import FrameFile
+    from engine.faults.state_record import StateChange
 
 FRAMES_MAX = 2_000
 FILE_BYTES_MAX = 8 * 1024 * 1024
@@ -38,6 +39,10 @@ FILE_BYTES_MAX = 8 * 1024 * 1024
 FLIGHT_US = 500
 _CLIENTS_MAX = 60
 _NAME_MAX = 255
+#: A record keeps 5,000, and merges what changed before.
+_CHANGES_MAX = 10_000
+#: Parts of a broker's state, see ``engine/testkit/broker_state.py``.
+STATE_PARTS = ("broker", "queues", "groups", "offsets", "half_messages", "locks", "held_pulls")
 _SHORT_NAME = re.compile(r"[A-Z][0-9]{1,9}")
 #: Faults that keep a frame from arriving.
 _LOST = ("drop", "cut", "reject")
@@ -60,11 +65,14 @@ class _Frame:
 
 def frame_recording_view(data: object) -> RecordedFilm:
     """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
-    frames, broker, given = _read(data)
+    frames, broker, given, states = _read(data)
     start_us = frames[0].at_us - 2 * FLIGHT_US
     frames = [replace(frame, at_us=frame.at_us - start_us) for frame in frames]
     names = _names(frames, broker, given)
     nodes = {name: _node(role, said) for name, (role, said) in names.values()}
+    own_name = names[""][0]
+    nodes[own_name]["state"] = _changed({}, [change for change in states if change[0] < frames[0].number])
+    changes = {number: [*found] for number, found in groupby(states, lambda change: change[0])}
     by_number = {frame.number: frame for frame in frames}
     summaries = [_summary(frame, names, by_number) for frame in frames]
     view = first = _view(0, 0, nodes, [])
@@ -74,6 +82,9 @@ def frame_recording_view(data: object) -> RecordedFilm:
         nodes = {**nodes, source: {**nodes[source], "sent": nodes[source]["sent"] + 1}}
         if frame.action not in _LOST:
             nodes = {**nodes, target: {**nodes[target], "got": nodes[target]["got"] + 1}}
+        if frame.number in changes:
+            state = _changed(nodes[own_name]["state"], changes[frame.number])
+            nodes = {**nodes, own_name: {**nodes[own_name], "state": state}}
         shown = summaries[max(0, event - ARRIVED_FRAMES_SHOWN) : event]
         later = _view(event, frame.at_us + FLIGHT_US, nodes, shown)
         patches.append(difference(view, later))
@@ -100,7 +111,7 @@ def frame_recording_view(data: object) -> RecordedFilm:
 
 def frame_recording_strip(data: FrameFile) -> FrameStrip:
     """Return the newest frames of a record."""
-    frames, broker, given = _read(data)
+    frames, broker, given, _ = _read(data)
     names = _names(frames, broker, given)
     by_number = {frame.number: frame for frame in frames}
     shown = [_summary(frame, names, by_number) for frame in frames]
@@ -120,17 +131,24 @@ _ROW = (
     Field("answers", "integer"),
     Field("action", "text", 0, _NAME_MAX),
 )
+_STATE_ROW = (
+    Field("frame", "integer"),
+    Field("part", "choice", allowed=STATE_PARTS),
+    Field("name", "text", 0, 3 * _NAME_MAX),
+    Field("values", "list", 0, 3, item=Field("", "any", 0, 3 * _NAME_MAX)),
+)
 FILE_FIELDS = (
     Field("format", "choice", allowed=(FORMAT,)),
     Field("version", "integer", VERSION, VERSION),
     Field("broker", "text", 0, _NAME_MAX),
     Field("names", "texts", default={}, each=_NAME_MAX),
     Field("frames", "list", 1, FRAMES_MAX, item=Field("", "row", fields=_ROW)),
+    Field("states", "list", 0, _CHANGES_MAX, default=[], item=Field("", "row", fields=_STATE_ROW)),
 )
 
 
 @fields_refused("import")
-def _read(data: object) -> tuple[list[_Frame], str, Mapping[str, str]]:
+def _read(data: object) -> tuple[list[_Frame], str, Mapping[str, str], list[StateChange]]:
     file = read_fields(FILE_FIELDS, data, what="file", is_open=True)
     frames: dict[int, _Frame] = {}
     for place, (number, at_us, client, direction, encoded, body_bytes, answers, action) in enumerate(file["frames"], 1):
@@ -142,7 +160,19 @@ def _read(data: object) -> tuple[list[_Frame], str, Mapping[str, str]]:
         frame = _Frame(number, at_us, client, direction == "in", content, body_bytes, answers, action, command)
         if frames.setdefault(number, frame) is not frame:
             raise LabRefused("frame_file_row", place=place)
-    return sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number)), file["broker"], file["names"]
+    ordered = sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number))
+    return ordered, file["broker"], file["names"], file["states"]
+
+
+def _changed(state: BrokerParts, changes: list[StateChange]) -> BrokerParts:
+    """Return ``state`` with the rows that changed; parts that did not are shared."""
+    later = {**state, **{part: {**state.get(part, {})} for _, part, _, _ in changes}}
+    for _, part, name, values in changes:
+        if values:
+            later[part][name] = values
+        else:
+            later[part].pop(name, None)
+    return later
 
 
 # --- nodes ---------------------------------------------------------------------------------------------------------
@@ -186,6 +216,7 @@ def _node(role: str, full_name: str) -> RecordedNode:
         "ip": "",
         "xa_roles": None,
         "full_name": full_name,
+        "state": {},
         "sent": 0,
         "got": 0,
     }

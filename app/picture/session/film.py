@@ -56,8 +56,12 @@ class Film(FilmParts):
     frames: dict[str, FrameDetail]
 
 
+#: Part of a broker's state -> name of a row -> its values, see ``engine/testkit/broker_state.py``.
+BrokerParts = dict[str, dict[str, list[int | str]]]
+
+
 class RecordedNode(TypedDict):
-    """A real client or broker, of which only its frames are known."""
+    """A real client or broker: its frames, and what a broker of the test kit held then."""
 
     #: "wire_broker", "wire_producer" or "wire_consumer".
     role: str
@@ -69,6 +73,8 @@ class RecordedNode(TypedDict):
     ip: str
     xa_roles: None
     full_name: str
+    #: Empty for clients, and where it was not recorded.
+    state: BrokerParts
     #: How many frames it has sent, and got.
     sent: int
     got: int

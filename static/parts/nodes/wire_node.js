@@ -1,16 +1,51 @@
 // @ts-check
-// A real client or broker of a recording: its internals are unknown, so only its name and the number of its frames are
-// shown.
+// A real client or broker of a recording: its name, the number of its frames and, of a broker of the test kit, what it
+// held at this frame.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
+import { shortMs } from "../../common/world/format.js";
 import { NodeCard } from "./node_card.js";
+
+/** Part of the state -> the names of its columns; the first is that of the row. */
+const COLUMNS = {
+  queues: () => t("lab.wire.state.queues"),
+  groups: () => t("lab.wire.state.groups"),
+  offsets: () => t("lab.wire.state.offsets"),
+  half_messages: () => t("lab.wire.state.half_messages"),
+  locks: () => t("lab.wire.state.locks"),
+  held_pulls: () => t("lab.wire.state.held_pulls"),
+};
 
 export const WireNode = memo(({ name, node }) => {
   const said = `${t("lab.wire.sent", { n: node.sent })}, ${t("lab.wire.received", { n: node.got })}`;
+  const [isRunning, aheadMs] = node.state.broker?.[""] ?? [1, 0];
   return html`<${NodeCard} name=${name} node=${node} summary=${said}>
     <p class="node-line mono">${node.full_name}</p>
     <p class="node-line quiet number">${said}</p>
+    ${!isRunning && html`<p class="node-line">${t("lab.wire.crashed")}</p>`}
+    ${aheadMs > 0 && html`<p class="node-line">${t("lab.wire.ahead", { time: shortMs(aheadMs) })}</p>`}
+    ${Object.entries(COLUMNS).map(([part, columns]) => html`<${Rows} key=${part} columns=${columns()} rows=${node.state[part]} />`)}
   </${NodeCard}>`;
 });
+
+/** @param {{ columns: string, rows?: Record<string, (number | string)[]> }} props */
+function Rows({ columns, rows = {} }) {
+  const names = Object.keys(rows).sort();
+  if (!names.length) return null;
+  return html`<table class="wire-state">
+    <thead>
+      <tr>${columns.split("|").map((column) => html`<th scope="col">${column}</th>`)}</tr>
+    </thead>
+    <tbody>
+      ${names.map(
+        (row) =>
+          html`<tr key=${row}>
+            <th scope="row" class="mono">${row}</th>
+            ${rows[row].map((value) => html`<td class="number">${value}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}

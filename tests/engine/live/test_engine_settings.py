@@ -1,4 +1,4 @@
-"""``name=value`` settings of the command line."""
+"""``NAME=VALUE`` settings of the command line."""
 
 import dataclasses
 
@@ -46,8 +46,8 @@ def test_every_field_can_be_named_in_both_ways(config):
         ("autoCreateTopic=true", ["autoCreateTopic", "did you mean autoCreateTopicEnable?", "configuration.md"]),
         ("xyzzy=1", ["'xyzzy'", "allowed are:", "\n  brokerIP1\n", "\n  traceOn\n"]),
         ("bindAddress=::1", ["bindAddress", "--host"]),
-        ("", ["name=value"]),
-        ("traceOn", ["name=value"]),
+        ("", ["NAME=VALUE"]),
+        ("traceOn", ["NAME=VALUE"]),
         ("traceOn=maybe", ["traceOn", "true, false"]),
         ("defaultTopicQueueNums=x", ["defaultTopicQueueNums", "whole number"]),
         ("defaultTopicQueueNums=-1", ["defaultTopicQueueNums", "not negative"]),

@@ -130,7 +130,13 @@ def consume(arguments):
     consumer.set_instance_name(arguments.instance)
     consumer.set_thread_count(2)
     listener_s = arguments.listener_ms / 1000
-    consumer.subscribe(arguments.topic, lambda message: received(message, listener_s))
+
+    def listen(message):
+        received(message, listener_s)
+        if arguments.failing:
+            raise ValueError("the listener fails")  # the library takes it as RECONSUME_LATER
+
+    consumer.subscribe(arguments.topic, listen)
     consumer.start()
     report(event="ready")
     signal.sigwait({signal.SIGTERM})
@@ -162,6 +168,7 @@ def main():
     parser.add_argument("--instance", default="DEFAULT")
     parser.add_argument("--broadcast", action="store_true")
     parser.add_argument("--orderly", action="store_true")
+    parser.add_argument("--failing", action="store_true", help="a listener that always fails")
     parser.add_argument("--enduring", action="store_true", help="go on after a send that failed")
     parser.add_argument("--timeout-ms", type=int, default=_SEND_TIMEOUT_MS)
     parser.add_argument("--listener-ms", type=float, default=0)
