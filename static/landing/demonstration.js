@@ -14,7 +14,7 @@ import { Icon } from "../parts/controls/icons.js";
 import { acting } from "../parts/stage/acting.js";
 import { Stage } from "../parts/stage/stage.js";
 import { nodes, receiveView, violations, view } from "../common/world/view.js";
-import { motion } from "../common/cluster/motion.js";
+import { motion } from "../common/viewer/motion.js";
 import { FilmPlayer } from "./film_player.js";
 
 const LOCK = "broker-lock";

@@ -10,10 +10,20 @@ import { compact, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { topicMark } from "../common/palette.js";
 import { openStream } from "../common/cluster/stream.js";
-import { addresses, groupNames, isLagging, storedMessages, totalLag, userTopics } from "../common/cluster/lists.js";
+import {
+  addresses,
+  glassmqCommand,
+  groupNames,
+  isLagging,
+  storedMessages,
+  totalLag,
+  userTopics,
+} from "../common/cluster/lists.js";
 import { loaded, receive, state } from "../common/cluster/view.js";
-import { GlassmqCommand, GroupMark, LanguageBadge } from "../parts/lane/marks.js";
+import { Command, GroupMark, LanguageBadge } from "../parts/lane/marks.js";
 import { Demonstration } from "./demonstration.js";
+
+const NodeCommand = () => html`<${Command} text=${glassmqCommand("send orders 'hello'")} />`;
 
 const MOST_RECORDS = 9;
 const MOST_TOPICS = 4;
@@ -36,7 +46,7 @@ function MiniPicture() {
     ${
       loaded.value &&
       userTopics.value.length === 0 &&
-      html`<p class="mini-next">${t("live.producers.none_next")} <${GlassmqCommand} words="send orders 'hello'" /></p>`
+      html`<p class="mini-next">${t("live.producers.none_next")} <${NodeCommand} /></p>`
     }
     <${Figures} />
   `;
@@ -138,7 +148,7 @@ function Figures() {
   </dl>`;
 }
 
-render(html`<${GlassmqCommand} words="send orders 'hello'" />`, elementOf("node-command"));
+render(html`<${NodeCommand} />`, elementOf("node-command"));
 for (const [id, Part] of Object.entries({ "demonstration-place": Demonstration, "mini-place": MiniPicture })) {
   const place = document.getElementById(id);
   if (place === null) continue; // there is no broker to show

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { t } from "../common/i18n.js";
 import { keyMapOpen } from "../parts/controls/keys.js";
-import { motionWanted, setMotion } from "../common/cluster/motion.js";
+import { motionWanted, setMotion } from "../common/viewer/motion.js";
 
 export function Choices() {
   return html`

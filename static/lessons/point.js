@@ -5,7 +5,7 @@
 import { driver } from "driver.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../common/world/format.js";
-import { motion } from "../common/cluster/motion.js";
+import { motion } from "../common/viewer/motion.js";
 import { elementOrHolder, reveal, targetName, targetText } from "./targets.js";
 
 /** Ends what is being shown. (The library's own `onDestroyed` is left out while it still moves to its first target.) */

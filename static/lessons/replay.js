@@ -5,7 +5,7 @@
 // pictures virtual time runs on in the drawing, so that frames are seen to fly before their arrival shows.
 
 import { signal } from "@preact/signals";
-import { motion } from "../common/cluster/motion.js";
+import { motion } from "../common/viewer/motion.js";
 import { runAhead } from "../common/world/clock.js";
 import { fitSpan } from "../parts/stage/sequence_window.js";
 import { framesUnderWay, indexAfter, journal, view } from "../common/world/view.js";

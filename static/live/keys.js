@@ -4,10 +4,11 @@
 
 import { targetOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
-import { shortcuts } from "../common/cluster/choices.js";
-import { motionWanted, setMotion } from "../common/cluster/motion.js";
+import { shortcuts } from "../common/viewer/choices.js";
+import { motionWanted, setMotion } from "../common/viewer/motion.js";
 import { keyMapOpen } from "../common/cluster/selection.js";
-import { paused, setPaused } from "../common/cluster/view.js";
+import { paused } from "../common/viewer/paused.js";
+import { setPaused } from "../common/cluster/view.js";
 import { goTo, NAMES, openTab, textOf } from "./tabs.js";
 
 /** By key: its text, and what it does. */

@@ -6,7 +6,7 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { keep, kept } from "../common/kept.js";
+import { keep, kept } from "../common/viewer/kept.js";
 import { Field, wordsFor } from "./job_field.js";
 import { chosenJob, inLanguage, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 

@@ -4,7 +4,7 @@
 import { html, render } from "htm/preact";
 import { signal } from "@preact/signals";
 import "../common/chrome.js";
-import "../common/cluster/motion.js";
+import "../common/viewer/motion.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { openConnection } from "../common/transport.js";

@@ -4,7 +4,7 @@
 
 import { html, render } from "htm/preact";
 import "../common/chrome.js";
-import "../common/cluster/motion.js";
+import "../common/viewer/motion.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { Files } from "./files.js";

@@ -3,7 +3,8 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { dateTime, span } from "../format.js";
-import { paused, state } from "./view.js";
+import { paused } from "../viewer/paused.js";
+import { state } from "./view.js";
 
 const TICK_MS = 250;
 const brokerSecondUs = computed(() => state.value.cluster.now_us);

@@ -18,6 +18,13 @@ export const nameServerOption = computed(() => {
 });
 
 /**
+ * A call of the project's own program, as it works in the folder where `make run` was started.
+ *
+ * @param {string} words
+ */
+export const glassmqCommand = (words) => `.venv/bin/glassmq ${words}${nameServerOption.value}`;
+
+/**
  * A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly.
  *
  * @param {() => string[]} make

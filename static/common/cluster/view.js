@@ -3,6 +3,7 @@
 // paused `state` keeps still and the stream goes on.
 
 import { signal } from "@preact/signals";
+import { paused } from "../viewer/paused.js";
 import { EMPTY_HISTORY, historyOf, withSecond } from "./history.js";
 
 /** @type {any} */
@@ -26,7 +27,6 @@ const EMPTY_STATE = {
   events: [],
 };
 
-export const paused = signal(false);
 /** How many updates came in since the view was paused. */
 export const missedUpdates = signal(0);
 /** @type {import("@preact/signals").Signal<Picture.LivePicture>} */

@@ -3,7 +3,7 @@
 // them the picture moves on by itself, lagging by one interval, so that frames fly instead of jumping.
 
 import { effect } from "@preact/signals";
-import { motion } from "../cluster/motion.js";
+import { motion } from "../viewer/motion.js";
 import { Glide } from "./glide.js";
 import { view } from "./view.js";
 

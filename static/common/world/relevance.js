@@ -3,7 +3,7 @@
 // shown: the choice is remembered.
 
 import { effect, signal } from "@preact/signals";
-import { keep, kept } from "../kept.js";
+import { keep, kept } from "../viewer/kept.js";
 import { labData } from "./commands.js";
 
 const KEY = "glassmq.lab.matters";

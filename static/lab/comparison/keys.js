@@ -2,7 +2,7 @@
 // The keys of two worlds side by side: the same that move the time of one.
 
 import { targetOf } from "../../common/elements.js";
-import { shortcuts } from "../../common/cluster/choices.js";
+import { shortcuts } from "../../common/viewer/choices.js";
 
 const KEYS = { " ": "play", ".": "step", ",": "back", Home: "restart", End: "last", r: "restart" };
 

@@ -9,7 +9,7 @@ import { t } from "../../common/i18n.js";
 import { frameName } from "../../common/world/frame_words.js";
 import { axisOf } from "../../parts/stage/sequence_axis.js";
 import { paintSequence } from "../../parts/stage/sequence_paint.js";
-import { remPx } from "../../parts/lane/lane_axis.js";
+import { remPx } from "../../common/viewer/rem_px.js";
 
 /** @typedef {{ lanes: [name: string, full: string][], frames: Picture.Frame[] }} Recorded */
 

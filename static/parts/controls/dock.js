@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { computed, effect, signal } from "@preact/signals";
 import { allOf } from "../../common/elements.js";
 import { t } from "../../common/i18n.js";
-import { keep, kept } from "../../common/kept.js";
+import { keep, kept } from "../../common/viewer/kept.js";
 import { canCompare } from "../analysis/compare.js";
 import { isRecording } from "../../common/world/session.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../common/world/view.js";

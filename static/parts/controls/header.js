@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { motionWanted, setMotion } from "../../common/cluster/motion.js";
+import { motionWanted, setMotion } from "../../common/viewer/motion.js";
 import { bilingual } from "../../common/world/format.js";
 import { keyMapOpen } from "./keys.js";
 import { loaded, sequence, status, view } from "../../common/world/view.js";

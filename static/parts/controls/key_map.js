@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
-import { shortcuts } from "../../common/cluster/choices.js";
+import { shortcuts } from "../../common/viewer/choices.js";
 import { keyMapOpen, SHORTCUTS } from "./keys.js";
 import { Dialog } from "./dialog.js";
 

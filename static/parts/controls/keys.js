@@ -3,7 +3,7 @@
 // widget.
 
 import { allOf, targetOf } from "../../common/elements.js";
-import { shortcuts } from "../../common/cluster/choices.js";
+import { shortcuts } from "../../common/viewer/choices.js";
 import { signal } from "@preact/signals";
 import { present, presenting, togglePresentation } from "../stage/presentation.js";
 import { focusPanel } from "./dock.js";

@@ -7,7 +7,7 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { remPx } from "../lane/lane_axis.js";
+import { remPx } from "../../common/viewer/rem_px.js";
 import { hexOf, ROW_BYTES, rowsInSight, textOf } from "./hex_rows.js";
 
 /** Number of background tints that fields take in turn (styles/inspector.css). */

@@ -10,7 +10,7 @@ import { count, fitted } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { axisTicks } from "./lane_scale.js";
 import { depth, laneHeight, laneMargin, laneWidth, xOf } from "./lane_axis.js";
-import { laneScale } from "../../common/cluster/choices.js";
+import { laneScale } from "../../common/viewer/choices.js";
 import { byGroup, compare } from "../../common/cluster/lists.js";
 import { highlighted, inspectedQueue } from "../../common/cluster/selection.js";
 import { state } from "../../common/cluster/view.js";

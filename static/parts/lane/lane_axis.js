@@ -3,19 +3,12 @@
 
 import { computed, signal } from "@preact/signals";
 import { axisDepth, positionOf } from "./lane_scale.js";
-import { laneScale, showSystemTopics } from "../../common/cluster/choices.js";
+import { laneScale, showSystemTopics } from "../../common/viewer/choices.js";
+import { remPx } from "../../common/viewer/rem_px.js";
 import { state } from "../../common/cluster/view.js";
 
 /** Width of a lane's drawing in pixels, measured by the topics panel. */
 export const laneWidth = signal(360);
-
-/** The root's font size in pixels: drawings grow with the text (14 normally, 21 on the projector). */
-export const remPx = signal(rootFontSize());
-addEventListener("themechange", () => (remPx.value = rootFontSize()));
-
-function rootFontSize() {
-  return parseFloat(getComputedStyle(document.documentElement).fontSize);
-}
 
 export const laneHeight = computed(() => Math.round(2.1 * remPx.value));
 

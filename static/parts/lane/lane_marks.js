@@ -4,7 +4,8 @@
 // other; a tick shows the exact place.
 
 import { html } from "htm/preact";
-import { laneMargin, markWidth, parkedMarks, remPx } from "./lane_axis.js";
+import { remPx } from "../../common/viewer/rem_px.js";
+import { laneMargin, markWidth, parkedMarks } from "./lane_axis.js";
 import { clusterMarks } from "./lane_scale.js";
 import { GroupShape, SparkShape } from "./marks.js";
 

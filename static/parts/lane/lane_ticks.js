@@ -2,11 +2,12 @@
 // The marks of the axis above the lanes.
 
 import { html } from "htm/preact";
+import { remPx } from "../../common/viewer/rem_px.js";
 import { compact } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { depth, laneWidth, remPx, xOf } from "./lane_axis.js";
+import { depth, laneWidth, xOf } from "./lane_axis.js";
 import { axisTicks } from "./lane_scale.js";
-import { laneScale } from "../../common/cluster/choices.js";
+import { laneScale } from "../../common/viewer/choices.js";
 
 export function AxisTicks() {
   const rem = remPx.value;

@@ -3,7 +3,6 @@
 
 import { html } from "htm/preact";
 import { groupMark, letterDy, topicMark } from "../../common/palette.js";
-import { nameServerOption } from "../../common/cluster/lists.js";
 
 /** The topic's two-letter code on its colour. */
 export function TopicMark({ topic }) {
@@ -85,11 +84,6 @@ export function LanguageBadge({ language }) {
 /** What to do next, where there is nothing to see yet. */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
-}
-
-/** A call of the project's own program, as it works in the folder where `make run` was started. */
-export function GlassmqCommand({ words }) {
-  return html`<${Command} text=${`.venv/bin/glassmq ${words}${nameServerOption.value}`} />`;
 }
 
 /** A command to copy; it breaks between its words only. */

@@ -2,7 +2,7 @@
 // Nothing jumps during stepping: a part of a card that once needed some height keeps it, so that what is below
 // stays in place. What is folded frees its space (the styles say what keeps it, by --room).
 
-import { remPx } from "../lane/lane_axis.js";
+import { remPx } from "../../common/viewer/rem_px.js";
 
 /** Element -> { height, isLine }: the most that it needed, in rem, as a line or opened. */
 const most = new WeakMap();

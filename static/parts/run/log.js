@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { remPx } from "../lane/lane_axis.js";
+import { remPx } from "../../common/viewer/rem_px.js";
 import { virtualTime } from "../../common/world/format.js";
 import { knownEntry, pagesVersion, wantEntries } from "../journal/pages.js";
 import { JournalSearch } from "../journal/search.js";

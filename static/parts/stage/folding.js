@@ -3,7 +3,7 @@
 // opens and closes parts, which is remembered, and uninvolved nodes are a line until then.
 
 import { computed, signal } from "@preact/signals";
-import { keep, kept } from "../../common/kept.js";
+import { keep, kept } from "../../common/viewer/kept.js";
 import { accused, nodes, view } from "../../common/world/view.js";
 import { isLegible } from "./presentation.js";
 

@@ -7,7 +7,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { remPx } from "../lane/lane_axis.js";
+import { remPx } from "../../common/viewer/rem_px.js";
 import { onPaint, repaint } from "../../common/world/clock.js";
 import { commandName } from "../../common/world/commands.js";
 import { virtualTime } from "../../common/world/format.js";

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
 import { inspectedOffset, inspectedQueue } from "../../../common/cluster/selection.js";
-import { paused } from "../../../common/cluster/view.js";
+import { paused } from "../../../common/viewer/paused.js";
 
 /**
  * @typedef {object} Internals What app/live/client_answers.py tells of a group's members.

@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
-import { choice } from "../../../common/cluster/choices.js";
+import { choice } from "../../../common/viewer/choices.js";
 import { groupNames } from "../../../common/cluster/lists.js";
 import { chosenGroup } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";

@@ -6,9 +6,10 @@ import { useComputed } from "@preact/signals";
 import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
+import { glassmqCommand } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
-import { Empty, GlassmqCommand, TopicMark } from "../../../parts/lane/marks.js";
+import { Command, Empty, TopicMark } from "../../../parts/lane/marks.js";
 
 export function Records() {
   const tail = useComputed(() => state.value.commit_log.tail);
@@ -25,7 +26,7 @@ export function Records() {
         loaded.value &&
         shown.length === 0 &&
         html`<${Empty} title=${t("live.records.none")}>
-          <p>${t("live.records.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" />
+          <p>${t("live.records.none_next")}</p><${Command} text=${glassmqCommand("send orders 'hello'")} />
         </${Empty}>`
       }
     </div>

@@ -8,13 +8,13 @@ import { t } from "../../../common/i18n.js";
 import { ClientSign, fullName } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { compare, groupNames, isLagging } from "../../../common/cluster/lists.js";
+import { compare, glassmqCommand, groupNames, isLagging } from "../../../common/cluster/lists.js";
 import { chosenGroup } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { PullTime } from "../../../parts/nodes/queue/held_pull.js";
 import { LeaseTime } from "../../../parts/nodes/queue/locks.js";
-import { Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
+import { Command, Empty, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;
@@ -40,7 +40,7 @@ export function Groups() {
       loaded.value &&
       names.length === 0 &&
       html`<${Empty} title=${t("live.consumers.none")}>
-        <p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" />
+        <p>${t("live.consumers.none_next")}</p><${Command} text=${glassmqCommand("consume orders --group billing")} />
       </${Empty}>`
     }
   </section>`;

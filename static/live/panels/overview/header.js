@@ -4,9 +4,10 @@
 import { html } from "htm/preact";
 import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
-import { motionWanted, setMotion } from "../../../common/cluster/motion.js";
+import { motionWanted, setMotion } from "../../../common/viewer/motion.js";
 import { keyMapOpen } from "../../../common/cluster/selection.js";
-import { missedUpdates, paused, setPaused } from "../../../common/cluster/view.js";
+import { paused } from "../../../common/viewer/paused.js";
+import { missedUpdates, setPaused } from "../../../common/cluster/view.js";
 
 /** The connection banner: what the numbers on this page are worth right now. */
 export function ConnectionState({ stream }) {

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
 import { SHORTCUTS } from "../../keys.js";
-import { shortcuts } from "../../../common/cluster/choices.js";
+import { shortcuts } from "../../../common/viewer/choices.js";
 import { keyMapOpen } from "../../../common/cluster/selection.js";
 
 export function KeyMap() {

@@ -5,8 +5,9 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { sendRequest } from "../../../common/transport.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { choice } from "../../../common/cluster/choices.js";
-import { history, paused, state } from "../../../common/cluster/view.js";
+import { choice } from "../../../common/viewer/choices.js";
+import { paused } from "../../../common/viewer/paused.js";
+import { history, state } from "../../../common/cluster/view.js";
 
 /** Name -> seconds. */
 export const RANGES = { "5m": 300, "1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600 };

@@ -8,7 +8,7 @@ import { topicMark } from "../../../common/palette.js";
 import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
-import { remPx } from "../../../parts/lane/lane_axis.js";
+import { remPx } from "../../../common/viewer/rem_px.js";
 import { highlighted, inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";

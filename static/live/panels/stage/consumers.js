@@ -10,7 +10,7 @@ import { topicMark } from "../../../common/palette.js";
 import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { compare, groupNames } from "../../../common/cluster/lists.js";
+import { compare, glassmqCommand, groupNames } from "../../../common/cluster/lists.js";
 import { highlighted } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
@@ -19,7 +19,7 @@ import { Frames, MOST_CARDS, More } from "./clients.js";
 import { PullBar, pullWords } from "../../../parts/nodes/queue/held_pull.js";
 import { leaseWords } from "../../../parts/nodes/queue/locks.js";
 import { LagSentence } from "../../../parts/lane/lag_words.js";
-import { Empty, GlassmqCommand, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
+import { Command, Empty, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
 
 const MOST_MEMBERS = 12;
 
@@ -36,7 +36,7 @@ export function Consumers() {
       loaded.value &&
       groupNames.value.length === 0 &&
       html`<${Empty} title=${t("live.consumers.none")}>
-        <p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" />
+        <p>${t("live.consumers.none_next")}</p><${Command} text=${glassmqCommand("consume orders --group billing")} />
       </${Empty}>`
     }
   </div>`;

@@ -8,8 +8,8 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { motion } from "../../../common/cluster/motion.js";
-import { remPx } from "../../../parts/lane/lane_axis.js";
+import { motion } from "../../../common/viewer/motion.js";
+import { remPx } from "../../../common/viewer/rem_px.js";
 import { onFrames } from "../../frame_rates.js";
 
 const FLIGHT_MS = 900;

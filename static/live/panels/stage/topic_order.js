@@ -2,7 +2,7 @@
 // The order of the topics on the stage: those that lag most come first, or by name.
 
 import { computed } from "@preact/signals";
-import { choice } from "../../../common/cluster/choices.js";
+import { choice } from "../../../common/viewer/choices.js";
 import { compare, isLagging, userTopics } from "../../../common/cluster/lists.js";
 import { state } from "../../../common/cluster/view.js";
 import { summedQueue } from "../../../parts/lane/lane.js";

@@ -8,8 +8,15 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { LINEAR, LOGARITHMIC } from "../../../parts/lane/lane_scale.js";
 import { laneHeight, laneWidth } from "../../../parts/lane/lane_axis.js";
-import { laneScale, showSystemTopics } from "../../../common/cluster/choices.js";
-import { groupOf, groupTopics, queueCounts, systemTopics, userTopics } from "../../../common/cluster/lists.js";
+import { laneScale, showSystemTopics } from "../../../common/viewer/choices.js";
+import {
+  glassmqCommand,
+  groupOf,
+  groupTopics,
+  queueCounts,
+  systemTopics,
+  userTopics,
+} from "../../../common/cluster/lists.js";
 import { highlighted, openTopics, topicFilter } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
@@ -17,7 +24,7 @@ import { LaneRow, TopicLags } from "../../../parts/lane/lane.js";
 import { AxisTicks } from "../../../parts/lane/lane_ticks.js";
 import { MoreTopics } from "./more_topics.js";
 import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
-import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
+import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
@@ -140,12 +147,14 @@ function FirstSteps() {
   return html`<${Empty} title=${t("live.topics.none")}>
     <ol class="first-steps" role="list">
       <li>
-        <p>${t("live.topics.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" />${" "}
+        <p>${t("live.topics.none_next")}</p><${Command} text=${glassmqCommand("send orders 'hello'")} />${" "}
         <button type="button" class="button" aria-haspopup="dialog" onClick=${() => askToSend()}>
           ${t("operator.send")}
         </button>
       </li>
-      <li><p>${t("live.consumers.none_next")}</p><${GlassmqCommand} words="consume orders --group billing" /></li>
+      <li>
+        <p>${t("live.consumers.none_next")}</p><${Command} text=${glassmqCommand("consume orders --group billing")} />
+      </li>
       <li><p>${t("live.topics.own_client")}</p><${Command} text=${address.value ?? "127.0.0.1:9876"} /></li>
     </ol>
   </${Empty}>`;

@@ -2,7 +2,7 @@
 // Choices of the user that the browser keeps.
 
 import { effect, signal } from "@preact/signals";
-import { keep, kept } from "../kept.js";
+import { keep, kept } from "./kept.js";
 
 /**
  * A choice that the browser keeps.

@@ -2,8 +2,8 @@
 // Whether anything on the page moves. Its styles read the attribute that this module sets.
 
 import { computed, effect, signal } from "@preact/signals";
-import { keep, kept } from "../kept.js";
-import { paused } from "./view.js";
+import { keep, kept } from "./kept.js";
+import { paused } from "./paused.js";
 
 const CHOICE = "glassmq.motion";
 
