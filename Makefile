@@ -129,6 +129,7 @@ types: $(DEVELOPMENT) $(PAGE_TOOLS)  ## Check the types: Python's strictly, and 
 	@$(BIN)/mypy
 	@$(BIN)/python -m scripts.picture_types
 	@$(NODE)/tsc --project .
+	@$(NODE)/tsc --project tsconfig.strict.json
 	@$(NODE)/tsc --project tsconfig.workers.json
 
 .PHONY: coverage

@@ -5,7 +5,8 @@ import globals from "globals";
 
 const PAGES = ["filters", "lab", "landing", "lessons", "live", "pipeline", "site", "storage"];
 
-/** Refuse imports into `folder` from other pages' folders; from what pages share, also those from any page. */
+/** Refuse imports into `folder` from other pages' folders; from what pages share, also those from any page; and from
+    components, those from the live page's state. */
 const sharedOnly = (folder, foreign) => ({
   files: [`static/${folder}/**/*.js`],
   rules: {
@@ -15,7 +16,9 @@ const sharedOnly = (folder, foreign) => ({
         patterns: [
           {
             regex: `^(\\.\\./)+(${foreign.join("|")})/`,
-            message: `static/${folder} imports from static/parts and static/common only: move what is shared there.`,
+            message:
+              `static/${folder} imports from static/parts and static/common only: move what is shared there. ` +
+              "A component gets the live page's state as parts, a clock and a source.",
           },
         ],
       },
@@ -45,6 +48,6 @@ export default [
       PAGES.filter((other) => other !== page),
     ),
   ),
-  sharedOnly("parts", PAGES),
+  sharedOnly("parts", [...PAGES, "common/cluster"]),
   sharedOnly("common", [...PAGES, "parts"]),
 ];

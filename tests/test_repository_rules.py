@@ -16,7 +16,7 @@ import pytest
 from scripts.fetch_page_packages import PAGE_PACKAGES
 from tests.support.rules.determinism_rules import broken_rules
 from tests.support.rules.import_direction import ALLOWED_IMPORTS, wrong_imports
-from tests.support.rules.page_imports import foreign_imports
+from tests.support.rules.page_imports import foreign_imports, readers_of_live_state
 from tests.support.rules.rooms import crowded_folders, import_circle, imports_of, modules_below, upward_imports
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -357,6 +357,16 @@ def test_imports_from_another_pages_folder_are_found(tmp_path):
         "live/main.js imports ../lab/stage.js",
         "parts/lane/lane.js imports ../../live/view.js",
     ]
+
+
+def test_components_of_several_pages_do_not_read_the_live_state(tmp_path):
+    assert list(readers_of_live_state(PROJECT / "static")) == []
+    (tmp_path / "parts" / "lane").mkdir(parents=True)
+    lane = tmp_path / "parts" / "lane" / "lane.js"
+    lane.write_text(
+        'import { state } from "../../common/cluster/view.js";\nimport { t } from "../../common/i18n.js";\n'
+    )
+    assert list(readers_of_live_state(tmp_path)) == ["parts/lane/lane.js imports ../../common/cluster/view.js"]
 
 
 def test_folders_of_modules_that_pages_share_hold_at_most_twenty_files():

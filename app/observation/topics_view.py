@@ -19,6 +19,7 @@ from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
     from engine.protocol.body.topic_config import TopicConfig
+    from engine.store.message_store import MessageStore
 
 #: topic -> queue id -> group -> committed offset.
 Committed = dict[str, dict[int, dict[str, int]]]
@@ -109,11 +110,7 @@ class TopicsView:
             if len(queues) >= limit:
                 omitted = count - queue_id
                 break
-            queues[str(queue_id)] = {
-                "min": store.min_offset(topic, queue_id),
-                "max": max_offset,
-                "committed": committed.get(queue_id, {}),
-            }
+            queues[str(queue_id)] = queue_view(store, topic, queue_id, committed.get(queue_id, {}))
         return {
             "age": age,
             "kind": kind,
@@ -123,6 +120,12 @@ class TopicsView:
             "queues": queues,
             "omitted_queues": omitted,
         }
+
+
+def queue_view(store: MessageStore, topic: str, queue_id: int, committed: dict[str, int]) -> Queue:
+    """Return a queue with the offset that each group has committed."""
+    minimum, maximum = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
+    return {"min": minimum, "max": maximum, "committed": committed}
 
 
 def committed_offsets(broker: Broker) -> tuple[Committed, int]:

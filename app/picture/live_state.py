@@ -63,13 +63,17 @@ class EngineState(TypedDict):
     omitted: Omitted
 
 
+#: Queue id -> id of the run -> next offset.
+SparkOffsets = dict[str, dict[str, int]]
+
+
 class SparkProgress(TypedDict):
     """How far the running jobs have read the broker's queues."""
 
     #: Id of the run -> its job.
     jobs: dict[str, str]
-    #: Topic -> queue id -> id of the run -> next offset.
-    offsets: dict[str, dict[str, dict[str, int]]]
+    #: By topic.
+    offsets: dict[str, SparkOffsets]
 
 
 class WatchedParts(TypedDict):

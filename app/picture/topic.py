@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-#: "system": the broker's own. "half" and "op": the two system topics of transactions, as a lab broker names them.
-TopicKind = Literal["normal", "retry", "dlq", "system", "half", "op"]
+#: "system": the broker's own.
+TopicKind = Literal["normal", "retry", "dlq", "system"]
 
 
 class Queue(TypedDict):

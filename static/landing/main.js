@@ -14,11 +14,11 @@ import {
   addresses,
   glassmqCommand,
   groupNames,
-  isLagging,
   storedMessages,
   totalLag,
   userTopics,
 } from "../common/cluster/lists.js";
+import { isLagging } from "../common/topics.js";
 import { loaded, receive, state } from "../common/cluster/view.js";
 import { Command, GroupMark, LanguageBadge } from "../parts/lane/marks.js";
 import { Demonstration } from "./demonstration.js";

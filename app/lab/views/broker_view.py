@@ -9,14 +9,14 @@ from app.observation.commit_log_tail import CommitLogTail
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
 from app.observation.replication_view import replication_view
-from app.observation.topics_view import Committed, TopicsView, committed_offsets
+from app.observation.topics_view import Committed, TopicsView, committed_offsets, queue_view
 from app.observation.transactions_view import TransactionsView
-from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
+from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
 
 if TYPE_CHECKING:
     from app.picture.consumer_group import ConsumerGroup
     from app.picture.record import RecordSummary
-    from app.picture.topic import TopicKind
+    from app.picture.topic import Queue
     from app.picture.world.broker import (
         BrokerProcess,
         QueueEntry,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from engine.store.queues.consume_queue import ConsumeQueue
 
 _NO_KEY = ""
-#: The kinds of the two topics of transactions; to the broker they are system topics.
-_TRANSACTION_KINDS: dict[str, TopicKind] = {TRANSACTION_HALF_TOPIC: "half", TRANSACTION_OP_HALF_TOPIC: "op"}
 
 
 class BrokerView:
@@ -46,8 +44,8 @@ class BrokerView:
         self._delay_levels = DelayLevelsView(broker)
         #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
         self._records: dict[int, WorldRecord] = {}
-        #: (topic, queue id) -> (what it was made from, view).
-        self._queues: dict[tuple[str, int], tuple[object, WorldQueue]] = {}
+        #: (topic, queue id) -> (without and with its entries).
+        self._queues: dict[tuple[str, int], tuple[Queue, WorldQueue]] = {}
 
     def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
@@ -102,39 +100,34 @@ class BrokerView:
 
     def _topics(self, committed: Committed) -> dict[str, WorldTopic]:
         """Return the topics of users with all their queues; of system topics only those that were used."""
-        store = self.broker.store
         topics: dict[str, WorldTopic] = {}
         for name, config in self.broker.topic_config_manager.topic_config_table.items():
             kind = self._kinds.kind(name)
             if kind != "system":
-                count = config.queue_nums
-                queues = {str(queue_id): self._empty_queue(name, queue_id, committed) for queue_id in range(count)}
+                queues = {
+                    str(queue_id): self._queue(name, queue_id, committed) for queue_id in range(config.queue_nums)
+                }
                 topics[name] = {"kind": kind, "queues": queues}
-        for name, queue_id, queue in store.consume_queues():
-            kind = _TRANSACTION_KINDS.get(name) or self._kinds.kind(name)
-            topic = topics.setdefault(name, {"kind": kind, "queues": {}})
-            topic["queues"][str(queue_id)] = self._queue(name, queue_id, queue, committed)
+        for name, queue_id, entries in self.broker.store.consume_queues():
+            topic = topics.setdefault(name, {"kind": self._kinds.kind(name), "queues": {}})
+            topic["queues"][str(queue_id)] = self._queue(name, queue_id, committed, entries)
         return topics
 
-    def _empty_queue(self, topic: str, queue_id: int, committed: Committed) -> WorldQueue:
-        offsets = committed.get(topic, {}).get(queue_id, {})
-        return {"min": 0, "max": 0, "committed": offsets, "entries": []}
-
-    def _queue(self, topic: str, queue_id: int, queue: ConsumeQueue, committed: Committed) -> WorldQueue:
-        store = self.broker.store
-        minimum, maximum = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
-        offsets = committed.get(topic, {}).get(queue_id, {})
-        made_from = (minimum, maximum, tuple(offsets.items()))
+    def _queue(self, topic: str, queue_id: int, committed: Committed, stored: ConsumeQueue | None = None) -> WorldQueue:
+        """Return a queue; without ``stored`` it never had a message."""
+        queue = queue_view(self.broker.store, topic, queue_id, committed.get(topic, {}).get(queue_id, {}))
+        if stored is None:
+            return {**queue, "entries": []}
         known = self._queues.get((topic, queue_id))
-        if known is not None and known[0] == made_from:
+        if known is not None and known[0] == queue:
             return known[1]
-        first = max(minimum, maximum - ENTRIES_SHOWN)
+        first = max(queue["min"], queue["max"] - ENTRIES_SHOWN)
         entries: list[QueueEntry] = [
             {"queue_offset": first + number, "offset": offset, "key": self._key(topic, first + number, offset)}
-            for number, (offset, _, _) in enumerate(queue.entries(first, maximum - first))
+            for number, (offset, _, _) in enumerate(stored.entries(first, queue["max"] - first))
         ]
-        view: WorldQueue = {"min": minimum, "max": maximum, "committed": dict(offsets), "entries": entries}
-        self._queues[(topic, queue_id)] = (made_from, view)
+        view: WorldQueue = {**queue, "entries": entries}
+        self._queues[(topic, queue_id)] = (queue, view)
         return view
 
     def _key(self, topic: str, queue_offset: int, commit_log_offset: int) -> str:

@@ -2,12 +2,8 @@
 // The topics, groups and connections of the state in the order in which the page lists them, and their sums.
 
 import { computed } from "@preact/signals";
+import { groupOf, stored } from "../topics.js";
 import { state } from "./view.js";
-
-/** A group that keeps up is a few messages behind too, because it commits with its next pull: no need for alarm. */
-const USUAL_LAG = 10;
-/** @param {number | null} lag null: unknown. */
-export const isLagging = (lag) => lag !== null && lag > USUAL_LAG;
 
 const DEFAULT_NAME_SERVER = "127.0.0.1:9876";
 
@@ -62,15 +58,6 @@ function hasHeldMessages(topic) {
   return Object.values(state.value.topics[topic].queues).some(({ max }) => max > 0);
 }
 
-/**
- * "%RETRY%billing" -> "billing"
- *
- * @param {string} topic
- */
-export function groupOf(topic) {
-  return topic.replace(/^%(RETRY|DLQ)%/, "");
-}
-
 /** All groups, those with members first: the others have no consumers at the moment. */
 export const groupNames = steadyList(() => {
   const { groups } = state.value;
@@ -99,17 +86,10 @@ export function compare(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** @param {Picture.Topic} topic */
-export function queueCounts(topic) {
-  let number = 0;
-  for (const queue of Object.values(topic.queues)) number += Math.max(0, queue.max - queue.min);
-  return number;
-}
-
 /** Messages held in topics of users (system topics left out), also in those that are too many to be drawn. */
 export const storedMessages = computed(() =>
   Object.values(state.value.topics).reduce(
-    (sum, topic) => (topic.kind === "system" ? sum : sum + queueCounts(topic)),
+    (sum, topic) => (topic.kind === "system" ? sum : sum + stored(topic.queues)),
     state.value.omitted.messages ?? 0,
   ),
 );

@@ -3,6 +3,8 @@
 // the ground. Rates and backlog are linear, and end where nearly all of their values do; what is higher is cut off at
 // the top and named there.
 
+/** @typedef {(number | null | undefined)[]} Column The highest values, where there are any. */
+
 /** Steps of the linear axes: whole numbers only, as the figures are whole. */
 export const STEPS = Array.from({ length: 12 }, (_, decade) => [1, 2, 5].map((step) => step * 10 ** decade)).flat();
 
@@ -20,9 +22,9 @@ const USUAL_SHARE = 0.95;
 const SPIKE_FACTOR = 2.5;
 const AIR = 1.1;
 
-/** The height of a linear plot of `columns` (highest values, null where there are none): at least `least`. */
+/** The height of a linear plot of `columns`: at least `least`. @param {Column[]} columns @param {number} least */
 export function roofOf(columns, least, isWhole = false) {
-  const values = columns.flat().filter((value) => value > 0);
+  const values = columns.flat().flatMap((value) => (value && value > 0 ? [value] : []));
   const peak = values.reduce((most, value) => Math.max(most, value), 0);
   if (isWhole || values.length < CUT_FROM_VALUES) return Math.max(least, peak * AIR);
   const sorted = values.toSorted((a, b) => a - b);
@@ -31,30 +33,37 @@ export function roofOf(columns, least, isWhole = false) {
   return (peak > SPIKE_FACTOR * usual ? usual : Math.max(least, peak)) * AIR;
 }
 
-/** The spikes that stand out of the roof: index of each one's highest value, and the value. */
+/** The spikes that stand out of the roof: index of each one's highest value, and the value.
+    @param {Column} values @param {number} roof */
 export function spikesOf(values, roof) {
+  /** @type {{ index: number, value: number }[]} */
   const spikes = [];
+  /** @type {{ index: number, value: number } | null} */
   let top = null;
   values.forEach((value, index) => {
-    if (!(value > roof)) top = null;
+    if (value == null || !(value > roof)) top = null;
     else if (top === null) spikes.push((top = { index, value }));
     else if (value > top.value) Object.assign(top, { index, value });
   });
   return spikes;
 }
 
-/** The end of a logarithmic axis: a power of ten above all values, at least `least`. */
-export const powerAbove = (columns, least) =>
-  10 ** Math.ceil(Math.log10(columns.flat().reduce((most, value) => Math.max(most, (value ?? 0) * AIR), least)));
+/** The end of a logarithmic axis: a power of ten above all values, at least `least`.
+    @param {Column[]} columns @param {number} least */
+export function powerAbove(columns, least) {
+  const heights = columns.flat().map((value) => (value ?? 0) * AIR);
+  return 10 ** Math.ceil(Math.log10(heights.reduce((most, height) => Math.max(most, height), least)));
+}
 
-/** The marks of a logarithmic axis; one that does not begin above 0 has none but its beginning. */
+/** The marks of a logarithmic axis; one that does not begin above 0 has none but its beginning.
+    @param {unknown} _ @param {unknown} __ @param {number} least @param {number} most */
 export function powersOfTen(_, __, least, most) {
   const powers = [least];
-  while (least > 0 && powers.at(-1) < most) powers.push(powers.at(-1) * 10);
+  for (let power = least; least > 0 && power < most;) powers.push((power *= 10));
   return powers;
 }
 
-/** Places of the values that have none next to them. */
+/** Places of the values that have none next to them. @param {Column} values */
 export const aloneIn = (values) =>
   [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
 
@@ -79,7 +88,7 @@ export function acrossRange({ places, kind, isLog, range, least = CLOCK_LEAST_S 
   return first === last ? [first - 1, last + 1] : [first, last];
 }
 
-/** The power of ten at or below a value; a logarithmic axis begins nowhere lower than at 0.1. */
+/** The power of ten at or below a value; a logarithmic axis begins nowhere lower than at 0.1. @param {number} value */
 export const powerBelow = (value) => 10 ** Math.floor(Math.log10(Math.max(value, PLACE_LEAST)));
 
 /** Between a label of an axis and the plot: the tick and uPlot's gap. */

@@ -4,7 +4,8 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 
-/** `left` and `whole` in the same unit. Without a label, words next to it say the same. */
+/** `left` and `whole` in the same unit. Without a label, words next to it say the same.
+    @param {{ left: number, whole: number, label?: string, kind?: string }} props */
 export function Bar({ left, whole, label = "", kind = "" }) {
   const share = whole > 0 ? Math.min(1, Math.max(0, left / whole)) : 0;
   const spoken = label ? { role: "img", "aria-label": label, title: label } : { "aria-hidden": "true" };

@@ -1,84 +1,161 @@
 // @ts-check
-// How far behind a reader is, in words: a number at a lane, a sentence with what becomes of it at a topic or a group.
+// How far readers lag, in words: a number at a lane, a sentence with what becomes of it at a topic or a group.
 
 import { html } from "htm/preact";
-import { compact, span } from "../../common/format.js";
+import { compact, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { groupOf, isLagging } from "../../common/cluster/lists.js";
-import { state } from "../../common/cluster/view.js";
-import { askToReset } from "../../common/cluster/asked.js";
+import { groupOf, isLagging, summedOffsets, summedQueue } from "../../common/topics.js";
 import { GroupMark, SparkMark } from "./marks.js";
-import { progressOf } from "./readers.js";
+import { greatestLag, readersOf, slowestGroup } from "./readers.js";
 
-const jobOf = (run) => state.peek().spark?.jobs?.[run] ?? run;
+/** @typedef {import("./readers.js").Reader} Reader */
+/** @typedef {Picture.LaneSource} Source */
 
-/** One sentence for who reads with a screen reader. */
-export const spokenLag = ({ kind, name, lag }) =>
-  t(kind === "spark" ? "live.lane.spark_lag" : "live.lane.lag_of", { group: name, lag, job: jobOf(name) });
+/** Readers of a topic with a sentence of their own; of more, those with the greatest lag. */
+const MOST_SENTENCES = 8;
 
-/** The same with the offset, for a hint. */
-export function exactLag({ kind, name, lag, offset }) {
-  return kind === "spark"
-    ? t("live.lane.spark_hint", { job: jobOf(name), lag, offset })
-    : progressOf({ name, offset, lag });
+/**
+ * What a lane shows, for a user who does not see it.
+ *
+ * @param {number} n Messages stored.
+ * @param {Reader[]} readers
+ * @param {Source} source
+ */
+export const laneWords = (n, readers, source) =>
+  [t("live.lane.stored", { n }), ...readers.map((reader) => lagOf(reader, source))].join(t("text.list_separator"));
+
+/** @type {(reader: Reader, source?: Source) => string} */
+const nameOf = ({ kind, name }, source) => (kind === "spark" && source?.jobOf?.(name)) || name;
+
+/** @type {(reader: Reader, source: Source) => string} */
+function lagOf(reader, source) {
+  const name = nameOf(reader, source);
+  return t(reader.kind === "spark" ? "live.lane.spark_lag" : "live.lane.lag_of", {
+    group: name,
+    job: name,
+    lag: reader.lag,
+  });
 }
 
+/**
+ * The same with the offset, for a hint.
+ *
+ * @param {Reader} reader
+ * @param {Source} [source] Of a job on Spark: what its name is.
+ */
+export function exactLag(reader, source) {
+  const { kind, lag, offset } = reader;
+  const name = nameOf(reader, source);
+  return t(kind === "spark" ? "live.lane.spark_hint" : "queue.committed", { group: name, job: name, lag, offset });
+}
+
+/** @type {(kind: Reader["kind"], lag: number) => string} */
 const toneOf = (kind, lag) => (kind === "group" && isLagging(lag) ? "has-lag" : "");
 
-function ReaderMark({ kind, name, size }) {
-  return kind === "spark" ? html`<${SparkMark} size=${size} />` : html`<${GroupMark} group=${name} size=${size} />`;
-}
+/** @type {(props: { kind: Reader["kind"], name: string, size: number }) => any} */
+const ReaderMark = ({ kind, name, size }) =>
+  kind === "spark" ? html`<${SparkMark} size=${size} />` : html`<${GroupMark} group=${name} size=${size} />`;
 
-/** At a lane: the jobs on Spark, and of the groups the one with the greatest lag. */
-export function LaneLag({ readers }) {
-  const groups = readers.filter(({ kind }) => kind === "group");
-  const jobs = readers.filter(({ kind }) => kind === "spark");
+/**
+ * At a lane: the jobs on Spark, and of the groups the one with the greatest lag.
+ *
+ * @param {{ readers: Reader[], source: Source }} props
+ */
+export function LaneLag({ readers, source }) {
   if (readers.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
-  const hint = readers.map(exactLag).join("\n");
-  const worst = groups.reduce((most, one) => (one.lag > (most?.lag ?? 0) ? one : most), undefined);
+  const jobs = readers.filter(({ kind }) => kind === "spark");
+  const worst = slowestGroup(readers);
+  const hint = readers.map((reader) => exactLag(reader, source)).join("\n");
   return html`
-    ${jobs.map((job) => html`<${LagChip} key=${job.key} reader=${job} hint=${hint} />`)}
-    ${worst && html`<${LagChip} reader=${worst} hint=${hint} />`}
-    ${groups.length > 0 && !worst && html`<span class="quiet" title=${hint}>${t("live.lane.caught_up")}</span>`}
+    ${[...jobs, ...(worst ? [worst] : [])].map(
+      (reader) => html`<span key=${reader.key} class=${`lag-chip ${toneOf(reader.kind, reader.lag)}`} title=${hint}>
+        <${ReaderMark} kind=${reader.kind} name=${reader.name} size=${1.2} />
+        <span>${t("live.lag.unknown", { n: compact(reader.lag) })}</span>
+      </span>`,
+    )}
+    ${
+      jobs.length < readers.length &&
+      !worst &&
+      html`<span class="quiet" title=${hint}>${t("live.lane.caught_up")}</span>`
+    }
   `;
 }
 
-function LagChip({ reader, hint }) {
-  return html`<span class=${`lag-chip ${toneOf(reader.kind, reader.lag)}`} title=${hint}>
-    <${ReaderMark} ...${reader} size=${1.2} />
-    <span>${t("live.lag.unknown", { n: compact(reader.lag) })}</span>
+/**
+ * The same where there is little room: the greatest lag, or without groups the end of the queue, if it is given.
+ *
+ * @param {{ readers: Reader[], end?: number }} props
+ */
+export function ShortLag({ readers, end }) {
+  const lag = greatestLag(readers);
+  return html`<span class=${`queue-lag number ${lag ? "has-lag" : "quiet"}`} title=${t("lab.queues.lag_hint")}>
+    ${lag === null ? end !== undefined && count(end) : lag ? t("lab.queues.lag", { n: lag }) : "✓"}
   </span>`;
 }
 
-/** "897 behind, gone in about 12 s" of a group on a topic, or on all of them: the server's trend (app/watch). */
-export function LagSentence({ group, topic = "", lag }) {
-  const { kind, left_us: left } = state.value.backlogs[group]?.[topic] ?? { kind: "unknown" };
-  const words =
-    lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: span((left ?? 0) / 1000) }) : t("live.lane.caught_up");
+/**
+ * "lags by 897, caught up in ~12 s": of a group on a topic, or on all of them.
+ *
+ * @param {{ group: string, topic?: string, lag: number, source: Source, clock: Picture.Clock }} props
+ */
+export function LagSentence({ group, topic = "", lag, source, clock }) {
+  const { kind, left_us: left = 0 } = source.outlook?.(group, topic) ?? { kind: "unknown" };
+  const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: clock.span(left) }) : t("live.lane.caught_up");
   return html`<span class=${`lag-words ${toneOf("group", lag)}`}>${words}</span>`;
 }
 
-/** A group, or a job on Spark, with its sentence; the name is left out where the topic bears it. */
-export function ReaderLag({ reader, topic }) {
+/**
+ * What becomes of the backlog of everybody who reads the topic.
+ *
+ * @param {{ topic: string, queues: import("../../common/topics.js").Queues, reached?: Picture.SparkOffsets,
+ *   source: Source, clock: Picture.Clock }} props
+ */
+export function TopicLags({ topic, queues, reached, source, clock }) {
+  const readers = readersOf(
+    summedQueue(queues),
+    source.order,
+    summedOffsets(queues, (id) => reached?.[id]),
+  );
+  const rest = readers.length - MOST_SENTENCES;
+  const shown = rest > 0 ? [...readers].sort((one, other) => other.lag - one.lag).slice(0, MOST_SENTENCES) : readers;
+  return html`<div class="topic-lags">
+    ${shown.map(
+      (reader) => html`<${ReaderLag}
+        key=${reader.key}
+        reader=${reader}
+        topic=${topic}
+        source=${source}
+        clock=${clock}
+      />`,
+    )}
+    ${rest > 0 && html`<span class="quiet">${t("live.lane.lesser_lag", { n: rest })}</span>`}
+  </div>`;
+}
+
+/**
+ * A group, or a job on Spark, with its sentence; the name is left out where the topic bears it.
+ *
+ * @param {{ reader: Reader, topic: string, source: Source, clock: Picture.Clock }} props
+ */
+function ReaderLag({ reader, topic, source, clock }) {
   const { kind, name, lag } = reader;
-  if (kind === "group") {
-    const hint = `${exactLag(reader)}\n${t("operator.reset_hint", { group: name, topic })}`;
-    return html`<button
-      type="button"
-      class="reader-lag"
-      title=${hint}
-      aria-haspopup="dialog"
-      onClick=${() => askToReset(name, topic)}
-    >
-      ${
-        groupOf(topic) !== name &&
-        html`<${GroupMark} group=${name} size=${1.25} /><span class="reader-name">${name}</span>`
-      }
-      ${" "}<${LagSentence} group=${name} topic=${topic} lag=${lag} />
-    </button>`;
-  }
-  return html`<span class="reader-lag" title=${exactLag(reader)}>
-    <${SparkMark} size=${1.25} /><span class="reader-name">${jobOf(name)}</span>${" "}
-    <span class="lag-words">${t("live.lag.unknown", { n: compact(lag) })}</span>
-  </span>`;
+  const hint = exactLag(reader, source);
+  const title =
+    groupOf(topic) !== name &&
+    html`<${ReaderMark} kind=${kind} name=${name} size=${1.25} />
+      <span class="reader-name">${nameOf(reader, source)}</span>${" "}`;
+  if (kind === "spark")
+    return html`<span class="reader-lag" title=${hint}>
+      ${title}<span class="lag-words">${t("live.lag.unknown", { n: compact(lag) })}</span>
+    </span>`;
+  const sentence = html`<${LagSentence} group=${name} topic=${topic} lag=${lag} source=${source} clock=${clock} />`;
+  return html`<button
+    type="button"
+    class="reader-lag"
+    title=${`${hint}\n${t("operator.reset_hint", { group: name, topic })}`}
+    aria-haspopup="dialog"
+    onClick=${() => source.reset?.(name, topic)}
+  >
+    ${title}${sentence}
+  </button>`;
 }

@@ -5,7 +5,7 @@
 
 import { html } from "htm/preact";
 import { remPx } from "../../common/viewer/rem_px.js";
-import { laneMargin, markWidth, parkedMarks } from "./lane_axis.js";
+import { laneMargin, markWidth } from "./lane_axis.js";
 import { clusterMarks } from "./lane_scale.js";
 import { GroupShape, SparkShape } from "./marks.js";
 
@@ -14,7 +14,13 @@ const MARK_REM_PX = 14;
 /** Marks of one run; with more groups at nearly the same place the rest is counted. */
 const MOST_IN_RUN = 4;
 
-/** Readers ({kind, name, key}) at their `places` (pixels from the left), in the same order. */
+/** @typedef {import("./readers.js").Reader} Reader */
+
+/**
+ * Readers at their `places` (pixels from the left), in the same order.
+ *
+ * @param {{ readers: Reader[], places: number[], end: number, height: number }} props
+ */
 export function LateMarks({ readers, places, end, height }) {
   const least = laneMargin.value - markWidth.value / 2;
   const runs = clusterMarks(places, markWidth.value, least, end, MOST_IN_RUN);
@@ -43,18 +49,26 @@ export function LateMarks({ readers, places, end, height }) {
   `;
 }
 
-/** Readers that have caught up. */
-export function ParkedMarks({ readers, end, y }) {
+/**
+ * Readers that have caught up; there is room for `most` marks.
+ *
+ * @param {{ readers: Reader[], end: number, y: number, most: number }} props
+ */
+export function ParkedMarks({ readers, end, y, most }) {
   if (readers.length === 0) return null;
-  const most = parkedMarks.value;
   const width = Math.min(readers.length, most) * markWidth.value;
   return html`<${Run} readers=${readers} x=${end + 0.2 * markWidth.value + width / 2} y=${y} most=${most} />`;
 }
 
-/** Marks side by side around `x`; where they are more than `most`, the last place counts the rest. */
+/**
+ * Marks side by side around `x`; where they are more than `most`, the last place counts the rest.
+ *
+ * @param {{ readers: Reader[], x: number, y: number, most: number }} props
+ */
 function Run({ readers, x, y, most }) {
   const shown = readers.length > most ? readers.slice(0, most - 1) : readers;
   const places = Math.min(readers.length, most);
+  /** @param {number} index */
   const xAt = (index) => x + (index - (places - 1) / 2) * markWidth.value;
   return html`
     ${shown.map((reader, index) => html`<${PlacedMark} key=${reader.key} reader=${reader} x=${xAt(index)} y=${y} />`)}
@@ -67,6 +81,7 @@ function Run({ readers, x, y, most }) {
   `;
 }
 
+/** @param {{ reader: Reader, x: number, y: number }} props */
 function PlacedMark({ reader, x, y }) {
   const zoom = remPx.value / MARK_REM_PX;
   return html`<g transform=${`translate(${x.toFixed(1)} ${y}) scale(${zoom.toFixed(2)})`}>

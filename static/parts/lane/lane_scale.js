@@ -8,7 +8,10 @@
 // On the logarithmic scale every decade gets the same width, so a lag of 10 and one of 10 million both show;
 // the linear scale is there for comparing lengths.
 
+import { storedIn } from "../../common/topics.js";
+
 /** @typedef {string} Scale LOGARITHMIC or LINEAR. */
+/** @typedef {{ queues: import("../../common/topics.js").Queues }} Topic */
 
 export const LOGARITHMIC = "log";
 export const LINEAR = "linear";
@@ -54,18 +57,71 @@ export function axisTicks(depth, scale) {
   return ticks;
 }
 
+/** @param {Topic[]} topics */
+export const fullestQueue = (topics) =>
+  topics.flatMap(({ queues }) => Object.values(queues)).reduce((most, queue) => Math.max(most, storedIn(queue)), 0);
+
+/** Marks that fit beyond the newest message: there readers stand that have caught up. */
+const MOST_PARKED = 3;
+
+/**
+ * As many of them as a lane needs.
+ *
+ * @param {Topic[]} topics
+ * @param {number} jobs On Spark.
+ */
+export function parkedMarks(topics, jobs) {
+  const groups = topics
+    .flatMap(({ queues }) => Object.values(queues))
+    .reduce((most, { committed }) => Math.max(most, Object.keys(committed).length), 1);
+  return Math.min(MOST_PARKED, groups + jobs);
+}
+
+/**
+ * The distances of which the label has room: the words at the newest end stand there first, then from there on whatever
+ * does not reach into the label before it. The label of the oldest end begins at 0, the others stand over their places.
+ *
+ * @param {number[]} ticks newest first
+ * @param {number} depth
+ * @param {number} end where the words begin
+ * @param {(tick: number) => number} placeOf
+ * @param {(tick: number) => number} widthOf
+ */
+export function readableTicks(ticks, depth, end, placeOf, widthOf) {
+  let limit = end;
+  return ticks.filter((tick) => {
+    const [x, half] = [tick === depth ? widthOf(tick) / 2 : placeOf(tick), widthOf(tick) / 2];
+    if (x + half > limit) return false;
+    limit = x - half;
+    return true;
+  });
+}
+
+/** @typedef {{ members: number[], x: number }} Run indexes of places from left to right; the middle of the run */
+
 /**
  * Puts marks that would cover each other side by side: each run of them stands centred over its true places, at
  * most `most` marks wide, and none leaves [left, right]. `places` are pixels from the left, in any order; so is
- * what comes back: [{ members: indexes of places, from left to right, x: the middle of the run }].
+ * what comes back.
+ *
+ * @param {number[]} places
+ * @param {number} gap
+ * @param {number} left
+ * @param {number} right
+ * @param {number} most
+ * @returns {Run[]}
  */
 export function clusterMarks(places, gap, left, right, most) {
+  /** @param {Pick<Run, "members">} run */
   const widthOf = (run) => Math.min(run.members.length, most) * gap;
+  /** @param {number[]} members */
   const middleOf = (members) => members.reduce((sum, index) => sum + places[index], 0) / members.length;
+  /** @param {number[]} members */
   const runOf = (members) => {
     const half = widthOf({ members }) / 2;
     return { members, x: Math.max(left + half, Math.min(right - half, middleOf(members))) };
   };
+  /** @type {Run[]} */
   const runs = [];
   for (const index of places.map((_, position) => position).sort((a, b) => places[a] - places[b])) {
     runs.push(runOf([index]));

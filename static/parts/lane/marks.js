@@ -4,13 +4,14 @@
 import { html } from "htm/preact";
 import { groupMark, letterDy, topicMark } from "../../common/palette.js";
 
-/** The topic's two-letter code on its colour. */
+/** The topic's two-letter code on its colour. @param {{ topic: string }} props */
 export function TopicMark({ topic }) {
   const mark = topicMark(topic);
   return html`<span class=${`topic-mark tone-${mark.tone}`} aria-hidden="true">${mark.code}</span>`;
 }
 
-/** The group's letter in its shape; `size` in rem, so that it grows with the text. */
+/** The group's letter in its shape; `size` in rem, so that it grows with the text.
+    @param {{ group: string, size?: number }} props */
 export function GroupMark({ group, size = 1.4 }) {
   const mark = groupMark(group);
   return html`<svg
@@ -24,7 +25,8 @@ export function GroupMark({ group, size = 1.4 }) {
   </svg>`;
 }
 
-/** The same, for use inside another drawing, around the point (0, 0), about 18 wide. */
+/** The same, for use inside another drawing, around the point (0, 0), about 18 wide.
+    @param {{ group: string }} props */
 export function GroupShape({ group }) {
   const mark = groupMark(group);
   return html`<g class=${`tone-${mark.tone}`}>
@@ -33,7 +35,7 @@ export function GroupShape({ group }) {
   </g>`;
 }
 
-/** The mark of a job on Spark: a star, as no group has it. */
+/** The mark of a job on Spark: a star, as no group has it. @param {{ size?: number }} props */
 export function SparkMark({ size = 1.4 }) {
   return html`<svg
     class="group-mark"
@@ -60,6 +62,7 @@ const STAR =
     return `${index ? "L" : "M"}${(radius * Math.cos(angle)).toFixed(2)} ${(radius * Math.sin(angle)).toFixed(2)}`;
   }).join("") + "Z";
 
+/** @type {Record<string, string>} */
 const LANGUAGES = {
   JAVA: "Java",
   CPP: "C++",
@@ -76,17 +79,18 @@ const LANGUAGES = {
   NODE_JS: "Node",
 };
 
+/** @param {{ language: string | null | undefined }} props */
 export function LanguageBadge({ language }) {
   if (!language) return null;
   return html`<span class=${`language language-${language.toLowerCase()}`}>${LANGUAGES[language] ?? language}</span>`;
 }
 
-/** What to do next, where there is nothing to see yet. */
+/** What to do next, where there is nothing to see yet. @param {{ title: string, children?: any }} props */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
 }
 
-/** A command to copy; it breaks between its words only. */
+/** A command to copy; it breaks between its words only. @param {{ text: string }} props */
 export function Command({ text }) {
   return html`<code class="command">
     ${text.split(" ").map((word, index) => html`${index > 0 && " "}<span>${word}</span>`)}

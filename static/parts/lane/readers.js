@@ -1,7 +1,9 @@
 // @ts-check
 // The readers of a queue, consumer groups and jobs on Spark, and how far each lags.
 
-import { t } from "../../common/i18n.js";
+import { lagAt } from "../../common/topics.js";
+
+/** @typedef {import("../../common/topics.js").Offsets} Offsets */
 
 /**
  * `key`: of kind and name. `offset`: the next one that it reads.
@@ -10,7 +12,7 @@ import { t } from "../../common/i18n.js";
 
 /**
  * @param {Reader["kind"]} kind
- * @param {Record<string, number>} offsets By name.
+ * @param {Offsets} offsets
  * @param {number} max The end of the queue.
  * @returns {Reader[]}
  */
@@ -20,35 +22,38 @@ const readersOfKind = (kind, offsets, max) =>
     name,
     key: `${kind} ${name}`,
     offset,
-    lag: Math.max(0, max - offset),
+    lag: lagAt(offset, max),
   }));
 
 /**
  * The groups in the given order, then the jobs on Spark.
  *
- * @param {{ max?: number, committed?: Record<string, number> }} queue
- * @param {(one: string, other: string) => number} order
- * @param {Record<string, number>} reached By job.
+ * @param {Pick<Picture.Queue, "max" | "committed">} queue
+ * @param {Picture.LaneSource["order"]} order
+ * @param {Offsets} [reached] Of jobs.
  */
-export function readersOf({ max = 0, committed = {} }, order, reached = {}) {
+export function readersOf({ max, committed }, order, reached = {}) {
   const groups = readersOfKind("group", committed, max).sort((one, other) => order(one.name, other.name));
   return [...groups, ...readersOfKind("spark", reached, max)];
 }
 
 /**
- * The lag of the group that lags most; null without groups. What a job on Spark has not read is no backlog: it takes no
- * message away from anybody.
+ * The group that lags most, if one lags. What a job on Spark has not read is no backlog: it takes no message away from
+ * anybody.
+ *
+ * @param {Reader[]} readers
+ * @returns {Reader | undefined}
+ */
+export const slowestGroup = (readers) =>
+  readers.reduce(
+    (most, one) => (one.kind === "group" && one.lag > (most?.lag ?? 0) ? one : most),
+    /** @type {Reader | undefined} */ (undefined),
+  );
+
+/**
+ * The lag of that group; null without groups.
  *
  * @param {Reader[]} readers
  */
-export function greatestLag(readers) {
-  const lags = readers.filter(({ kind }) => kind === "group").map(({ lag }) => lag);
-  return lags.length > 0 ? Math.max(...lags) : null;
-}
-
-/**
- * A group's offset and lag in words.
- *
- * @param {{ name: string, offset: number, lag: number }} reader
- */
-export const progressOf = ({ name, offset, lag }) => t("queue.committed", { group: name, offset, lag });
+export const greatestLag = (readers) =>
+  readers.some(({ kind }) => kind === "group") ? (slowestGroup(readers)?.lag ?? 0) : null;

@@ -24,12 +24,11 @@ import { Transactions } from "./transactions.js";
 
 export const Broker = memo(({ name, node }) => {
   const topics = node.topics ?? EMPTY;
-  const records = node.commit_log?.records ?? NONE;
   const isOff = node.switched_off?.includes("broker-lock") ?? false;
   const lock = t("lab.order.broker_name");
   const beforehand = isFocus("locks") && html`<${BrokerPill} broker=${name} isOff=${isOff} name=${lock} />`;
   return html`<${NodeCard} name=${name} node=${node} summary=${summaryOf(topics)} beforehand=${beforehand}>
-    <${Queues} broker=${name} topics=${topics} records=${records} />
+    <${Queues} broker=${name} topics=${topics} />
     <${BrokerLocks} broker=${name} locks=${node.locks ?? EMPTY} isOff=${isOff} />
     ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
     ${node.delay_levels && html`<${DelayLevelsPart} broker=${name} part=${node.delay_levels} />`}
@@ -39,13 +38,12 @@ export const Broker = memo(({ name, node }) => {
   </${NodeCard}>`;
 });
 
-const NONE = [];
 const EMPTY = {};
 
 /** "14 messages in 1 topic", of what applications have sent. */
 function summaryOf(topics) {
-  const plain = Object.values(topics).filter(({ kind = "normal" }) => kind === "normal");
-  const messages = plain.flatMap(({ queues = {} }) => Object.values(queues)).reduce((sum, { max = 0 }) => sum + max, 0);
+  const plain = Object.values(topics).filter(({ kind }) => kind === "normal");
+  const messages = plain.flatMap(({ queues }) => Object.values(queues)).reduce((sum, { max }) => sum + max, 0);
   return t("lab.broker.summary", { n: messages, topics: plain.length });
 }
 

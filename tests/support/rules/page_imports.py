@@ -1,4 +1,4 @@
-"""Which folders of static may import from each other."""
+"""Which folders of static may import from each other, and what reads the live page's state."""
 
 from __future__ import annotations
 
@@ -22,3 +22,15 @@ def foreign_imports(static: Path) -> Iterator[str]:
             target = (path.parent / address).resolve().relative_to(static.resolve()).parts[0]
             if target not in allowed:
                 yield f"{path.relative_to(static)} imports {address}: static/{folder} may import from {sorted(allowed)}"
+
+
+#: The state of the live page. A component of several pages takes its parts, a clock and a source instead.
+LIVE_STATE = Path("common/cluster")
+
+
+def readers_of_live_state(static: Path) -> Iterator[str]:
+    """One line for each import of the live page's state by a component that several pages draw."""
+    for path in sorted((static / "parts").rglob("*.js")):
+        for address in _IMPORT.findall(path.read_text(encoding="utf-8")):
+            if (path.parent / address).resolve().is_relative_to((static / LIVE_STATE).resolve()):
+                yield f"{path.relative_to(static)} imports {address}"

@@ -14,6 +14,7 @@ import { brokerClock } from "../../../common/cluster/clock.js";
 import { compare } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { state } from "../../../common/cluster/view.js";
+import { stored } from "../../../common/topics.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
 import { isLockOff } from "./process_queue.js";
@@ -154,8 +155,7 @@ function Retries({ told }) {
 const wholeDelay = (n) => state.value.delay_levels?.delays_ms?.[n + 1] ?? 10_000;
 
 function DeadLetters({ group }) {
-  const dead = Object.values(state.value.topics[`%DLQ%${group}`]?.queues ?? {});
-  const total = dead.reduce((sum, { min, max }) => sum + max - min, 0);
+  const total = stored(state.value.topics[`%DLQ%${group}`]?.queues ?? {});
   return html`<${Part}
     part="dead"
     name=${t("live.internals.dead_of", { group })}

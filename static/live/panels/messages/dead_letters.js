@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { computed, effect, signal } from "@preact/signals";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { groupOf } from "../../../common/cluster/lists.js";
+import { groupOf } from "../../../common/topics.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { state } from "../../../common/cluster/view.js";
 import { count, dateTime } from "../../../common/format.js";

@@ -7,6 +7,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { count, dateTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
+import { isReadBy } from "../../../common/topics.js";
 import { post } from "../../../common/request.js";
 import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
@@ -25,9 +26,7 @@ function localTime(ms) {
 
 export function ResetForm({ group, topic: chosen, onClose, onDone }) {
   const topics = useComputed(() =>
-    Object.keys(state.value.topics).filter((name) =>
-      Object.values(state.value.topics[name].queues).some(({ committed }) => committed && group in committed),
-    ),
+    Object.keys(state.value.topics).filter((name) => isReadBy(state.value.topics[name], group)),
   );
   const topic = useSignal(chosen ?? topics.peek().find((name) => !name.startsWith("%")) ?? topics.peek()[0] ?? "");
   const place = useSignal("time");

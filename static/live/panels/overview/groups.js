@@ -8,7 +8,8 @@ import { t } from "../../../common/i18n.js";
 import { ClientSign, fullName } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { compare, glassmqCommand, groupNames, isLagging } from "../../../common/cluster/lists.js";
+import { compare, glassmqCommand, groupNames } from "../../../common/cluster/lists.js";
+import { isLagging, lagAt } from "../../../common/topics.js";
 import { chosenGroup } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { ResetButton } from "../operator/reset_button.js";
@@ -201,8 +202,7 @@ function queueRows(group, details, locks, topics) {
   for (const [topic, owners] of Object.entries(details.assignment ?? {}))
     for (const id of Object.keys(owners)) keys.add(`${topic}@${id}`);
   for (const [topic, { queues }] of Object.entries(topics)) {
-    for (const [id, queue] of Object.entries(queues))
-      if (queue.committed && group in queue.committed) keys.add(`${topic}@${id}`);
+    for (const [id, queue] of Object.entries(queues)) if (group in queue.committed) keys.add(`${topic}@${id}`);
   }
   return [...keys]
     .map((key) => {
@@ -214,7 +214,7 @@ function queueRows(group, details, locks, topics) {
         topic,
         queueId,
         max: queue?.max,
-        committed: queue?.committed?.[group],
+        committed: queue?.committed[group],
         owner: details.assignment?.[topic]?.[queueId],
         pull: details.held_pulls?.[key],
         lock: locks[key],
@@ -224,7 +224,7 @@ function queueRows(group, details, locks, topics) {
 }
 
 function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) {
-  const lag = committed === undefined || max === undefined ? null : Math.max(0, max - committed);
+  const lag = committed === undefined || max === undefined ? null : lagAt(committed, max);
   return html`<tr>
     <td>
       <span class="topic-cell">

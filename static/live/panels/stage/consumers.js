@@ -10,8 +10,10 @@ import { topicMark } from "../../../common/palette.js";
 import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
+import { brokerLanes } from "../../../common/cluster/lanes.js";
 import { compare, glassmqCommand, groupNames } from "../../../common/cluster/lists.js";
 import { highlighted } from "../../../common/cluster/selection.js";
+import { isReadBy } from "../../../common/topics.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
@@ -44,7 +46,7 @@ export function Consumers() {
 
 function GroupCard({ group }) {
   const found = useComputed(() => state.value.groups[group]);
-  const hasRead = useComputed(() => Object.values(state.value.topics).some((topic) => isRead(topic, group)));
+  const hasRead = useComputed(() => Object.values(state.value.topics).some((topic) => isReadBy(topic, group)));
   if (!found.value) return null;
   const { members = {}, assignment = {}, lag = 0, message_model: model, consume_type: type } = found.value;
   const ids = Object.keys(members).sort(compare);
@@ -60,7 +62,7 @@ function GroupCard({ group }) {
       lag === null
         ? html`<p class="group-lag" title=${t("live.groups.no_lag")}><span class="badge">${facts[0]}</span></p>`
         : html`<p class="group-lag" title=${t("live.groups.lag_hint")}>
-          <${LagSentence} group=${group} lag=${lag} />
+          <${LagSentence} group=${group} lag=${lag} source=${brokerLanes} clock=${brokerClock} />
         </p>`
     }
     ${ids.length === 0 && html`<p class="quiet">${t("live.groups.offline")}</p>`}
@@ -74,9 +76,6 @@ function GroupCard({ group }) {
     ${ids.length > MOST_MEMBERS && html`<p class="quiet">${t("word.more", { n: ids.length - MOST_MEMBERS })}</p>`}
   </li>`;
 }
-
-/** Whether the group has committed something there: only then it can be reset. */
-const isRead = ({ queues }, group) => Object.values(queues).some(({ committed }) => committed && group in committed);
 
 function Member({ group, id, member, assignment }) {
   const client = useComputed(() => state.value.connections[member.address]);

@@ -3,17 +3,17 @@
 
 import { computed } from "@preact/signals";
 import { choice } from "../../../common/viewer/choices.js";
-import { compare, isLagging, userTopics } from "../../../common/cluster/lists.js";
+import { compare, userTopics } from "../../../common/cluster/lists.js";
+import { isLagging, summedQueue } from "../../../common/topics.js";
 import { state } from "../../../common/cluster/view.js";
-import { summedQueue } from "../../../parts/lane/lane.js";
+import { greatestLag, readersOf } from "../../../parts/lane/readers.js";
 
 export const ORDERS = ["lag", "name"];
 export const topicOrder = choice("topic-order", "lag");
 
 /** The lag of the group that lags most; 0 for one that is usual. @param {string} topic */
 function lagOf(topic) {
-  const { max = 0, committed = {} } = summedQueue(state.value.topics[topic]) ?? {};
-  const lag = Math.max(0, ...Object.values(committed).map((offset) => max - offset));
+  const lag = greatestLag(readersOf(summedQueue(state.value.topics[topic].queues), compare)) ?? 0;
   return isLagging(lag) ? lag : 0;
 }
 

@@ -2,26 +2,23 @@
 // The topics in the middle of the stage: one section per topic, its queues as lanes on a shared axis.
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { LINEAR, LOGARITHMIC } from "../../../parts/lane/lane_scale.js";
-import { laneHeight, laneWidth } from "../../../parts/lane/lane_axis.js";
+import { laneAxis, laneHeight } from "../../../parts/lane/lane_axis.js";
+import { LaneHead } from "../../../parts/lane/lane_head.js";
+import { TopicLags } from "../../../parts/lane/lag_words.js";
+import { LaneTable } from "../../../parts/lane/lane.js";
 import { laneScale, showSystemTopics } from "../../../common/viewer/choices.js";
-import {
-  glassmqCommand,
-  groupOf,
-  groupTopics,
-  queueCounts,
-  systemTopics,
-  userTopics,
-} from "../../../common/cluster/lists.js";
+import { glassmqCommand, groupTopics, systemTopics, userTopics } from "../../../common/cluster/lists.js";
+import { groupOf, stored } from "../../../common/topics.js";
 import { highlighted, openTopics, topicFilter } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
+import { brokerClock } from "../../../common/cluster/clock.js";
+import { brokerAxis, brokerLanes } from "../../../common/cluster/lanes.js";
 import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
-import { LaneRow, TopicLags } from "../../../parts/lane/lane.js";
-import { AxisTicks } from "../../../parts/lane/lane_ticks.js";
 import { MoreTopics } from "./more_topics.js";
 import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
@@ -29,16 +26,10 @@ import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
 
+const axis = laneAxis(brokerAxis);
+
 export function Topics() {
   const scroller = useRef(null);
-  const axis = useRef(/** @type {any} */ (null));
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(
-      ([entry]) => (laneWidth.value = Math.max(120, Math.floor(entry.contentRect.width))),
-    );
-    observer.observe(axis.current);
-    return () => observer.disconnect();
-  }, []);
   const matches = (topic) => topic.toLowerCase().includes(topicFilter.value.trim().toLowerCase());
   const users = orderedTopics.value.filter(matches);
   const groups = groupTopics.value.filter(matches);
@@ -51,10 +42,7 @@ export function Topics() {
     html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
   return html`<div class=${`topics ${hasJobs.value ? "has-jobs" : ""}`}>
     <${TopicTools} />
-    <div class=${`lane-axis lane-columns ${nothing ? "is-unused" : ""}`} aria-hidden="true">
-      <span></span>
-      <span ref=${axis} class="lane-axis-scale"><${AxisTicks} /></span>
-      <span class="number">${t("live.lane.max")}</span><span>${t("live.lane.lag")}</span>
+    <${LaneHead} axis=${axis} kind=${nothing ? "is-unused" : ""}>
       <span class="lane-legend">
         <i class="lane-legend-unread"></i>
         ${t("live.lane.legend_unread")}
@@ -62,7 +50,7 @@ export function Topics() {
         ${t("live.lane.legend_read")}
         ${hasJobs.value && html`<${SparkMark} size=${1.2} />${t("live.lane.legend_spark")}`}
       </span>
-    </div>
+    </${LaneHead}>
     <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("word.topics_and_queues")}>
       ${nothing && !isAsked && html`<${NoTopics} />`}
       ${users.map(section)}
@@ -170,11 +158,15 @@ function useStartOpen(topics) {
 }
 
 function TopicSection({ topic, startOpen, scroller }) {
-  const queueIds = useQueueIds(topic);
-  const open = openTopics.value[topic] ?? startOpen;
-  const rows = open || queueIds.length === 0 ? queueIds : [null];
+  const part = useComputed(() => state.value.topics[topic]);
+  const reached = useComputed(() => state.value.spark?.offsets?.[topic]);
   const [place, isNear] = useIsNear(scroller);
+  const open = openTopics.value[topic] ?? startOpen;
   const toggle = () => (openTopics.value = { ...openTopics.value, [topic]: !open });
+  const queues = part.value?.queues ?? {};
+  const rows = Object.keys(queues).length;
+  const isSummed = !open && rows > 0;
+  const lanes = { topic, queues, reached: reached.value, source: brokerLanes };
   return html`<section class="topic" ref=${place} data-topic=${topic}>
     <div class="topic-title">
       <h3><button
@@ -188,21 +180,15 @@ function TopicSection({ topic, startOpen, scroller }) {
         <span class="chevron" aria-hidden="true"></span><${TopicMark} topic=${topic} />
         <${TopicName} topic=${topic} />
       </button></h3>
-      ${isNear && html`<${TopicLags} topic=${topic} /><${TopicFacts} topic=${topic} />`}
+      ${isNear && html`<${TopicLags} ...${lanes} clock=${brokerClock} /><${TopicFacts} topic=${topic} />`}
     </div>
     ${
       isNear
-        ? html`<table class="lanes">
-          <caption class="sr-only">${topic}</caption>
-          <thead class="sr-only">
-            <tr>
-              <th>${t("field.queue_id")}</th><th>${t("live.lane.drawing")}</th>
-              <th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
-            </tr>
-          </thead>
-          <tbody>${rows.map((id) => html`<${LaneRow} key=${id ?? "all"} topic=${topic} queueId=${id} />`)}</tbody>
-        </table>`
-        : html`<div class="lanes-placeholder" style=${{ height: `${rows.length * laneHeight.value}px` }}></div>`
+        ? html`<${LaneTable} ...${lanes} isSummed=${isSummed} axis=${axis} />`
+        : html`<div
+            class="lanes-placeholder"
+            style=${{ height: `${(isSummed ? 1 : rows) * laneHeight.value}px` }}
+          ></div>`
     }
   </section>`;
 }
@@ -238,7 +224,7 @@ function TopicFacts({ topic }) {
       </button>`
     }
     <span title=${t("live.topics.stored_hint")}>
-      <span class="number">${count(queueCounts(facts.value))}</span> ${t("live.topics.stored")}
+      <span class="number">${count(stored(facts.value.queues))}</span> ${t("live.topics.stored")}
     </span>
     ${
       rights &&
@@ -247,17 +233,6 @@ function TopicFacts({ topic }) {
       </span>`
     }
   </span>`;
-}
-
-/** The ids of the topic's queues in order; a new list only when a queue comes or goes. */
-function useQueueIds(topic) {
-  const joined = useComputed(() =>
-    Object.keys(state.value.topics[topic]?.queues ?? {})
-      .map(Number)
-      .sort((a, b) => a - b)
-      .join(" "),
-  );
-  return joined.value ? joined.value.split(" ") : [];
 }
 
 /** True while the element is in or near the scrolled part: far sections are placeholders of the same height. */

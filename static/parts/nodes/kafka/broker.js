@@ -5,8 +5,9 @@
 import { html } from "htm/preact";
 import { bytes, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { GroupMark } from "../../lane/marks.js";
-import { greatestLag, progressOf, readersOf } from "../../lane/readers.js";
+import { CommitMark } from "../../lane/cell_lane.js";
+import { ShortLag } from "../../lane/lag_words.js";
+import { readersOf } from "../../lane/readers.js";
 import { topicMark } from "../../../common/palette.js";
 import { memo } from "../../../common/memo.js";
 import { Roving } from "../../../common/roving.js";
@@ -14,7 +15,6 @@ import { density } from "../../stage/folding.js";
 import { accused, compare } from "../../../common/world/view.js";
 import { NodeCard } from "../node_card.js";
 import { Part, Rule } from "../part.js";
-import { QueueLag } from "../queue/queue_lag.js";
 import { PartitionName } from "./partition_name.js";
 import { Replica } from "./replica.js";
 
@@ -69,16 +69,11 @@ const Partition = memo(({ name, log }) => {
       <span class="number quiet" title=${t("lab.kafka.offsets_hint")}>[${count(log.start)}, ${count(log.end)})</span>
       <span class="number" title=${t("lab.kafka.size_hint")}>${bytes(log.size_bytes)}</span>
       ${groups.map(
-        (group) => html`<span
-          key=${group.name}
-          class="kafka-committed"
-          data-committed=${group.name}
-          title=${progressOf(group)}
-        >
-          <${GroupMark} group=${group.name} size=${1.2} /><span class="number">${count(group.offset)}</span>
-        </span>`,
+        (group) => html`<${CommitMark} key=${group.name} reader=${group} size=${1.2} class="kafka-committed">
+          <span class="number">${count(group.offset)}</span>
+        </${CommitMark}>`,
       )}
-      <${QueueLag} lag=${greatestLag(groups)} />
+      <${ShortLag} readers=${groups} />
     </div>
     ${log.replica && html`<${Replica} name=${name} log=${log} />`}
     ${log.segments.map(

@@ -55,8 +55,8 @@ def test_op_messages_carry_the_key_of_what_they_decide(run):
     run.run_to_time(12_000_000)
     topics = view_of(run)["nodes"]["B1"]["topics"]
     assert {name: topic["kind"] for name, topic in topics.items() if "TRANS" in name} == {
-        "RMQ_SYS_TRANS_HALF_TOPIC": "half",
-        "RMQ_SYS_TRANS_OP_HALF_TOPIC": "op",
+        "RMQ_SYS_TRANS_HALF_TOPIC": "system",
+        "RMQ_SYS_TRANS_OP_HALF_TOPIC": "system",
     }
     entries = topics["RMQ_SYS_TRANS_OP_HALF_TOPIC"]["queues"]["0"]["entries"]
     assert [entry["key"] for entry in entries] == ["transfer-0", "transfer-3"]

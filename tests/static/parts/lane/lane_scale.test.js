@@ -4,9 +4,12 @@ import {
   axisDepth,
   axisTicks,
   clusterMarks,
+  fullestQueue,
   LINEAR,
   LOGARITHMIC,
+  parkedMarks,
   positionOf,
+  readableTicks,
 } from "../../../../static/parts/lane/lane_scale.js";
 import { forRandom } from "../../support/random_values.js";
 
@@ -45,6 +48,62 @@ test("marks of an axis are whole distances on it, in order", () => {
   assert.deepEqual(axisTicks(1000, LOGARITHMIC), [0, 1, 10, 100, 1000]);
   assert.deepEqual(axisTicks(20, LINEAR), [0, 5, 10, 15, 20]);
   assert.deepEqual(axisTicks(10, LINEAR), [0, 5, 10]);
+});
+
+const topic = (...queues) => ({
+  queues: Object.fromEntries(
+    queues.map(([min, max, groups], id) => [
+      id,
+      { min, max, committed: Object.fromEntries(Array.from({ length: groups }, (_, at) => [`group-${at}`, max])) },
+    ]),
+  ),
+});
+
+test("the axis of several topics is for their fullest queue", () => {
+  assert.equal(fullestQueue([topic([90, 100, 0], [0, 30, 0]), topic([0, 7, 0])]), 30);
+  assert.equal(fullestQueue([]), 0);
+});
+
+test("there is room for one reader that has caught up at least, and for three at most", () => {
+  assert.equal(parkedMarks([], 0), 1);
+  assert.equal(parkedMarks([topic([0, 1, 1], [0, 1, 2])], 0), 2);
+  assert.equal(parkedMarks([topic([0, 1, 1])], 1), 2);
+  assert.equal(parkedMarks([topic([0, 1, 9])], 4), 3);
+});
+
+test("labels of the axis do not cover each other, the newest first, nor the words at its end", () => {
+  const places = { 0: 100, 1: 90, 10: 60, 100: 57, 1000: 10 };
+  const shown = readableTicks(
+    [0, 1, 10, 100, 1000],
+    1000,
+    80,
+    (tick) => places[tick],
+    () => 20,
+  );
+  assert.deepEqual(shown, [10, 1000]);
+});
+
+test("the label of the oldest end has its room from the edge on", () => {
+  assert.deepEqual(
+    readableTicks(
+      [5, 10],
+      10,
+      100,
+      (tick) => (tick === 5 ? 28 : 50),
+      () => 20,
+    ),
+    [5],
+  );
+  assert.deepEqual(
+    readableTicks(
+      [5, 10],
+      10,
+      100,
+      (tick) => (tick === 5 ? 30 : 50),
+      () => 20,
+    ),
+    [5, 10],
+  );
 });
 
 test("marks are side by side: all are there once, in order, none leaves the lane, and no two cover each other", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { greatestLag, readersOf } from "../../../../static/parts/lane/readers.js";
+import { greatestLag, readersOf, slowestGroup } from "../../../../static/parts/lane/readers.js";
 
 const byName = (one, other) => (one < other ? -1 : 1);
 
@@ -16,12 +16,14 @@ test("groups come in their order, then jobs, each with what it has not read", ()
   );
 });
 
-test("an offset past the end of the queue is no negative lag", () => {
-  assert.equal(readersOf({ max: 3, committed: { shop: 5 } }, byName)[0].lag, 0);
+test("a queue lags as its slowest group does; jobs do not count", () => {
+  const readers = readersOf({ max: 10, committed: { shop: 8, audit: 9 } }, byName, { job: 0 });
+  assert.equal(slowestGroup(readers).name, "shop");
+  assert.equal(greatestLag(readers), 2);
+  assert.equal(greatestLag(readersOf({ max: 10, committed: {} }, byName, { job: 0 })), null);
 });
 
-test("a queue lags as its slowest group does; jobs do not count", () => {
-  const queue = { max: 10, committed: { shop: 8, audit: 9 } };
-  assert.equal(greatestLag(readersOf(queue, byName, { job: 0 })), 2);
-  assert.equal(greatestLag(readersOf({ max: 10 }, byName, { job: 0 })), null);
+test("no group is the slowest where all have caught up", () => {
+  const readers = readersOf({ max: 10, committed: { shop: 10 } }, byName);
+  assert.deepEqual([slowestGroup(readers), greatestLag(readers)], [undefined, 0]);
 });
