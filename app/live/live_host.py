@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from app.observation import client_names
 from app.observation.client_names import ClientNames
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
@@ -18,12 +19,14 @@ from engine.live.live_machines import LiveHostSettings, LiveMachines
 from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread, EngineUnavailable
 
 if TYPE_CHECKING:
+    from app.live.broker_watch import BrokerWatch
     from app.live.fault_service import FaultService
     from app.live.idempotence_tally import IdempotenceTally
     from app.live.live_faults import LiveFaults
     from app.live.observed_engine import ObservedEngine
     from app.metrics.exposition import MetricFamily
     from app.observation.live_state import LiveState
+    from app.picture.live.brokers import BrokersReport
     from app.picture.live_state import HealthFacts, WatchedState
     from app.picture.rates import SecondLists
     from app.watch.events import EventKind
@@ -42,6 +45,8 @@ START_TIMEOUT_S = 600.0
 WATCH_INTERVAL_S = 1.0
 WATCH_CATCHES_UP_S = 30
 WATCH_REST_FACTOR = 50
+#: Seconds between two times at which new names of clients are written to their file.
+SAVE_NAMES_INTERVAL_S = 10.0
 #: Seconds for a graceful shutdown, which writes offsets and flushes; after this the process ends anyway.
 SHUTDOWN_TIMEOUT_S = 20.0
 
@@ -54,11 +59,12 @@ class LiveHost:
         self._recent_log = recent_log or RecentLog()
         self._thread: EngineThread | None = None
         self._live: ObservedEngine | None = None
-        self._names = ClientNames()
+        self._names = ClientNames(settings.data_folder / client_names.FILE_NAME)
         self._watcher = Watcher(Thresholds())
         self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
         self._faults: FaultService | None = None
+        self._broker_watch: BrokerWatch | None = None
         self._noted_broker: Broker | None = None
         self._tally: IdempotenceTally
         self.name_server_address = ""
@@ -132,7 +138,8 @@ class LiveHost:
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
         self._live = ObservedEngine(machines, state, self._watcher, lambda: self._watcher.look(self._brief(state), ()))
         self._watching = [
-            asyncio.create_task(work) for work in (self._watch(state), state.numbers.follow(), self._tally.follow())
+            asyncio.create_task(work)
+            for work in (self._watch(state), state.numbers.follow(), self._tally.follow(), self._save_names())
         ]
 
     def _note_broker(self) -> None:
@@ -164,6 +171,11 @@ class LiveHost:
             took_s = (clock.monotonic_us() - started_us) / 1_000_000
             await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
 
+    async def _save_names(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_NAMES_INTERVAL_S)
+            self._names.save()
+
     def _see_faults(self) -> None:
         """Note the faults that have begun or ended: after each command, and with each sample, as some end by time."""
         if self._faults is not None:
@@ -193,6 +205,9 @@ class LiveHost:
 
     async def _shutdown(self) -> None:
         self._stop_watching()
+        self._names.save()
+        if self._broker_watch is not None:
+            await self._broker_watch.close()
         if self._live is not None:
             await self._live.close()
         await self._machines.shutdown()
@@ -227,6 +242,19 @@ class LiveHost:
     def _with_backlog(self, history: dict[str, list[int]]) -> SecondLists:
         backlog = self._watcher.backlogs(history["seconds"])
         return {**{name: [*values] for name, values in history.items()}, "backlog": backlog}
+
+    def brokers(self) -> BrokersReport:
+        from app.live.broker_watch import BrokerWatch
+
+        if self._thread is None:
+            raise EngineUnavailable("the engine is stopped")
+
+        async def in_engine() -> BrokersReport:
+            if self._broker_watch is None:
+                self._broker_watch = BrokerWatch(self._machines, self.settings.tls)
+            return await self._broker_watch.look()
+
+        return self._thread.run(in_engine(), CALL_TIMEOUT_S)
 
     @overload
     def ask(self, function: Callable[[LiveEngine], Coroutine[Any, Any, _T]]) -> _T: ...

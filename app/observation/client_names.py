@@ -6,22 +6,38 @@ name from here, so that a client has one name everywhere.
 
 from __future__ import annotations
 
-from app.observation.bounds import client_text
+import logging
+import re
+from pathlib import Path
 
+from app.observation.bounds import client_text
+from engine.protocol.json_form import json_library
+
+log = logging.getLogger("glassmq.host")
+
+FILE_NAME = "client_names.json"
 #: Clients whose names are kept, those last seen first: several times what one picture shows. Only a client that has
 #: been away for longer than that many others returns under another name.
 NAMES_MAX = 10_000
 
 
+_NAME = re.compile(r"[CP][1-9][0-9]{0,8}", re.ASCII)
+
+
 class ClientNames:
-    """Names in the order in which clients are first seen. They last as long as the process of the server, across
-    restarts of the broker in it, and none is given twice.
+    """Names in the order in which clients are first seen; none is given twice.
+
+    :param file: keeps them across restarts of the server; None: they last as long as its process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
         self._names: dict[str, str] = {}
         #: Letter -> the last number that was given.
         self._last = {"C": 0, "P": 0}
+        self._is_saved = True
+        if file is not None:
+            self._read(file)
 
     def of(self, client: str, address: str = "", *, consumes: bool) -> str:
         """Return the name of a client, and give it one if it has none.
@@ -42,4 +58,37 @@ class ClientNames:
 
     def _next(self, letter: str) -> str:
         self._last[letter] += 1
+        self._is_saved = False
         return f"{letter}{self._last[letter]}"
+
+    def save(self) -> None:
+        """Write the file if a name was given since the last time. A failure is logged: the next name tries again."""
+        if self._file is None or self._is_saved:
+            return
+        self._is_saved = True
+        beside = self._file.with_suffix(".tmp")
+        try:
+            beside.write_bytes(json_library.dumps_pretty({"last": self._last, "names": self._names}))
+            beside.replace(self._file)
+        except OSError as error:
+            log.warning("the names of clients cannot be written to %s: %s", self._file, error)
+
+    def _read(self, file: Path) -> None:
+        """Read the file. One that cannot be used is logged, and names begin again: a broker starts all the same."""
+        try:
+            self._names, self._last = _read_names(file.read_bytes())
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            log.warning("the names of clients in %s cannot be read, they begin again: %s", file, error)
+
+
+def _read_names(raw: bytes) -> tuple[dict[str, str], dict[str, int]]:
+    """Return the names, and the last number of each letter. Raises ``ValueError``."""
+    match json_library.loads(raw):
+        case {"last": {"C": int(consumers), "P": int(others)}, "names": dict(names)} if len(names) <= NAMES_MAX:
+            last = {"C": consumers, "P": others}
+            checked = {client_text(client): str(name) for client, name in names.items()}
+            if all(_NAME.fullmatch(name) and int(name[1:]) <= last[name[0]] for name in checked.values()):
+                return checked, last
+    raise ValueError("it does not hold names such as C1 and the last number of each letter")

@@ -12,21 +12,6 @@ class Now(TypedDict):
     now_us: int
 
 
-class KnownBroker(TypedDict):
-    """A broker that a name server knows."""
-
-    name: str
-    #: 0: the master of its name.
-    id: int
-    address: str
-    #: Whether it is the broker of this page.
-    is_own: bool
-    #: Whether it answers.
-    is_alive: bool
-    #: The address of its page; None: it reports none.
-    page: str | None
-
-
 class Cluster(Now):
     """Names, addresses and settings of the live broker."""
 

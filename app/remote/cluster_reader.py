@@ -27,7 +27,7 @@ from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.message.message_id import decode_offset_message_id
-from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
+from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX, is_retry_topic, is_system_topic, reply_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.remoting_client import RemotingClient
@@ -79,8 +79,10 @@ class ClusterReader:
     Every method raises an ``MQClientError`` when a server does not answer or refuses.
     """
 
-    def __init__(self, remoting_client: RemotingClient, name_servers: Sequence[str]) -> None:
-        self._api = MQClientApi(remoting_client, name_servers, TIMEOUT_MS)
+    def __init__(
+        self, remoting_client: RemotingClient, name_servers: Sequence[str], timeout_ms: int = TIMEOUT_MS
+    ) -> None:
+        self._api = MQClientApi(remoting_client, name_servers, timeout_ms)
 
     async def broker_addresses(self) -> dict[str, str]:
         """Return broker name -> address of its master."""
@@ -92,10 +94,6 @@ class ClusterReader:
         table = (await self._cluster_info()).broker_addr_table
         return sorted((name, *one) for name, data in table.items() for one in data.broker_addrs.items())
 
-    async def cluster_names(self) -> list[str]:
-        """Return the names of all clusters, sorted."""
-        return sorted((await self._cluster_info()).cluster_addr_table)
-
     async def _cluster_info(self) -> ClusterInfo:
         return await self._ask_name_server(question.cluster_info())
 
@@ -103,6 +101,18 @@ class ClusterReader:
         """Return all topics, sorted."""
         names = await self._ask_name_server(question.topic_names())
         return sorted(names)
+
+    async def user_topics(self) -> list[str]:
+        """Return the topics of users and those of dead letters, sorted: none of the brokers' own, no retry topics."""
+        info = await self._cluster_info()
+        # Topics named like a cluster or a broker are templates for tools; replies have topics of their own.
+        clusters = info.cluster_addr_table
+        hidden = {*info.broker_addr_table, *clusters, *map(reply_topic, clusters)}
+        return [
+            name
+            for name in await self.topics()
+            if not (name in hidden or is_system_topic(name) or is_retry_topic(name))
+        ]
 
     async def has_topic(self, topic: str) -> bool:
         """Return whether clients can get a route of ``topic``."""
@@ -132,10 +142,7 @@ class ClusterReader:
         found = []
         header = GetConsumeStatsRequestHeader(consumer_group=group)
         for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}"):
-            broadcasts = body.get("messageModel") == MessageModel.BROADCASTING
-            for queue, value in _object_keys(body, "offsetTable"):
-                ends = get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset")
-                found.append(GroupProgress(queue, *ends, get_boolean(value, "resetAwaited"), broadcasts))
+            found += progress_of(body)
         return sorted(found, key=lambda progress: progress.queue)
 
     async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
@@ -232,6 +239,16 @@ def queue_ends(body: dict[str, Any]) -> list[QueueEnds]:
         QueueEnds(queue, *(get_integer(value, name) for name in ("minOffset", "maxOffset", "lastUpdateTimestamp")))
         for queue, value in _object_keys(body, "offsetTable")
     ]
+
+
+def progress_of(body: dict[str, Any]) -> list[GroupProgress]:
+    """Return the progress in the reply of code 208."""
+    found = []
+    broadcasts = body.get("messageModel") == MessageModel.BROADCASTING
+    for queue, value in _object_keys(body, "offsetTable"):
+        ends = get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset")
+        found.append(GroupProgress(queue, *ends, get_boolean(value, "resetAwaited"), broadcasts))
+    return found
 
 
 def _object_keys(body: dict[str, Any], field: str) -> list[tuple[MessageQueue, dict[str, object]]]:

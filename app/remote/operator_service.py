@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,6 @@ from app.remote.cluster_reader import ClusterReader
 from app.remote.dead_letters_view import group_view, remote_dead_letter_view, report_view
 from app.remote.messages_by_time import MessagesByTime, spans_before
 from app.remote.own_broker import OwnBroker, OwnServers
-from app.remote.remote_broker import RemoteBroker
 from app.remote.remote_dead_letters import RemoteDeadLetters
 from app.remote.remote_half_messages import RemoteHalfMessages
 from app.remote.remote_trail import messages_called, remote_trail
@@ -44,7 +42,6 @@ from engine.protocol.response_code import STORED_CODES
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
-    from app.picture.cluster import KnownBroker
     from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
     from app.picture.half_message import DecidedByHand
     from app.picture.message_life import StoredMessageLife
@@ -58,10 +55,6 @@ logger = logging.getLogger("glassmq.host")
 #: The producer group of the page, and the number of queues of a topic that its first message creates.
 PRODUCER_GROUP = "glassmq_page"
 _NEW_TOPIC_QUEUES = 4
-#: Brokers of a name server that the page lists.
-BROKERS_MAX = 64
-#: The page of another broker is a link: it may lead to a web page only.
-_PAGE = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9./_-]*)?")
 #: Topics in which one request searches.
 _TOPICS_SEARCHED_MAX = 5 * TOPICS_MAX
 
@@ -71,7 +64,7 @@ class OperatorService:
 
     def __init__(self, broker: Broker, name_server: NameServer) -> None:
         self._broker = broker
-        self._client = OwnServers(broker, name_server)
+        self._client = OwnServers(broker.runtime, lambda: (broker, name_server))
         self._reader = ClusterReader(self._client, (name_server.address,))
         self._admin = ClusterAdmin(self._reader, (name_server.address,))
         self._own = OwnBroker(self._reader, broker)
@@ -109,28 +102,6 @@ class OperatorService:
             "topic": view["topic"],
             "queue_id": view["queue_id"],
             "group": view["group"],
-        }
-
-    async def brokers(self) -> list[KnownBroker]:
-        """Return the brokers that the name server of this process knows, each asked whether it answers."""
-        known = (await self._reader.brokers())[:BROKERS_MAX]
-        return list(await asyncio.gather(*(self._known_broker(*one) for one in known)))
-
-    async def _known_broker(self, name: str, broker_id: int, address: str) -> KnownBroker:
-        is_alive, page = True, None
-        try:
-            page = await RemoteBroker(self._reader, address).setting("pageAddress")
-        except MQBrokerError:
-            pass  # it refuses to tell
-        except MQClientError:
-            is_alive = False
-        return {
-            "name": name,
-            "id": broker_id,
-            "address": address,
-            "is_own": address == self._broker.address,
-            "is_alive": is_alive,
-            "page": page if page and _PAGE.fullmatch(page) else None,
         }
 
     # --- messages -----------------------------------------------------------------------------------------------------

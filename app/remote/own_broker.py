@@ -6,6 +6,7 @@ They have the rights of their operator: neither access rules nor TLS apply.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable
 
 from app.observation.dead_letter_view import retry_max_times
 from app.remote.cluster_reader import ClusterReader, QueueEnds
@@ -17,18 +18,22 @@ from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message import MessageExt
 from engine.remoting.remoting_client import RemotingClient
+from engine.runtime.port import Runtime
 
 
 class OwnServers(RemotingClient):
-    """A client that calls the servers of this process directly, and all others over the wire."""
+    """A client that calls the servers of this process directly, and all others over the wire.
 
-    def __init__(self, broker: Broker, *name_servers: NameServer) -> None:
-        super().__init__(broker.runtime, "operator")
-        self._servers = {broker.address: broker.server, **{one.address: one.server for one in name_servers}}
+    :param own: returns the broker and the name server that run in this process now.
+    """
+
+    def __init__(self, runtime: Runtime, own: Callable[[], Iterable[Broker | NameServer]]) -> None:
+        super().__init__(runtime, "operator")
+        self._own = own
 
     async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
         """Send a request as any client does."""
-        server = self._servers.get(address)
+        server = next((one.server for one in self._own() if one.address == address), None)
         if server is None:
             return await super().call(address, command, timeout_ms)
         return await server.ask_unguarded(command, "127.0.0.1:0")

@@ -8,16 +8,17 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
-from app.remote.cluster_reader import ClusterReader, QueueEnds, queue_ends
+from app.remote.cluster_reader import ClusterReader, GroupProgress, QueueEnds, progress_of, queue_ends
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
-from engine.protocol.body.bodies import TopicConfigSerializeWrapper
+from engine.protocol.body.bodies import KVTable, TopicConfigSerializeWrapper
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.question import AdminQuestion
 from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import (
     GetConsumerConnectionListRequestHeader,
+    GetConsumeStatsRequestHeader,
     GetTopicStatsInfoRequestHeader,
     PullMessageResponseHeader,
 )
@@ -119,6 +120,12 @@ class RemoteBroker:
             return []
         return sorted(queue_ends(loads_json_object(reply.body, "statistics")), key=lambda ends: ends.queue)
 
+    async def group_progress(self, group: str) -> list[GroupProgress]:
+        """Return the offsets of ``group`` in the broker's queues; none where it does not know the group."""
+        header = GetConsumeStatsRequestHeader(consumer_group=group)
+        reply = await self.ask(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}")
+        return progress_of(loads_json_object(reply.body, "statistics")) if reply.code == ResponseCode.SUCCESS else []
+
     async def can_write(self, topic: str, queue_id: int) -> bool:
         """Return whether messages can be sent to that queue."""
         return any(ends.queue.queue_id == queue_id for ends in await self.topic_queues(topic))
@@ -147,13 +154,25 @@ class RemoteBroker:
         table = as_object(loads_json_object(reply.body, "the list of members").get("subscriptionTable", {}))
         return SubscriptionData.from_dict(table[topic]) if topic in table else None
 
-    async def setting(self, name: str) -> str | None:
-        """Return a setting of the broker; None where it does not report it."""
+    async def settings(self) -> dict[str, str]:
+        """Return the settings of the broker; none where it does not report them."""
         reply = await self.ask(RequestCode.GET_BROKER_CONFIG, None, "report its settings")
         try:
-            return parse_properties(reply.body).get(name) if reply.code == ResponseCode.SUCCESS else None
+            return parse_properties(reply.body) if reply.code == ResponseCode.SUCCESS else {}
         except MalformedBody:
-            return None
+            return {}
+
+    async def setting(self, name: str) -> str | None:
+        """Return a setting of the broker; None where it does not report it."""
+        return (await self.settings()).get(name)
+
+    async def runtime_info(self) -> dict[str, str]:
+        """Return the runtime table. Raises ``MQBrokerError`` when the broker refuses."""
+        what = "report its state"
+        reply = await self.ask(RequestCode.GET_BROKER_RUNTIME_INFO, None, what)
+        if reply.code != ResponseCode.SUCCESS:
+            raise MQBrokerError(reply.code, reply.remark, self.address, what)
+        return KVTable.from_json(reply.body).table
 
     async def has_index(self) -> bool:
         """Return False where the index, by which :meth:`called` finds messages, is off."""

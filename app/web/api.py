@@ -65,7 +65,7 @@ def create_api(source: LiveSource) -> Blueprint:
     @api.get("/live/brokers")
     def live_brokers() -> Response:
         read_query()
-        return json_answer({"brokers": source.ask(lambda live: live.operator.brokers())})
+        return json_answer(source.brokers())
 
     @api.get("/live/history")
     def live_history() -> Response:

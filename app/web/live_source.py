@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from app.observation.live_state import LiveState
     from app.picture.consumer_group import GroupReport
     from app.picture.health import HealthReport
+    from app.picture.live.brokers import BrokersReport
     from app.picture.live_state import WatchedState
     from app.picture.message_life import StoredMessageLife
     from app.picture.rates import SecondLists
@@ -88,6 +89,12 @@ class LiveSource(Protocol):
 
     def history(self) -> SecondLists:
         """Return rates per second of the last minutes: one list per measure and ``seconds``, all of the same length."""
+        ...
+
+    def brokers(self) -> BrokersReport:
+        """Ask all brokers that the name servers know, also where this process runs no broker, and return what they
+        report.
+        """
         ...
 
     @overload

@@ -35,6 +35,7 @@ from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
 from engine.broker.foundation.errors import BrokerConfigRefused, ConfigNotSaved
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.broker.foundation.vip_channel import VipChannel
+from engine.broker.own_runtime_info import OwnRuntimeInfo
 from engine.broker.processors.access_guard import AccessGuard
 from engine.broker.processors.acl_admin_processor import AclAdminProcessor
 from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
@@ -223,8 +224,8 @@ class Broker:
         groups, locks = self.subscription_group_manager, self.rebalance_lock_manager
         consumers, producers, filters = self.consumer_manager, self.producer_manager, self.consumer_filter_manager
         schedule, transactions = self.schedule_message_service, self.transactional_message_service
-        held_pulls, to_client = self.pull_request_hold_service, self.broker_to_client
-        registration = self.registration
+        held_pulls, to_client, registration = self.pull_request_hold_service, self.broker_to_client, self.registration
+        own_info = OwnRuntimeInfo(self.replication, consumers, producers, held_pulls)
         sending = SendParts(config, where, clock, store, topics, groups, stats, self.send_rate_limit)
         sending.copies = self.replication.copies
         checks = PullMessageChecks(config, topics, groups, consumers, filters)
@@ -232,7 +233,7 @@ class Broker:
             checks, config, where, clock, store, offsets, consumers, held_pulls, stats, self.filter_statistics
         )
         self.broker_admin_processor = BrokerAdminProcessor(
-            runtime, config, where, self.configuration, store, schedule, stats
+            runtime, config, where, self.configuration, store, schedule, stats, own_info.table
         )
         deleted = self.replication.topics_deleted
         deletion = TopicDeletion(store, topics, offsets, locks, consumers, held_pulls, stats, registration, deleted)

@@ -53,6 +53,7 @@ class BrokerReplication:
         refusal: Callable[[str], str | None] | None,
     ) -> None:
         self.majority = majority
+        self.role = config.broker_role
         self.is_slave = config.broker_role is HaRole.SLAVE
         self.is_sync_master = config.broker_role is HaRole.SYNC_MASTER
         self.synchronize = synchronize

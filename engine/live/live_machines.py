@@ -61,6 +61,7 @@ class LiveMachines:
     :param nodes_changed: called when another broker or name server runs, or no broker.
     :ivar broker_runs: false while it is killed, and in a member of a group while another member leads.
     :ivar member: the member of a group, until its process is killed.
+    :ivar name_server_addresses: the name servers with which the broker registers, the own one first.
     :ivar broker_disk: the faults of the broker's disk; they outlive its process, as those of a machine do.
     """
 
@@ -78,6 +79,7 @@ class LiveMachines:
         self.ahead_ms = 0
         self.broker_runs = False
         self.name_server_runs = False
+        self.name_server_addresses: tuple[str, ...] = ()
         self.name_server: NameServer
         self.broker: Broker
         self.member: GroupMember | None = None
@@ -204,6 +206,7 @@ class LiveMachines:
     async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
         """Return the settings, with what a slave must share with its master. Raises :class:`StartFailed`."""
         own = tuple(dict.fromkeys((self.name_server.address, *self._settings.also_register)))
+        self.name_server_addresses = own
         slave_of, store_config = self._settings.slave_of, self._settings.store
         if slave_of is None:
             return replace(self._broker_config, name_server_addresses=own), store_config
@@ -214,11 +217,12 @@ class LiveMachines:
         except MasterUnknown as error:
             raise StartFailed(f"the broker cannot start: {error}; see --slave-of") from error
         self.broker_name = master.broker_name
+        self.name_server_addresses = tuple(dict.fromkeys((*own, *master.name_servers)))
         config = replace(
             self._broker_config,
             broker_name=master.broker_name,
             cluster_name=master.cluster_name,
-            name_server_addresses=tuple(dict.fromkeys((*own, *master.name_servers))),
+            name_server_addresses=self.name_server_addresses,
         )
         return config, replace(store_config, mapped_file_size_commit_log=master.commit_log_file_bytes)
 

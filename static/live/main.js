@@ -12,7 +12,9 @@ import { isAllowed } from "./faults/table.js";
 import { Inspector } from "./inspector/inspector.js";
 import { QueueEntries } from "./inspector/queue_entries.js";
 import { listenToKeys } from "./keys.js";
-import { Brokers } from "./panels/overview/brokers.js";
+import { Brokers } from "./panels/brokers/brokers.js";
+import { BrokerGroups, BrokerTopics } from "./panels/brokers/matrix.js";
+import { BrokerRates } from "./panels/brokers/rates.js";
 import { ConnectionState, Controls } from "./panels/overview/header.js";
 import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevelsPanel } from "./panels/messages/delay_levels.js";
@@ -46,6 +48,7 @@ const PANELS = {
     <${Empty} title=${t("live.tab.dead_letters_none")} />
   `,
   metrics: () => html`<${Plots} /><${Replication} /><${Log} />`,
+  brokers: () => html`<${Brokers} /><${BrokerRates} /><${BrokerTopics} /><${BrokerGroups} />`,
   faults: () => html`<${FaultPanel} />`,
 };
 
@@ -62,7 +65,6 @@ function Page() {
 }
 
 render(html`<${ConnectionState} stream=${stream} />`, elementOf("connection-place"));
-render(html`<${Brokers} />`, elementOf("brokers-place"));
 render(html`<${Controls} />`, elementOf("controls-place"));
 const page = elementOf("page-place");
 page.replaceChildren();

@@ -15,6 +15,7 @@ export const TABS = /** @type {Record<string, string[]>} */ ({
   messages: ["search", "records", "numbers"],
   "dead-letters": ["dead-letters", "transactions", "delay-levels"],
   metrics: ["plots", "replication", "log"],
+  brokers: ["brokers", "broker-rates", "broker-topics", "broker-groups"],
   ...(isAllowed && { faults: ["faults"] }),
 });
 

@@ -106,16 +106,10 @@ async def _delete(name_servers: tuple[str, ...], topic: str, *, yes: bool) -> No
 
 async def _list_topics(name_servers: tuple[str, ...], show_all: bool) -> None:
     from app.remote.cluster_reader import open_cluster_reader
-    from engine.protocol.names import is_retry_topic, is_system_topic, reply_topic
 
     async with open_cluster_reader(name_servers) as reader:
-        clusters = await reader.cluster_names()
-        # Topics named like a cluster or a broker are templates for tools; replies and retries have topics of their own.
-        hidden = {*await reader.broker_addresses(), *clusters, *map(reply_topic, clusters)}
         rows: list[tuple[object, ...]] = []
-        for name in await reader.topics():
-            if not show_all and (name in hidden or is_system_topic(name) or is_retry_topic(name)):
-                continue
+        for name in await (reader.topics() if show_all else reader.user_topics()):
             queues = await reader.topic_queues(name)
             messages = sum(ends.max_offset - ends.min_offset for ends in queues)
             rows.append((name, len(queues), messages))

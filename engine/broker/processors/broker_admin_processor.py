@@ -1,12 +1,14 @@
 """The broker's own state and settings, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``).
 
-The runtime table has every name that RocketMQ's has, because the exporter fails as a whole if one is missing. Values
-for what does not exist here say so: thread pools are empty (requests are served by one event loop and never queue), the
-page cache is never locked, and the transient store pool is reported as off.
+The runtime table has every name that RocketMQ's has, because the exporter fails as a whole if one is missing, and some
+of its own (:mod:`engine.broker.own_runtime_info`). Values for what does not exist here say so: thread pools
+are empty (requests are served by one event loop and never queue), the page cache is never locked, and the transient
+store pool is reported as off.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.broker.delivery.schedule_message_service import ScheduleMessageService
@@ -62,6 +64,7 @@ class BrokerAdminProcessor:
     store: MessageStore
     schedule: ScheduleMessageService
     stats: BrokerStatsManager
+    own_info: Callable[[], dict[str, str]]
 
     # ------------------------------------------------------------------------------ settings
 
@@ -112,7 +115,8 @@ class BrokerAdminProcessor:
     def runtime_info(self) -> dict[str, str]:
         """Return the broker's runtime information."""
         now_ms = self.runtime.clock.now_ms()
-        return self._identity(now_ms) | self._store_state() | self._message_counts() | self._rates(now_ms)
+        own = self.own_info()
+        return self._identity(now_ms) | self._store_state() | self._message_counts() | self._rates(now_ms) | own
 
     def _identity(self, now_ms: int) -> dict[str, str]:
         minutes, seconds = divmod((now_ms - self.address.started_ms) // 1_000, 60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.live.held_view import recorded_names
 from app.observation import client_names
 from app.observation.client_names import ClientNames
@@ -45,6 +47,44 @@ def test_names_are_bounded_and_none_is_given_twice(monkeypatch):
         assert names.of("consumer", consumes=True) == "C1"
     assert names.known("short-lived-17") == ""
     assert names.of("short-lived-17", consumes=False) == "P21"
+
+
+def test_names_survive_a_restart_of_the_server_and_the_numbers_go_on(tmp_path):
+    file = tmp_path / "names.json"
+    names = ClientNames(file)
+    for client in ("c@1", "c@2"):
+        names.of(client, consumes=True)
+    names.save()
+    again = ClientNames(file)
+    assert [again.known(client) for client in ("c@1", "c@2")] == ["C1", "C2"]
+    assert again.of("c@3", consumes=True) == "C3"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff{",
+        b"[]",
+        b'{"last": {"C": 1, "P": 0}, "names": {"c@1": "<b>"}}',
+        b'{"last": {"C": 1, "P": 0}, "names": {"c@1": "C2"}}',
+        b'{"last": {"C": "1", "P": 0}, "names": {}}',
+    ],
+)
+def test_a_damaged_file_of_names_is_reported_and_names_begin_again(tmp_path, caplog, content):
+    file = tmp_path / "names.json"
+    file.write_bytes(content)
+    names = ClientNames(file)
+    assert "cannot be read, they begin again" in caplog.text
+    assert names.of("c@1", consumes=True) == "C1"
+    names.save()
+    assert ClientNames(file).known("c@1") == "C1"
+
+
+def test_a_file_of_names_that_cannot_be_written_is_reported(tmp_path, caplog):
+    names = ClientNames(tmp_path / "missing" / "names.json")
+    names.of("c@1", consumes=True)
+    names.save()
+    assert "cannot be written" in caplog.text
 
 
 def test_the_page_and_a_recording_name_a_client_alike_and_a_restarted_broker_does_not_rename_it():

@@ -37,7 +37,10 @@ def lab() -> Iterator[BrokerLab]:
 
 
 def search(lab: BrokerLab, topic: str = "T") -> MessagesByTime:
-    return MessagesByTime({"broker-a": OwnBroker(ClusterReader(OwnServers(lab.broker), ()), lab.broker)}, topic)
+    return MessagesByTime(
+        {"broker-a": OwnBroker(ClusterReader(OwnServers(lab.broker.runtime, lambda: (lab.broker,)), ()), lab.broker)},
+        topic,
+    )
 
 
 def run(lab: BrokerLab, work):

@@ -37,7 +37,7 @@ def lab() -> Iterator[BrokerLab]:
 
 
 def dead_letters(lab: BrokerLab) -> RemoteDeadLetters:
-    servers = OwnServers(lab.broker)
+    servers = OwnServers(lab.broker.runtime, lambda: (lab.broker,))
     return RemoteDeadLetters(OwnBroker(ClusterReader(servers, ()), lab.broker))
 
 

@@ -17,6 +17,7 @@ TABS = {
     "messages": ["search", "records"],
     "dead-letters": ["dead-letters"],
     "metrics": ["plots", "log"],
+    "brokers": ["brokers"],
 }
 
 
@@ -39,7 +40,7 @@ def test_each_tab_shows_its_panels_only_below_the_verdict_and_within_two_screens
         expect(page.locator("#verdict")).to_be_in_viewport()
         expect(page).to_have_url(re.compile(f"[?]tab={name}$"))
         assert page.evaluate("document.documentElement.scrollHeight") <= 2 * 900
-    assert page.evaluate("document.getElementById('tab-panel').getAttribute('aria-labelledby')") == "tab-metrics"
+    assert page.evaluate("document.getElementById('tab-panel').getAttribute('aria-labelledby')") == "tab-brokers"
 
 
 def test_an_address_names_a_tab_or_a_panel_and_the_history_remembers_both(address, open_page):
@@ -61,7 +62,7 @@ def test_an_address_names_a_tab_or_a_panel_and_the_history_remembers_both(addres
 def test_arrow_keys_walk_along_the_tabs_and_one_of_them_is_a_stop_of_the_tab_key(address, open_page):
     page = live(open_page(address))
     page.locator("#tab-topics").focus()
-    for key, name in (("ArrowRight", "Consumers"), ("End", "Metrics and log"), ("ArrowRight", "Topics and queues")):
+    for key, name in (("ArrowRight", "Consumers"), ("End", "Brokers"), ("ArrowRight", "Topics and queues")):
         page.keyboard.press(key)
         expect(chosen(page)).to_have_text(name)
         expect(chosen(page)).to_be_focused()
@@ -74,7 +75,7 @@ def test_panels_of_other_tabs_ask_for_nothing(address, open_page):
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
     live(page)
-    assert [url for url in asked if re.search("/api/live/(dead-letters|clients|history)", url)] == []
+    assert [url for url in asked if re.search("/api/live/(dead-letters|clients|history|brokers)", url)] == []
     with page.expect_request("**/api/live/dead-letters/billing*"):
         open_tab(page, "dead-letters")
 

@@ -341,7 +341,8 @@ def test_the_runtime_table_has_the_names_of_the_real_one_and_the_same_counts(
     transcripts: tuple[list[str], list[str]],
 ) -> None:
     real, ours = _inventory(transcripts, "brokerStatus -b {broker}")
-    assert set(ours) == {name for name in real if not name.startswith("commitLogDiskRatio_")}
+    rocketmqs = {name for name in ours if not name.startswith("glassmq")}
+    assert rocketmqs == {name for name in real if not name.startswith("commitLogDiskRatio_")}
     assert len(ours) > 40
     for name in (
         "commitLogMinOffset",

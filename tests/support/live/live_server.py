@@ -40,7 +40,16 @@ class LiveServer:
     """Start it in a ``with``; ``server.host`` is the LiveHost."""
 
     def __init__(
-        self, data_folder, *, store=None, broker=None, page=True, tls=None, allow_faults=False, also_register=()
+        self,
+        data_folder,
+        *,
+        store=None,
+        broker=None,
+        page=True,
+        tls=None,
+        allow_faults=False,
+        also_register=(),
+        slave_of=None,
     ):
         settings = LiveHostSettings(
             data_folder=data_folder,
@@ -50,6 +59,7 @@ class LiveServer:
             tls=tls or ServerTls(),
             allow_faults=allow_faults,
             also_register=tuple(also_register),
+            slave_of=slave_of,
         )
         self.recent_log = RecentLog()
         self.server = Server(settings, PageSettings(port=0) if page else None, self.recent_log)

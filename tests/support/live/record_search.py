@@ -40,6 +40,14 @@ class RecordSearch:
         answer = function(MadeUpEngine(self))
         return asyncio.run(answer) if iscoroutine(answer) else answer
 
+    def brokers(self):
+        """The one of ``tree``, which has not answered yet."""
+        cluster = self.tree["cluster"]
+        own = {"name": cluster["broker_name"], "id": 0, "address": cluster["broker_address"], "is_own": True}
+        asked = {**own, "state": "asked", "since_us": cluster["now_us"], "why": "", "page": None, "facts": None}
+        omitted = {"omitted_brokers": 0, "omitted_topics": 0, "omitted_groups": 0}
+        return {"now_us": cluster["now_us"], "name_servers": {}, "brokers": [asked], **omitted}
+
     def _matching(self, accept: Callable[[Any], bool], limit: int):
         summaries = (record_summary(raw) for _, raw in sorted(self.records.items(), reverse=True))
         return [one for one, _ in zip(filter(accept, summaries), range(limit), strict=False)]
@@ -101,12 +109,6 @@ class MadeUpEngine:
             "are_all_retries": True,
         }
         return lambda: {**made_up, **self._source.internals.get(group, {})}
-
-    def brokers(self):
-        """It alone."""
-        cluster = self._tree["cluster"]
-        own = {"name": cluster["broker_name"], "id": 0, "address": cluster["broker_address"]}
-        return [{**own, "is_own": True, "is_alive": True, "page": None}]
 
     def dead_letter_groups(self):
         return []

@@ -1,0 +1,119 @@
+// @ts-check
+// All brokers that the name servers know, next to each other, each as it reports itself: the same figures in the same
+// places. One that does not answer is grey and keeps its last figures.
+
+import { html } from "htm/preact";
+import { bytes, clockTime, compact, count, span } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { problem, report, useAsking } from "./asking.js";
+
+const ROLES = ["ASYNC_MASTER", "SYNC_MASTER", "SLAVE", "LEADER"];
+const OMITTED = /** @type {const} */ (["omitted_brokers", "omitted_topics", "omitted_groups"]);
+
+/** The role in words, as far as the broker reported one. @param {Picture.BrokerReport} broker */
+export function roleOf({ id, facts }) {
+  const role = ROLES.find((one) => one === facts?.role) ?? (id === 0 ? "master" : "SLAVE");
+  return t(`live.brokers.role_${role}`, { id, term: facts?.term });
+}
+
+export function Brokers() {
+  useAsking();
+  const told = report.value;
+  return html`<section class="panel" id="brokers" tabindex="-1" aria-labelledby="brokers-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="brokers-title">${t("live.brokers")}</h2>
+      <span class="quiet">${t(told ? "live.brokers.hint" : "live.brokers.asking")}</span>
+    </header>
+    ${problem.value && html`<p class="panel-note problem-text" role="alert">${problem.value}</p>`}
+    ${Object.entries(told?.name_servers ?? {}).map(
+      ([address, why]) =>
+        why &&
+        html`<p key=${address} class="panel-note problem-text" role="alert">
+          ${t("live.brokers.name_server_silent", { address, why })}
+        </p>`,
+    )}
+    <ul class="broker-cards" role="list">
+      ${told?.brokers.map((broker) => html`<${Card} key=${broker.address} broker=${broker} now=${told.now_us} />`)}
+    </ul>
+    ${OMITTED.map(
+      (name) =>
+        told &&
+        told[name] > 0 &&
+        html`<p key=${name} class="panel-note quiet">${t(`live.brokers.${name}`, { n: told[name] })}</p>`,
+    )}
+  </section>`;
+}
+
+/** @param {{ broker: Picture.BrokerReport, now: number }} props */
+function Card({ broker, now }) {
+  const { name, address, page, is_own: isOwn, state, since_us: since, why, facts } = broker;
+  return html`<li class="broker-card" data-broker=${address} data-state=${state}>
+    <h3>
+      ${page && !isOwn ? html`<a href=${`${page}/live?tab=brokers`}>${name}</a>` : name}
+      <span class="badge">${roleOf(broker)}</span>
+      ${isOwn && html`<span class="badge">${t("live.brokers.here")}</span>`}
+    </h3>
+    ${
+      state !== "answers" &&
+      html`<p class="broker-state" role="status">
+        ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why })} ${facts && t("live.brokers.last_figures")}
+      </p>`
+    }
+    <dl>
+      ${rowsOf(broker, now).map(
+        ([row, value]) => html`<div key=${row} data-figure=${row}>
+          <dt>${t(`live.brokers.${row}`)}</dt>
+          <dd>${value}</dd>
+        </div>`,
+      )}
+    </dl>
+  </li>`;
+}
+
+/**
+ * The figures of a card, in order.
+ *
+ * @param {Picture.BrokerReport} broker
+ * @param {number} now
+ * @returns {[string, any][]}
+ */
+function rowsOf({ address, facts, state }, now) {
+  /** @param {(facts: Picture.BrokerFacts) => unknown} figure */
+  const of = (figure) => (facts ? figure(facts) : "–");
+  return [
+    ["address", html`<code>${address}</code>`],
+    ["version", of(versionOf)],
+    ["runs_for", of((one) => (state === "answers" ? span((now - one.started_us) / 1000) : "–"))],
+    ["in_rate", of((one) => `${compact(one.in_rate)}/s`)],
+    ["out_rate", of((one) => `${compact(one.out_rate)}/s`)],
+    ["messages", of((one) => count(one.messages))],
+    ["stored", of((one) => bytes(one.log_end - one.log_begin))],
+    ["log_end", of((one) => count(one.log_end))],
+    ["clients", of((one) => count(one.clients))],
+    ["held_pulls", of((one) => count(one.held_pulls))],
+    ["replicated", of((one) => html`<${Replicas} facts=${one} />`)],
+  ];
+}
+
+/** "V4_9_8" -> "4.9.8" @param {Picture.BrokerFacts} facts */
+function versionOf({ is_glassmq: isGlassMQ, version }) {
+  return t(`live.brokers.version_${isGlassMQ ? "glassmq" : "rocketmq"}`, {
+    version: version.replace(/^V/, "").replaceAll("_", "."),
+  });
+}
+
+/** What a master's slaves or a leader's followers have confirmed; of a slave, whether it follows. */
+function Replicas({ facts: { replicas, replicas_needed: needed, log_end: end, following } }) {
+  if (following) return t(`live.brokers.${following === "follows" ? "follows" : "follows_not"}`);
+  const names = Object.entries(replicas);
+  if (names.length === 0 && needed === 0) return "–";
+  return html`<ul role="list">
+    ${names.map(
+      ([name, confirmed]) => html`<li key=${name}>
+        <code>${name}</code> ${confirmed < 0 ? "–" : count(confirmed)}
+        ${confirmed >= 0 && confirmed < end && html` <span class="delay-waiting">−${bytes(end - confirmed)}</span>`}
+      </li>`,
+    )}
+    <li class="quiet">${t("live.brokers.replicas_needed", { n: needed })}</li>
+  </ul>`;
+}
