@@ -229,7 +229,7 @@ def lab_scenarios() -> str:
 
 
 def page_pictures() -> str:
-    """Return the pages at twelve moments: before they were redesigned, and now, as far as there are pictures."""
+    """Return the pages at telling moments: before they were redesigned, and now, as far as there are pictures."""
     folder = ROOT / "docs" / "images" / "pages"
     rows = ["| | before | now |", "|---|---|---|"]
     for moment in MOMENTS:

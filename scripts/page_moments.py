@@ -1,10 +1,12 @@
-"""The twelve moments of the pages that :mod:`scripts.page_pictures` takes: which page, and what is done on it first."""
+"""The moments of the pages that :mod:`scripts.page_pictures` takes: which page, and what is done on it first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
 
 from engine.lab.run.key_moment import key_moment_of
 from engine.lab.run.run import LabRun
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 _SETTLE_MS = 1_500
-#: How long the shop trades before the live page is looked at.
-_TRADE_MS = 25_000
 _WORLD = "#connection[data-status=live]"
 
 
@@ -43,14 +43,19 @@ class Moment:
     :ivar text: the caption next to the pictures.
     :ivar path: without the server's address; a function where it takes a run to know it.
     :ivar prepare: what is done on the page before the picture is taken.
-    :ivar telling: names of the sizes that the documents show in addition to the laptop's.
+    :ivar shown: names of the sizes that the documents show.
     """
 
     name: str
     text: str
     path: str | Callable[[], str]
     prepare: Callable[[Page], None]
-    telling: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a shop must trade on the broker."""
+        return isinstance(self.path, str) and self.path.startswith("/live")
 
 
 # --- runs ----------------------------------------------------------------------------------------------------------
@@ -92,6 +97,28 @@ def _play(page: Page) -> None:
     _settle(page)
 
 
+def _present(page: Page) -> None:
+    _world_stands(page)
+    page.keyboard.press("f")
+    _settle(page)
+
+
+def _come_back(page: Page) -> None:
+    """Leave a run that plays, and open its scenario again."""
+    _play(page)
+    address = page.url.partition("#")[0]
+    page.goto(urljoin(address, "/lab"))
+    page.goto(address)
+    page.wait_for_selector("#continue-run[open]")
+
+
+def _lose_the_server(page: Page) -> None:
+    _world_stands(page)
+    page.context.set_offline(True)
+    page.evaluate("async () => (await import('/static/common/transport.js')).openConnection('/lab').io.engine.close()")
+    _settle(page)
+
+
 def _film_ends(page: Page) -> None:
     page.wait_for_selector(".film")
     while page.locator("#film-next").is_enabled():
@@ -101,9 +128,35 @@ def _film_ends(page: Page) -> None:
     _settle(page)
 
 
-def _trade(page: Page) -> None:
+def _live(page: Page) -> None:
     page.wait_for_selector(_WORLD, state="attached")
-    page.wait_for_timeout(_TRADE_MS)
+    _settle(page)
+
+
+def _open_menu(page: Page) -> None:
+    _live(page)
+    page.locator(".head-button:visible").last.click()
+
+
+def _preview_reset(page: Page) -> None:
+    _live(page)
+    page.locator(".reader-lag").first.click()
+    page.locator("#operator-dialog [name=to]").select_option("earliest")
+    _settle(page)
+
+
+def _break(page: Page, command: str, **fields: str | int) -> None:
+    """Give the server a command of faults, in place of those before."""
+    address = urljoin(page.url, "/api/faults")
+    page.request.delete(address)
+    for kind in ("restart", "disk-free", command):  # refused where there is nothing to end
+        page.request.post(address, data={"kind": kind, "target": "broker-a", **(fields if kind == command else {})})
+    _live(page)
+
+
+def _hold_frame(page: Page) -> None:
+    _break(page, "fault", what="hold", frame="SEND_MESSAGE_V2", times=1)
+    page.locator("[data-held]").first.scroll_into_view_if_needed()
 
 
 def _answer_and_do(page: Page) -> None:
@@ -121,48 +174,57 @@ def _both_stand(page: Page) -> None:
 
 
 MOMENTS = (
-    Moment("film-end", "The start page when its film is over", "/", _film_ends, ("phone",)),
-    Moment("lab-list", "The list of scenarios", "/lab", _settle, ("phone",)),
-    Moment("three-locks-start", "Three locks, before anything has happened", "/lab/three-locks", _world_stands),
-    Moment(
-        "three-locks-playing",
-        "Three locks, playing",
-        lambda: f"/lab/three-locks?exact#{_link_at_ms('three-locks', 2_900)}",
-        _play,
-    ),
+    Moment("film-end", "The start page when its film is over", "/", _film_ends, ("laptop", "phone")),
+    Moment("tutorials", "The lessons", "/tutorials", _settle, ("laptop",)),
+    Moment("lab-list", "The list of scenarios", "/lab", _settle, ("laptop", "phone")),
+    Moment("continue", "A scenario of which there is a run from before", "/lab/three-locks", _come_back),
     Moment(
         "three-locks-duplicate",
         "The broker lock is off: the same order in two listeners at once",
         _key_moment("three-locks"),
         _world_stands,
-        ("projector", "tablet", "phone"),
+        ("laptop", "projector", "tablet", "phone"),
     ),
+    Moment("presented", "The same, presented", _key_moment("three-locks"), _present, ("tablet",)),
     Moment(
         "half-message",
         "A transfer between two banks, its message still half",
         _key_moment("bank-transaction"),
         _world_stands,
+        ("laptop",),
     ),
+    Moment("given-up", "A half message that was given up", _key_moment("check-max-discard"), _world_stands),
     Moment(
-        "dead-letter",
-        "A message on its way to the dead letters",
-        _key_moment("retry-to-dead-letter"),
-        _world_stands,
+        "disk-arm", "The arm of a disk under ten thousand topics", _key_moment("ten-thousand-topics"), _world_stands
     ),
+    Moment("election", "A majority and its leader", _key_moment("majority-log"), _world_stands),
     Moment(
         "big-stage",
         "The stage with the most nodes",
         lambda: f"/lab/big-stage?exact#{_link_at_ms('big-stage', 6_000)}",
         _world_stands,
+        ("laptop",),
     ),
-    Moment("live", "The live page while a shop trades", "/live", _trade, ("projector", "phone")),
-    Moment("pipeline", "The pipeline's page", "/pipeline", _settle),
+    Moment("lost-server", "A scenario whose server is gone", "/lab/three-locks", _lose_the_server),
+    Moment("wire-empty", "The page for recorded frames, without a record", "/lab/wire", _settle),
+    Moment("pipeline", "The pipeline's page", "/pipeline", _settle, ("laptop",)),
     Moment(
         "lesson",
         "The lesson on the three locks, its first question answered",
         "/tutorials/04-three-locks",
         _answer_and_do,
-        ("phone",),
+        ("laptop", "phone"),
     ),
-    Moment("side-by-side", "Two worlds side by side: the broker lock on and off", _side_by_side, _both_stand),
+    Moment("lesson-presented", "The same lesson, presented", "/tutorials/04-three-locks", _present),
+    Moment(
+        "side-by-side", "Two worlds side by side: the broker lock on and off", _side_by_side, _both_stand, ("laptop",)
+    ),
+    Moment("live", "The live page while a shop trades", "/live", _live, ("laptop", "projector", "phone")),
+    Moment("live-menu", "A menu of the live page's head", "/live", _open_menu),
+    Moment("live-metrics", "The live page's plots", "/live?tab=metrics", _live),
+    Moment("live-messages", "The live page's messages", "/live?tab=messages", _live),
+    Moment("live-reset", "What a reset of offsets would do", "/live", _preview_reset),
+    Moment("live-held", "A frame that is held", "/live?tab=faults", _hold_frame),
+    Moment("live-disk-full", "The broker's disk is full", "/live", partial(_break, command="disk-full")),
+    Moment("live-killed", "The broker is killed", "/live", partial(_break, command="crash")),
 )

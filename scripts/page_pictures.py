@@ -1,11 +1,11 @@
-"""Screenshots of twelve moments of the pages at four sizes, and an ``index.html`` that shows them next to each other.
+"""Screenshots of the pages in many moments at four sizes, and an ``index.html`` that shows them next to each other.
 
     .venv/bin/python -m scripts.page_pictures --out /tmp/pages
     .venv/bin/python -m scripts.page_pictures --out /tmp/pages --only lab-list --size phone --theme dark
     .venv/bin/python -m scripts.page_pictures --out docs/images/pages/after --small
 
 A server of its own is started, with a small shop that trades on its broker, and stopped at the end. ``--small`` keeps
-what the documents show: small WebP, every moment on the laptop and the most telling ones at the other sizes.
+what the documents show: small WebP of the most telling ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import html
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 SMALL_MAX_BYTES = 40_000
 _PATIENCE_MS = 45_000
+#: How long the shop trades before the live page is looked at.
+_TRADE_S = 25
 _STYLE = "body{font:16px sans-serif}img{width:100%;border:1px solid #bbb}td,th{vertical-align:top;padding:8px}"
 
 
@@ -40,7 +43,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the folder for the pictures; made when missing")
     parser.add_argument("--only", action="append", choices=names, help="one moment; may be given again")
     parser.add_argument("--size", action="append", choices=[size.name for size in SIZES], help="the same for sizes")
-    parser.add_argument("--theme", choices=["light", "dark"], default="light")
+    parser.add_argument("--theme", choices=["light", "dark", "projector"], default="light")
     parser.add_argument("--lang", choices=["en", "zh"], default="en")
     parser.add_argument("--small", action="store_true", help="small WebP for the documents, not every size")
     options = parser.parse_args()
@@ -50,14 +53,16 @@ def main() -> int:
     # Before the browser is there: while Playwright works, no world may run in this thread.
     paths = {one.name: one.path if isinstance(one.path, str) else one.path() for one in moments}
     options.out.mkdir(parents=True, exist_ok=True)
+    trades = False
     try:
         with contextlib.ExitStack() as stack:
             browser = stack.enter_context(open_browser())
-            server = stack.enter_context(own_page_server())
-            if "live" in paths:
-                stack.enter_context(_shop(server))
+            server = stack.enter_context(own_page_server("--allow-faults"))
             encoder = WebpEncoder(browser) if options.small else None
-            for moment in sorted(moments, key=lambda moment: moment.name == "live"):
+            for moment in moments:
+                if moment.is_live and not trades:
+                    stack.enter_context(_shop(server))
+                    trades = True
                 for size in sizes if encoder is None else shown_sizes(moment, sizes):
                     picture = _picture(browser, f"{server.address}{paths[moment.name]}", moment, size, options)
                     if picture is not None:
@@ -72,7 +77,7 @@ def main() -> int:
 
 def shown_sizes(moment: Moment, sizes: Sequence[Size] = SIZES) -> list[Size]:
     """The sizes at which the documents show it."""
-    return [size for size in sizes if size.name in ("laptop", *moment.telling)]
+    return [size for size in sizes if size.name in moment.shown]
 
 
 def _picture(browser: Browser, address: str, moment: Moment, size: Size, options: argparse.Namespace) -> bytes | None:
@@ -112,9 +117,10 @@ def _write(path: Path, png: bytes, encoder: WebpEncoder | None) -> None:
 
 @contextlib.contextmanager
 def _shop(server: PicturePageServer) -> Iterator[None]:
-    """The traffic of a small shop on the server's broker."""
+    """The traffic of a small shop on the server's broker, which has gone on for a while."""
     shop = subprocess.Popen([sys.executable, "-m", "tests.e2e.live.shop_traffic", "--name-server", server.name_server])
     try:
+        time.sleep(_TRADE_S)
         yield
     finally:
         shop.terminate()
@@ -135,7 +141,7 @@ def write_index(folder: Path, sizes: Sequence[Size]) -> None:
         rows.append(f"<tr><th>{text}</th>{''.join(cells)}</tr>\n")
     heads = "".join(f"<th>{size.name} {size.width}x{size.height}</th>" for size in sizes)
     (folder / "index.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><title>The pages at twelve moments</title><style>{_STYLE}</style>\n'
+        f'<!doctype html><meta charset="utf-8"><title>Moments of the pages</title><style>{_STYLE}</style>\n'
         f"<table><tr><th></th>{heads}</tr>\n{''.join(rows)}</table>\n"
     )
 

@@ -31,11 +31,11 @@ class PicturePageServer:
 
 
 @contextmanager
-def own_page_server() -> Iterator[PicturePageServer]:
-    """Run a ``glassmq serve`` for the duration of the block. Raises :class:`ServerFailed`."""
+def own_page_server(*options: str) -> Iterator[PicturePageServer]:
+    """Run a ``glassmq serve`` with ``options`` for the duration of the block. Raises :class:`ServerFailed`."""
     ports = [word for kind in ("http", "name-server", "broker") for word in (f"--{kind}-port", "0")]
     with tempfile.TemporaryDirectory(prefix="glassmq-pictures-", ignore_cleanup_errors=True) as folder:
-        command = [sys.executable, "-m", "app.command_line", "serve", *ports, "--data", folder]
+        command = [sys.executable, "-m", "app.command_line", "serve", *ports, "--data", folder, *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=_read, args=(process, lines), daemon=True).start()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from app.lessons.lesson_files import lesson_names
-from engine.lab.scenario.scenario_files import shelved_scenario_names
+from engine.lab.run.key_moment import key_moment_of
+from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
+from engine.texts import LANGUAGES
 from tests.e2e.lab.lab_page import expect_event
 from tests.e2e.lesson_page import lesson_data
 from tests.e2e.letters import letters
 from tests.e2e.scenes import empty_scene
 
+PHONE = {"width": 390, "height": 844}
 #: Width, height, and the least size of letters on the stage, in pixels.
 WINDOWS = ((1024, 768, 16), (1920, 1080, 20))
 FAULTS = """async () => {
@@ -36,6 +40,11 @@ FAULTS = """async () => {
         faults.push(`${acting.value}, which acts, is out of sight`);
     return faults;
 }"""
+#: Texts of the stage that end in an ellipsis or at an edge.
+CUT = """() => [...document.querySelectorAll('#stage *')]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== 'visible')
+    .filter((each) => each.offsetWidth && !each.matches('.sr-only') && each.innerText?.trim())
+    .map((each) => `${each.innerText} in ${each.className}`)"""
 #: To where something is on the stage, without playing it.
 RUN = """async () => {
     const { runUntil } = await import('/static/common/world/session.js');
@@ -113,6 +122,37 @@ def test_every_lesson_is_readable_and_nothing_is_cut(serve, open_page, third):
         )
         found += faults_of(page)
     assert found == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_label_is_cut_in_lesson_4_and_at_the_key_moments_of_scenarios(serve, open_page, language):
+    names = ("three-locks", "bank-transaction", "retry-to-dead-letter")
+    with ThreadPoolExecutor() as other_thread:  # Playwright's event loop runs in this one
+        moments = other_thread.map(lambda name: key_moment_of(load_scenario(name)).link(), names)
+        paths = [f"lab/{name}?exact&present=1#{moment}" for name, moment in zip(names, moments, strict=True)]
+    address, found = serve(empty_scene()), []
+    for path in (*paths, "tutorials/04-three-locks?present=1"):
+        before, _, moment = path.partition("#")
+        target = f"{address}/{before}&lang={language}#{moment}"
+        page = shown(open_page(target, reduced_motion="reduce", viewport={"width": 1024, "height": 768}))
+        page.evaluate(SETTLE)
+        found += [f"{before}: {cut}" for cut in page.evaluate(CUT)]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", ["lab/three-locks", "tutorials/04-three-locks"])
+def test_on_a_phone_tools_and_status_cover_nothing_and_nothing_scrolls_sideways(serve, open_page, path):
+    page = open_page(f"{serve(empty_scene())}/{path}", reduced_motion="reduce", viewport=PHONE)
+    page.wait_for_selector("#stage .node", state="attached")
+    for stage in page.locator(".side-button").all()[1:]:
+        stage.click()
+    tools, node = page.locator(".map-tools").bounding_box(), page.locator("#stage .node").first.bounding_box()
+    assert tools["y"] + tools["height"] <= node["y"]
+    assert page.locator("#connection-place").evaluate("(place) => place.scrollWidth <= place.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.keyboard.press("f")
+    expect(page.locator("html")).to_have_class(re.compile("is-presenting"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 @pytest.fixture
