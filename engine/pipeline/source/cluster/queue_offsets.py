@@ -32,6 +32,11 @@ class QueueKey(NamedTuple):
         return f"{self.topic} {self.label}"
 
 
+def broker_of(queue: QueueKey) -> str:
+    """Return the broker's name, as a key for sorting and grouping."""
+    return queue.broker_name
+
+
 #: Queue -> the offset of the next message there.
 Offsets = Mapping[QueueKey, int]
 

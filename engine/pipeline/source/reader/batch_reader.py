@@ -30,6 +30,12 @@ def make_reader(schema: StructType, options: Mapping[str, str], *, takes_filters
     :param takes_filters: whether the session has filter pushdown; Spark refuses such a reader otherwise.
     """
     read_options = ReadOptions.parse(options)
+    if read_options.commit_group is not None:
+        raise wrong_option(
+            "commitGroup",
+            "Spark tells no batch source when its batch is finished; allowed: a stream, which may end by itself "
+            "(Trigger.AvailableNow)",
+        )
     starting = read_options.starting
     if starting is not None and LATEST in (starting.everywhere, *starting.offsets.values()):
         raise wrong_option(

@@ -36,6 +36,7 @@ READ_OPTION_NAMES: tuple[str, ...] = (
     "columns",
     "tags",
     "consumerGroup",
+    "commitGroup",
 )
 #: Most messages per task, so that a lost executor costs little and a long queue is read by several.
 DEFAULT_RECORDS_PER_PARTITION = 250_000
@@ -96,6 +97,7 @@ class ReadOptions:
     columns: tuple[str, ...]
     tags: tuple[str, ...]
     consumer_group: str
+    commit_group: str | None
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> ReadOptions:
@@ -121,6 +123,7 @@ class ReadOptions:
             columns=_columns(values),
             tags=_tags(values),
             consumer_group=values.group("consumerGroup", TOOLS_CONSUMER_GROUP),
+            commit_group=values.group("commitGroup", "") or None,
         )
 
 

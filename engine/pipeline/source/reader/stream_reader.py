@@ -1,7 +1,7 @@
 """``spark.readStream.format("rocketmq")``: micro-batches with exact offsets, resumed from Spark's checkpoint.
 
-Progress is Spark's: nothing is committed to the broker. The planner in the driver's Python process keeps its
-connections between calls, since a stream requests the newest offsets several times per second.
+Progress is Spark's: what is committed to a broker is for its tools only. The planner in the driver's Python process
+keeps its connections between calls, since a stream requests the newest offsets several times per second.
 """
 
 from __future__ import annotations
@@ -18,10 +18,18 @@ from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import Briefly, RocketMQError, wrong_option
-from engine.pipeline.source.cluster.queue_offsets import LATEST, QueueKey, from_json_object, list_queues, to_json_object
+from engine.pipeline.source.cluster.queue_offsets import (
+    LATEST,
+    QueueKey,
+    broker_of,
+    from_json_object,
+    list_queues,
+    to_json_object,
+)
 from engine.pipeline.source.decoding.schema import arrow_schema_of
 from engine.pipeline.source.reader.batch_reader import matching_queues, wanted_queues
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
+from engine.pipeline.source.reader.offset_commits import OffsetCommits
 from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions, share_limit
 from engine.pipeline.source.reader.options import Bound, ReadOptions
 from engine.pipeline.source.reader.range_puller import report_loss
@@ -80,6 +88,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         #: The missing queues in the last log message.
         self._reported_missing: list[QueueKey] = []
         self._retrying = Retrying(options.retry_timeout_ms)
+        self._commits = OffsetCommits(options.commit_group) if options.commit_group else None
 
     def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
         """Send a new reader to the tasks, without connections and without the planner's state."""
@@ -126,6 +135,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         starts = from_json_object(start)
         ends, begins = self._retrying.call(lambda: self._find_ends(starts))
+        # All before it is processed; Spark itself says so only when there is a next micro-batch.
+        self.commit(start)
         self._latest = {queue: ends[queue] for queue in begins}
         goes_on = {queue for queue, begin in begins.items() if queue in starts and starts[queue] <= begin}
         lags = {queue: ends[queue] - begin if queue in goes_on else 0 for queue, begin in begins.items()}
@@ -170,7 +181,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._options.fail_on_data_loss:
             return ask(queues)
         answers: dict[QueueKey, int] = {}
-        for _, of_broker in groupby(sorted(queues, key=_broker_of), key=_broker_of):
+        for _, of_broker in groupby(sorted(queues, key=broker_of), key=broker_of):
             asked = list(of_broker)
             try:
                 answers |= ask(asked)
@@ -217,7 +228,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reported_missing = missing
         if unlisted:
             _log.warning("%s; the stream continues without", unlisted_text)
-        silent = sorted((queue for queue in missing if queue in self._away), key=_broker_of)
+        silent = sorted((queue for queue in missing if queue in self._away), key=broker_of)
         for text, queues in groupby(silent, key=self._away.__getitem__):
             _log.warning("%s; until it does the stream continues without %s", text, list_queues(queues))
 
@@ -256,7 +267,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_partition(self._options, partition, self._schema, self._options.tags)
 
     def commit(self, end: JsonOffsets) -> None:
-        """Do nothing: Spark keeps its progress in its checkpoint, not at the broker."""
+        """Store the end of a finished micro-batch as offsets of the group ``commitGroup``, if there is one."""
+        if self._commits is not None:
+            self._commits.commit(self._connected, from_json_object(end))
 
     def stop(self) -> None:
         """Close the connections when the query has ended."""
@@ -264,10 +277,6 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._cluster.close()
             self._cluster = None
         self._initial = None
-
-
-def _broker_of(queue: QueueKey) -> str:
-    return queue.broker_name
 
 
 def _gone(text: str, queues: Iterable[QueueKey], there: Iterable[QueueKey]) -> RocketMQError:

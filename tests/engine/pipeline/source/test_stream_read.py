@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import re
 from itertools import count
 
 import pytest
@@ -104,6 +105,13 @@ def test_a_restart_from_the_checkpoint_reads_exactly_the_rest(spark, server, top
     assert query.numbers == list(range(25))
     # Each would cost a micro-batch the start of a process, see the session.
     assert (tmp_path / "commits/1").exists() and not list(tmp_path.rglob("*.crc"))
+
+
+def test_a_finished_query_has_its_last_micro_batch_committed(spark, server, topic, tmp_path):
+    send(server, topic, *range(20))
+    query = Query(spark, server, topic, tmp_path, commitGroup=f"spark-{topic}", maxOffsetsPerTrigger="12")
+    query.run()
+    assert re.search(rf"^spark-{topic} +4 +0$", server.tool("groups").output, re.MULTILINE)
 
 
 def test_micro_batches_hold_no_more_than_the_limit_and_tell_the_lag(spark, server, topic, tmp_path):
