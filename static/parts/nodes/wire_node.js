@@ -26,7 +26,9 @@ export const WireNode = memo(({ name, node }) => {
     <p class="node-line quiet number">${said}</p>
     ${!isRunning && html`<p class="node-line">${t("lab.wire.crashed")}</p>`}
     ${aheadMs > 0 && html`<p class="node-line">${t("lab.wire.ahead", { time: shortMs(aheadMs) })}</p>`}
-    ${Object.entries(COLUMNS).map(([part, columns]) => html`<${Rows} key=${part} columns=${columns()} rows=${node.state[part]} />`)}
+    ${Object.entries(COLUMNS).map(
+      ([part, columns]) => html`<${Rows} key=${part} columns=${columns()} rows=${node.state[part]} />`,
+    )}
   </${NodeCard}>`;
 });
 
