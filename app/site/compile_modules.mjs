@@ -1,8 +1,8 @@
 // Compiles Python's modules with the Python that will run them: node compile_modules.mjs PYODIDE FOLDER UNUSED
 // Each FOLDER/x.py gets a FOLDER/x.pyc next to it, which calls itself /glassmq/x.py. Pyodide brings Python's library as
 // sources: what it needs to start becomes FOLDER/python_stdlib.zip, the rest FOLDER/stdlib, except what the pattern
-// UNUSED matches. Docstrings, which nothing reads there, are left out; asserts stay. The tables of line numbers, a third
-// of a module when packed, stay in engine and app only: a traceback names functions of libraries without their lines.
+// UNUSED matches. Docstrings, which nothing reads there, are left out; asserts stay. The tables of line numbers, a
+// third of a packed module, stay in engine and app only: a traceback names functions of libraries without their lines.
 import { pathToFileURL } from "node:url";
 
 const [pyodide, folder, unused] = process.argv.slice(2);

@@ -5,7 +5,7 @@
 import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { request } from "../../../common/request.js";
-import { paused } from "../../../common/cluster/view.js";
+import { paused } from "../../../common/viewer/paused.js";
 
 const AGAIN_MS = 2000;
 /** Ten minutes of samples. */
