@@ -18,6 +18,7 @@ TABLE_INTERVAL_S = 10.0
 #: Rows of a table that are printed; the page shows more, and --json all.
 ROWS_SHOWN = 40
 _CELL_MAX = 60
+_SENTENCE_MAX = 240
 _LINE_MAX = 100
 
 
@@ -154,16 +155,16 @@ def _cell(column: TableColumn, cell: AnyCell) -> object:
         case ColumnKind.NUMBER if isinstance(cell, float):
             return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3g}"
         case _ if isinstance(cell, Mapping):
-            return _plain(cell["en"])
+            return _plain(cell["en"], _SENTENCE_MAX)
         case ColumnKind.LINK:
             return _printable(str(cell))  # half a link leads nowhere
         case _:
             return cell if isinstance(cell, int) else _plain(column.cell_texts.get(str(cell), {"en": str(cell)})["en"])
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, length_max: int = _CELL_MAX) -> str:
     plain = _printable(text)
-    return plain if len(plain) <= _CELL_MAX else plain[: _CELL_MAX - 1] + "…"
+    return plain if len(plain) <= length_max else plain[: length_max - 1] + "…"
 
 
 def _printable(text: str) -> str:

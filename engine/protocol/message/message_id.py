@@ -45,6 +45,24 @@ def decode_offset_message_id(message_id: str) -> tuple[str, int]:
     return decode_host(data[:-8]), _OFFSET.unpack(data[-8:])[0]
 
 
+def client_of_unique_id(unique_id: str) -> str:
+    """Return the beginning of a unique id, which all ids of one client share: ip, process id, instance hash."""
+    return unique_id[: -2 * _UNIQUE_TAIL.size]
+
+
+def client_name(client: str) -> str:
+    """Return what :func:`client_of_unique_id` returned as ``"ip@process id#instance hash"``; the process id is modulo
+    65,536. Anything else is returned as it is.
+    """
+    try:
+        data = bytes.fromhex(client)
+        ip = ipaddress.ip_address(data[: -_UNIQUE_PREFIX.size])
+    except ValueError:
+        return client
+    process_id, instance_hash = _UNIQUE_PREFIX.unpack(data[-_UNIQUE_PREFIX.size :])
+    return f"{ip}@{process_id}#{instance_hash:08x}"
+
+
 class UniqueIdGenerator:
     """A generator of unique ids for the messages of one client process.
 

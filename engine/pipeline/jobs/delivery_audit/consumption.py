@@ -141,6 +141,7 @@ class _Join:
         offset = _column(self._table, "queue_offset")
         is_ok = _column(self._table, "is_ok").astype(bool)
         is_counted = _column(self._table, "is_counted").astype(bool)
+        clients, client = _encoded(self._table, "client")
         calls = self._calls
         places = self._row_of[self._message[calls]]
         order = np.lexsort((queue[places], topic[places], group[calls]))
@@ -152,6 +153,9 @@ class _Join:
             is_worked = is_ok[some] & ~self._is_swallowed[some]
             worked, times = np.unique(offset[at[is_worked]], return_counts=True)
             fresh = is_worked & ~is_counted[some]
+            failed = np.unique(offset[at[~is_ok[some]]])
+            # A client that gets a failed message again need not own its queue.
+            is_first_try = ~np.isin(offset[at], failed)
             latency = LatencyHistogram()
             latency.add(self._at_ms[some[fresh]] - self._at_ms[at[fresh]])
             yield {
@@ -160,7 +164,12 @@ class _Join:
                 "queue": queues[keys[2, begin]],
                 "consumed": pack(set_of(consumed)),
                 "twice": pack(set_of(worked[times > 1])),
-                "failed": pack(set_of(offset[at[~is_ok[some]]])),
+                "failed": pack(set_of(failed)),
+                "owners": [
+                    (clients[code], *_extent(offset[at[rows]]), *_extent(self._at_ms[some[rows]]))
+                    for rows, (code,) in _groups(np.flatnonzero(is_first_try), client[some])
+                    if clients[code]
+                ],
                 "latency": latency.encode(),
             }
 
@@ -252,6 +261,10 @@ def _groups(rows: Numbers, *columns: Numbers) -> Iterator[tuple[Numbers, list[in
     keys = np.stack([column[ordered] for column in columns])
     for begin, end in _stretches(keys):
         yield ordered[begin:end], keys[:, begin].tolist()
+
+
+def _extent(values: Numbers) -> tuple[int, int]:
+    return int(values.min()), int(values.max())
 
 
 def _stretches(keys: Any) -> Iterator[tuple[int, int]]:

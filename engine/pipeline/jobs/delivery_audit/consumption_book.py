@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
+from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwners
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.number_ranges import NumberRange, count_of
 from engine.protocol.number_set import NumberSet
@@ -24,6 +25,7 @@ class GroupQueue:
     consumed: NumberSet = field(default_factory=NumberSet)
     twice: NumberSet = field(default_factory=NumberSet)
     failed: NumberSet = field(default_factory=NumberSet)
+    owners: QueueOwners = field(default_factory=QueueOwners)
 
     @property
     def first(self) -> int:
@@ -86,6 +88,8 @@ class ConsumptionBook:
         queue.consumed.update(unpack(facts["consumed"]))
         queue.twice.update(unpack(facts["twice"]))
         queue.failed.update(unpack(facts["failed"]))
+        # Books that were saved before there were owners have none.
+        queue.owners.add(QueueOwners.decode(facts.get("owners", ())))
         self.latency.setdefault(key, LatencyHistogram()).update(LatencyHistogram.decode(facts["latency"]))
 
     def silent_groups(self) -> list[str]:
@@ -103,22 +107,45 @@ class ConsumptionBook:
         return sorted(dict.fromkeys((*self.queues, *self.groups.pairs(self._topics()))))
 
     def missing(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
-        """Yield queue and offsets that the group should have consumed: it did not report them, and its offset at the
-        broker is not past them.
+        """Yield queue and offsets that the group should have consumed: it did not report them, and is not known to have
+        passed them.
         """
         for queue, (first, last) in self._without_report(group, topic):
-            offset = self.offsets.get((group, topic), {}).get(queue, 0)
-            if last >= offset:
-                yield queue, (max(first, offset), last)
+            passed = self._passed(group, topic, queue, first)
+            if last >= passed:
+                yield queue, (max(first, passed), last)
 
     def unreported(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
-        """Yield queue and offsets that the group did not report although its offset at the broker is past them: a
-        consumer ended without sending its last reports.
+        """Yield queue and offsets that the group passed without a report: a consumer ended without sending its last
+        ones.
         """
         for queue, (first, last) in self._without_report(group, topic):
-            offset = self.offsets.get((group, topic), {}).get(queue, 0)
-            if first < offset:
-                yield queue, (first, min(last, offset - 1))
+            passed = self._passed(group, topic, queue, first)
+            if first < passed:
+                yield queue, (first, min(last, passed - 1))
+
+    def _passed(self, group: str, topic: str, queue: str, unreported: int) -> int:
+        """Return the offset before which the group has consumed or skipped everything, as far as that concerns an
+        offset that it did not report: its offset at the broker, else where the next owner of the queue began.
+        """
+        offsets = self.offsets.get((group, topic))
+        if offsets is not None:
+            return offsets.get(queue, 0)
+        _, successor = self.owners(group, topic, queue).around(unreported)
+        return 0 if successor is None else successor.first_offset
+
+    def owners(self, group: str, topic: str, queue: str) -> QueueOwners:
+        """Return the clients of the group that consumed a queue."""
+        of_queue = self.queues.get((group, topic), {}).get(queue)
+        return QueueOwners() if of_queue is None else of_queue.owners
+
+    def last_reports(self, group: str) -> dict[str, int]:
+        """Return client -> the time of its last report about any queue."""
+        last_ms: dict[str, int] = {}
+        for (of_group, _), queues in self.queues.items():
+            for owner in (owner for queue in queues.values() for owner in queue.owners if of_group == group):
+                last_ms[owner.client] = max(owner.last_ms, last_ms.get(owner.client, 0))
+        return last_ms
 
     def _without_report(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
         """Yield queue and offsets that the group should have consumed and did not report.
@@ -148,9 +175,9 @@ class ConsumptionBook:
         """Return how many offsets are missing."""
         return count_of(offsets for _, offsets in self.missing(group, topic))
 
-    def unreported_count(self) -> int:
-        """Return how many messages were passed by their groups' offsets without a report."""
-        return sum(count_of(offsets for _, offsets in self.unreported(*key)) for key in self.expected())
+    def unreported_count(self, group: str, topic: str) -> int:
+        """Return how many messages the group passed without a report."""
+        return count_of(offsets for _, offsets in self.unreported(group, topic))
 
     def encode(self) -> dict[str, Any]:
         """Encode the book as it is saved: JSON."""
@@ -159,7 +186,10 @@ class ConsumptionBook:
             latency = self.latency[group, topic].encode()
             for queue, of_queue in queues.items():
                 sets = {name: pack(getattr(of_queue, name)) for name in ("consumed", "twice", "failed")}
-                groups.append({"group": group, "topic": topic, "queue": queue, "latency": latency, **sets})
+                owners = of_queue.owners.encode()
+                groups.append(
+                    {"group": group, "topic": topic, "queue": queue, "latency": latency, "owners": owners, **sets}
+                )
                 latency = LatencyHistogram().encode()
         not_stored = [
             [

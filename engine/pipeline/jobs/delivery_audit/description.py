@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
+from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
@@ -80,6 +80,7 @@ _TABLES = (
             *columns(ColumnKind.TEXT, "who", "queue"),
             *columns(ColumnKind.INTEGER, "first", "last"),
             TableColumn("count", ColumnKind.INTEGER),
+            TableColumn("certainty", ColumnKind.TEXT, cell_texts=cell_texts(*Certainty)),
             TableColumn("where", ColumnKind.TEXT),
         ),
         bad_column="count",
@@ -89,7 +90,7 @@ _TABLES = (
         (
             TableColumn("group", ColumnKind.TEXT),
             TableColumn("topic", ColumnKind.TEXT),
-            *columns(ColumnKind.INTEGER, "stored", "consumed", "missing", "twice", "failed", "findings"),
+            *columns(ColumnKind.INTEGER, "stored", "consumed", "missing", "unreported", "twice", "failed", "findings"),
         ),
         bad_column="findings",
     ),

@@ -71,7 +71,7 @@ def _audit_broker(run: JobRun) -> None:
     if arguments["ledger_topic"] in known:
         ledgers = run.read(topic=arguments["ledger_topic"], columns="topic,body,store_timestamp")
     if arguments["trace_topic"] in known:
-        trace = run.read(topic=arguments["trace_topic"], columns="body")
+        trace = run.read(topic=arguments["trace_topic"], columns="body,unique_id")
     messages = run.read(subscribe=",".join(topics), columns=",".join((*COLUMNS, "unique_id")))
     audit(run, messages, trace, ledgers, judge_until_ms, topics)
 
@@ -90,7 +90,7 @@ def audit_folder(run: JobRun, everything: DataFrame) -> None:
     if not topics:
         topics = tuple(sorted(name for name in found if _is_of_users(name) and name not in (trace_topic, ledger_topic)))
     messages = everything.filter(topic.isin(*topics)).select(*COLUMNS, "unique_id")
-    trace = everything.filter(topic == trace_topic).select("body") if trace_topic in found else None
+    trace = everything.filter(topic == trace_topic) if trace_topic in found else None
     ledgers = everything.filter(topic == ledger_topic).select("topic", "body", "store_timestamp")
     audit(run, messages, trace, ledgers, END_OF_TIME_MS, topics)
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
-from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
+from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.delivery_audit.locating import Places
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, StoredNumbersVerdict
+from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwners
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport, fair_share
+from engine.protocol.message.message_id import client_name
 from engine.texts import Text, joined, plain
 
 #: Kinds of missing numbers: the places of their neighbours are reported.
@@ -44,11 +47,22 @@ class AuditFinding:
     first: int | None
     last: int | None
     count: int
+    certainty: Certainty
     where: Texts | None = None
 
     def row(self) -> list[AnyCell]:
         """Return the row for the table."""
-        return [self.kind, self.topic, self.who, self.queue, self.first, self.last, self.count, self.where]
+        return [
+            self.kind,
+            self.topic,
+            self.who,
+            self.queue,
+            self.first,
+            self.last,
+            self.count,
+            self.certainty,
+            self.where,
+        ]
 
     def badness(self) -> tuple[int, int, str, str, int]:
         """Return a key that sorts the worst first."""
@@ -81,33 +95,73 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
         return
     for one in consumption.samples:
         where = Text("job.where.message_id", unique_id=one.unique_id)
-        yield AuditFinding("acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, where)
+        yield AuditFinding(
+            "acknowledged, not stored", one.topic, one.producer_group, "", None, None, 1, Certainty.LIKELY, where
+        )
     for group, topic in consumption.expected():
-        for queue, (first, last) in consumption.missing(group, topic):
-            yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
-        for queue, (first, last) in consumption.unreported(group, topic):
-            yield AuditFinding("not reported", topic, group, queue, first, last, last - first + 1, _from_offset(first))
-        for queue, of_queue in consumption.queues.get((group, topic), {}).items():
-            for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
-                for first, last in offsets.ranges():
-                    yield AuditFinding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
+        yield from _of_group(consumption, group, topic)
 
 
-def _from_offset(first: int) -> Text:
-    return Text("job.where.from_offset", first=first)
+def _of_group(consumption: ConsumptionBook, group: str, topic: str) -> Iterator[AuditFinding]:
+    offsets_are_known = (group, topic) in consumption.offsets
+    last_reports = consumption.last_reports(group)
+    certainty = Certainty.LIKELY if offsets_are_known else Certainty.POSSIBLE
+    for queue, (first, last) in consumption.missing(group, topic):
+        where = Text("job.where.from_offset", first=first)
+        yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, certainty, where)
+    certainty = Certainty.CERTAIN if offsets_are_known else Certainty.LIKELY
+    for queue, (first, last) in consumption.unreported(group, topic):
+        where = why_unreported(first, consumption.owners(group, topic, queue), last_reports)
+        yield AuditFinding("not reported", topic, group, queue, first, last, last - first + 1, certainty, where)
+    for queue, of_queue in consumption.queues.get((group, topic), {}).items():
+        for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
+            for first, last in offsets.ranges():
+                where = Text("job.where.from_offset", first=first)
+                count = last - first + 1
+                yield AuditFinding(kind, topic, group, queue, first, last, count, Certainty.CERTAIN, where)
+
+
+def why_unreported(first: int, owners: QueueOwners, last_reports: Mapping[str, int]) -> Text:
+    """Return what the reports of other messages show about those from ``first`` on, which nobody reported.
+
+    :param last_reports: client -> the time of its last report about any queue.
+    """
+    owner, successor = owners.around(first)
+    if owner is None:
+        return Text("job.where.from_offset", first=first)
+    client = client_name(owner.client)
+    if successor is None:
+        if owner.last_offset > first:
+            return Text("job.where.reports_lost", first=first, client=client)
+        return Text("job.where.last_report", first=first, client=client, at=_instant(owner.last_ms))
+    ended_ms = last_reports.get(owner.client, owner.last_ms)
+    if ended_ms > successor.first_ms:
+        ended = Text("job.where.owner_lost_queue", client=client)
+    else:
+        ended = Text("job.where.owner_ended", client=client, at=_instant(ended_ms))
+    then = {"successor": client_name(successor.client), "offset": successor.first_offset}
+    return Text("job.where.next_owner", first=first, ended=ended, **then)
+
+
+def _instant(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).isoformat(" ", "milliseconds").replace("+00:00", " UTC")
 
 
 def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
     about = (book.topic, book.producer)
     if book.is_sparse:
-        yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored)
-    for kind, ranges in zip(_GAPS, (book.missing.lost(), book.missing.unknown()), strict=True):
+        yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored, Certainty.CERTAIN)
+    # Without its ledger it is not known whether the producer was refused.
+    lost = Certainty.LIKELY if book.ledger is None else Certainty.CERTAIN
+    certainties = (lost, Certainty.POSSIBLE)
+    gaps = (book.missing.lost(), book.missing.unknown())
+    for kind, certainty, ranges in zip(_GAPS, certainties, gaps, strict=True):
         for first, last in ranges:
-            yield AuditFinding(kind, *about, "", first, last, last - first + 1)
+            yield AuditFinding(kind, *about, "", first, last, last - first + 1, certainty)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
         for queue, numbers in queues:
             for first, last in numbers.ranges():
-                yield AuditFinding(kind, *about, queue, first, last, last - first + 1)
+                yield AuditFinding(kind, *about, queue, first, last, last - first + 1, Certainty.CERTAIN)
 
 
 def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditFinding]:
@@ -217,7 +271,7 @@ class AuditReporter:
             self._report.note(Text("job.note.unreadable_traces", count=consumption.unreadable))
         if consumption.groups.named is None:
             self._report.note(Text("job.note.no_group_judged"))
-        if unreported := consumption.unreported_count():
+        if unreported := sum(consumption.unreported_count(*key) for key in consumption.expected()):
             self._report.note(Text("job.note.unreported", count=unreported))
         if silent := consumption.silent_groups():
             self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
@@ -255,7 +309,8 @@ def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cel
         sum(getattr(queue, name).count for queue in queues.values()) for name in ("consumed", "twice", "failed")
     )
     missing = consumption.missing_count(group, topic)
-    return [group, topic, stored, consumed, missing, twice, failed, missing + twice]
+    unreported = consumption.unreported_count(group, topic)
+    return [group, topic, stored, consumed, missing, unreported, twice, failed, missing + twice]
 
 
 def _latency_rows(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[list[Cell]]:

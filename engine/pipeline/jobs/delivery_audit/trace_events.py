@@ -17,15 +17,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 from engine.client.trace.trace_context import SWALLOWED_CODE
 from engine.pipeline.jobs.arrow_columns import arrow_schema_of
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
+from engine.protocol.message.message_id import client_of_unique_id
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 #: kind: "stored", "acknowledged" (the group is the producer's), "consumed", "swallowed" (a duplicate that was not
 #: processed), or "unreadable". call: the id of a listener call. is_counted: it was counted before.
+#: client: the client that reported it, by the unique id of the trace message.
 EVENT_SCHEMA = (
     "unique_id string, kind string, topic string, queue string, queue_offset bigint, at_ms bigint, "
-    "client_group string, call string, is_ok boolean, is_counted boolean"
+    "client_group string, call string, is_ok boolean, is_counted boolean, client string"
 )
 EVENT_ARROW = arrow_schema_of(EVENT_SCHEMA)
 _FIELD_END, _RECORD_END = "\x01", "\x02"
@@ -58,12 +60,13 @@ def stored_events(messages: DataFrame) -> DataFrame:
         F.lit("").alias("call"),
         F.lit(True).alias("is_ok"),
         F.lit(False).alias("is_counted"),
+        F.lit("").alias("client"),
     )
 
 
 def trace_events(trace_messages: DataFrame, topics: tuple[str, ...], groups: JudgedGroups) -> DataFrame:
     """Return the events in trace messages that are about ``topics`` and ``groups``."""
-    return trace_messages.select("body").mapInArrow(_parser(topics, groups.names()), EVENT_SCHEMA)
+    return trace_messages.select("body", "unique_id").mapInArrow(_parser(topics, groups.names()), EVENT_SCHEMA)
 
 
 def _parser(topics: tuple[str, ...], groups: frozenset[str] | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -74,11 +77,16 @@ def _parser(topics: tuple[str, ...], groups: frozenset[str] | None) -> Callable[
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            bodies = (body for body in batch.column("body").to_pylist() if body is not None)
-            events = [event for body in bodies for event in events_of(body) if is_wanted(event)]
+            messages = zip(*(batch.column(name).to_pylist() for name in ("body", "unique_id")), strict=True)
+            events: list[TraceEvent] = []
+            clients: list[str] = []
+            for body, unique_id in messages:
+                of_message = [event for event in events_of(body or b"") if is_wanted(event)]
+                events += of_message
+                clients += [client_of_unique_id(unique_id or "")] * len(of_message)
             columns = dict(zip(TraceEvent._fields, zip(*events, strict=True), strict=True)) if events else {}
             nothing = [None] * len(events)
-            columns["is_counted"] = (False,) * len(events)
+            columns |= {"is_counted": (False,) * len(events), "client": tuple(clients)}
             arrays = [pa.array(columns.get(field.name, nothing), field.type) for field in EVENT_ARROW]
             yield pa.RecordBatch.from_arrays(arrays, schema=EVENT_ARROW)
 

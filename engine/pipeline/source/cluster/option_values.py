@@ -6,6 +6,7 @@ Spark ignores the case of option names, and so does this; errors and help spell 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from engine.protocol.names import validate_group
 
 #: Options that Spark itself adds to those of the user.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname", "serialization.format", "outputmode"})
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000}
+_DURATION = re.compile(rf"([0-9]{{1,9}}) *({'|'.join(_UNITS_MS)})?")
 
 
 class OptionValues:
@@ -76,6 +79,14 @@ class OptionValues:
         value = self.integer(name, default, minimum, maximum)
         assert value is not None
         return value
+
+    def duration_ms(self, name: str, default: str) -> int:
+        """Return a duration in ms, given in Spark's form: a number with a unit (default: ``ms``)."""
+        text = self.text(name) or default
+        found = _DURATION.fullmatch(text.lower())
+        if found is None:
+            raise wrong_option(name, f"{text!r} is not allowed; allowed: a number with ms, s, m or h, such as '15m'")
+        return int(found[1]) * _UNITS_MS[found[2] or "ms"]
 
     def boolean(self, name: str, default: bool) -> bool:
         """Return a boolean from ``true`` or ``false``."""

@@ -64,14 +64,31 @@ _COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
 COLUMN_NAMES: tuple[str, ...] = tuple(_COLUMNS)
 
 
+#: The beginning of a column with a single property, null where a message does not have it.
+PROPERTY_PREFIX = "properties."
+
+
+def check_column(option: str, name: str) -> None:
+    """Raise ``ROCKETMQ_WRONG_OPTION`` unless there is such a column."""
+    is_property = name.startswith(PROPERTY_PREFIX) and name != PROPERTY_PREFIX
+    if name not in COLUMN_NAMES and not is_property:
+        raise wrong_option(
+            option, f"there is no column {name!r}; allowed: {', '.join(COLUMN_NAMES)}, {PROPERTY_PREFIX}NAME"
+        )
+
+
+def _column(name: str) -> tuple[DataType, pa.DataType, bool]:
+    return _COLUMNS["tags"] if name.startswith(PROPERTY_PREFIX) else _COLUMNS[name]
+
+
 def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
     """Return the schema of a DataFrame with these columns."""
-    return StructType([StructField(name, _COLUMNS[name][0], _COLUMNS[name][2]) for name in columns])
+    return StructType([StructField(name, _column(name)[0], _column(name)[2]) for name in columns])
 
 
 def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
     """Return the schema of record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
-    return pa.schema([pa.field(name, _COLUMNS[name][1], _COLUMNS[name][2]) for name in columns])
+    return pa.schema([pa.field(name, _column(name)[1], _column(name)[2]) for name in columns])
 
 
 def arrow_schema_of(schema: StructType) -> Any:
@@ -81,8 +98,7 @@ def arrow_schema_of(schema: StructType) -> Any:
     """
     wanted = to_arrow_schema(schema, timezone="UTC")
     for field in wanted:
-        if field.name not in COLUMN_NAMES:
-            raise wrong_option("schema", f"there is no column {field.name!r}; allowed: {', '.join(COLUMN_NAMES)}")
+        check_column("schema", field.name)
     ours = arrow_schema(tuple(wanted.names))
     for field, own in zip(wanted, ours, strict=True):
         if field.type != own.type:

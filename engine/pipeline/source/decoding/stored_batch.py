@@ -23,7 +23,7 @@ from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.decoding.body_compression import decompressed
 from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, fixed_ranges, take_ranges
 from engine.pipeline.source.decoding.host_columns import hosts_as_text, message_ids
-from engine.pipeline.source.decoding.schema import FIRST_TIME_MS, LAST_TIME_MS
+from engine.pipeline.source.decoding.schema import FIRST_TIME_MS, LAST_TIME_MS, PROPERTY_PREFIX
 from engine.pipeline.source.decoding.stored_properties import StoredProperties
 from engine.protocol.message.message_properties import PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
 from engine.protocol.message.record_layout import FIXED_FIELDS, FIXED_SIZE_BYTES, HOST_FLAGS, HOST_SIZES, MESSAGE_MAGIC
@@ -233,6 +233,8 @@ class StoredBatch:
                 return self.born_hosts()
             case "body":
                 return self.bodies()
+            case _ if name.startswith(PROPERTY_PREFIX):
+                return self.properties.value_of(name.removeprefix(PROPERTY_PREFIX))
             case _:
                 assert name in _NUMBERS, name
                 return pa.array(self.number(name))

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import Briefly, RocketMQError, wrong_option
-from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey
+from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
 from engine.pipeline.source.decoding.schema import arrow_schema_of
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
 from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions
@@ -122,7 +122,11 @@ class FilteringReader(RocketMQReader):
 def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:
     """Return the queues of the topics that the options name or describe. Raises ``ROCKETMQ_UNKNOWN_TOPIC``."""
     if options.pattern is None:
-        return cluster.queues(options.topics, options.topic_option)
+        found = cluster.queues(options.topics, options.topic_option)
+        missing = options.assigned.difference(found)
+        if missing:
+            raise wrong_option("assign", f"there is no queue {list_queues(missing)}; allowed: {list_queues(found)}")
+        return list(filter(options.takes, found))
     queues = matching_queues(cluster, options, options.pattern)
     if not queues:
         raise RocketMQError(

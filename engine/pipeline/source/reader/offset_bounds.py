@@ -56,6 +56,9 @@ class OffsetBounds:
             raise wrong_option(
                 option, f"there is no queue {list_queues(strangers)}; allowed: {list_queues(self.queues)}"
             )
+        if bound.are_times:
+            everywhere = Bound(option, bound.everywhere)
+            return self.resolve(everywhere) | self.at_time(named)
         return {queue: self._resolve_one(queue, named.get(queue, bound.everywhere), option) for queue in self.queues}
 
     def _resolve_one(self, queue: QueueKey, offset: int, option: str) -> int:

@@ -5,6 +5,7 @@ Options have the same names as in Spark's Kafka source where both have the same 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +13,15 @@ from dataclasses import dataclass
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.pipeline.source.cluster.option_values import OptionValues
-from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues, parse_json
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES
+from engine.pipeline.source.cluster.queue_offsets import (
+    EARLIEST,
+    LATEST,
+    QueueKey,
+    list_queues,
+    parse_json,
+    parse_label,
+)
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, check_column
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
 from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_topic
@@ -23,12 +31,17 @@ READ_OPTION_NAMES: tuple[str, ...] = (
     "topic",
     "subscribe",
     "subscribePattern",
+    "assign",
     "includeSystemTopics",
     "startingOffsets",
     "endingOffsets",
+    "startingOffsetsByTimestamp",
+    "endingOffsetsByTimestamp",
     "startingTimestamp",
     "endingTimestamp",
     "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
     "minPartitions",
     "maxRecordsPerPartition",
     "failOnDataLoss",
@@ -43,16 +56,17 @@ DEFAULT_RECORDS_PER_PARTITION = 250_000
 #: How long a stream that has begun waits for a node that is away: Kafka's ``default.api.timeout.ms``. Brokers register
 #: at a name server every 30 s.
 DEFAULT_RETRY_TIMEOUT_MS = 60_000
+_TIME_MAX_MS = 2**62
 _TAG_SEPARATOR = "||"
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A position at which a read begins or ends, in one of three forms.
+    """A position at which a read begins or ends.
 
     :ivar option: the option that sets it, or whose default it is.
     :ivar everywhere: EARLIEST or LATEST, for the queues that ``per_queue`` does not name.
-    :ivar per_queue: offsets that the option gives queue by queue.
+    :ivar per_queue: offsets that the option gives queue by queue, or times if ``are_times``.
     :ivar timestamp_ms: the first message stored at that time or later, instead of both.
     """
 
@@ -60,6 +74,7 @@ class Bound:
     everywhere: int
     per_queue: tuple[tuple[QueueKey, int], ...] = ()
     timestamp_ms: int | None = None
+    are_times: bool = False
 
     @property
     def offsets(self) -> dict[QueueKey, int]:
@@ -77,6 +92,7 @@ class ReadOptions:
 
     :ivar topics: named topics; empty when ``pattern`` finds them.
     :ivar topic_option: the option that selects the topics.
+    :ivar assigned: the queues to read; empty: all of the topics.
     :ivar starting: None for the default: a batch begins at the earliest message, a stream at the latest.
     :ivar ending: None if the option is not given: the latest message.
     :ivar tags: messages with other tags are left out; empty: nothing is.
@@ -86,10 +102,13 @@ class ReadOptions:
     topics: tuple[str, ...]
     topic_option: str
     pattern: str | None
+    assigned: frozenset[QueueKey]
     include_system_topics: bool
     starting: Bound | None
     ending: Bound | None
     max_offsets_per_trigger: int | None
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_ms: int
     min_partitions: int
     max_records_per_partition: int
     fail_on_data_loss: bool
@@ -104,18 +123,23 @@ class ReadOptions:
         """Parse the options. Raises :class:`RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, READ_OPTION_NAMES)
         topic_option = _topic_option(values)
-        topics, pattern = _topics(values, topic_option)
+        assigned = _assigned(values)
+        topics, pattern = _topics(values, topic_option, assigned)
         starting, ending = _bound(values, "starting", topics), _bound(values, "ending", topics)
         _check_order(starting, ending)
+        most = values.integer("maxOffsetsPerTrigger", None, 1)
         return cls(
             cluster=ClusterOptions.parse(values),
             topics=topics,
             topic_option=topic_option,
             pattern=pattern,
+            assigned=assigned,
             include_system_topics=values.boolean("includeSystemTopics", False),
             starting=starting,
             ending=ending,
-            max_offsets_per_trigger=values.integer("maxOffsetsPerTrigger", None, 1),
+            max_offsets_per_trigger=most,
+            min_offsets_per_trigger=values.integer("minOffsetsPerTrigger", None, 1, most or 2**63 - 1),
+            max_trigger_delay_ms=values.duration_ms("maxTriggerDelay", "15m"),
             min_partitions=values.number("minPartitions", 1, 1, 100_000),
             max_records_per_partition=values.number("maxRecordsPerPartition", DEFAULT_RECORDS_PER_PARTITION, 1),
             fail_on_data_loss=values.boolean("failOnDataLoss", True),
@@ -126,18 +150,23 @@ class ReadOptions:
             commit_group=values.group("commitGroup", "") or None,
         )
 
+    def takes(self, queue: QueueKey) -> bool:
+        """Return whether the option ``assign`` lets a queue be read."""
+        return not self.assigned or queue in self.assigned
+
 
 def _topic_option(values: OptionValues) -> str:
-    given = [name for name in ("topic", "subscribe", "subscribePattern") if values.text(name) is not None]
+    given = [name for name in ("topic", "subscribe", "subscribePattern", "assign") if values.text(name) is not None]
     if len(given) != 1:
         said = f"{' and '.join(given)} are given" if given else "is missing"
         raise wrong_option(
-            given[1] if given else "topic", f"{said}; give exactly one of topic, subscribe (a,b), subscribePattern"
+            given[1] if given else "topic",
+            f"{said}; give exactly one of topic, subscribe (a,b), subscribePattern, assign",
         )
     return given[0]
 
 
-def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | None]:
+def _topics(values: OptionValues, option: str, assigned: frozenset[QueueKey]) -> tuple[tuple[str, ...], str | None]:
     pattern = values.text("subscribePattern")
     if pattern is not None:
         try:
@@ -145,7 +174,7 @@ def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | N
         except re.error as error:
             raise wrong_option("subscribePattern", f"{pattern!r} is not a regular expression: {error}") from None
         return (), pattern
-    topics = values.words(option)
+    topics = tuple(sorted({queue.topic for queue in assigned})) if option == "assign" else values.words(option)
     if option == "topic" and len(topics) > 1:
         raise wrong_option("topic", f"{values.text('topic')!r} names several; use subscribe for that")
     for topic in topics:
@@ -158,35 +187,54 @@ def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | N
     return topics, None
 
 
-def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound | None:
-    """Return the bound of ``startingOffsets`` and ``startingTimestamp``, or of the two options for the end."""
-    name = f"{which}Offsets"
-    text = values.text(name)
-    timestamp_ms = values.integer(f"{which}Timestamp", None, 0, 2**62)
-    fallback = _WORDS[EARLIEST_WORD if which == "starting" else LATEST_WORD]
-    if timestamp_ms is not None:
-        if text is not None:
-            raise wrong_option(name, f"{name} and {which}Timestamp are given; give one of them")
-        return Bound(f"{which}Timestamp", fallback, timestamp_ms=timestamp_ms)
+def _assigned(values: OptionValues) -> frozenset[QueueKey]:
+    text = values.text("assign")
     if text is None:
+        return frozenset()
+    try:
+        labels = json.loads(text).items()
+        return frozenset(parse_label(topic, label) for topic, of_topic in labels for label in of_topic)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise wrong_option(
+            "assign", f'{text[:200]!r} is not allowed; allowed: JSON such as {{"Topic": ["broker-a:0", "broker-a:1"]}}'
+        ) from None
+
+
+def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound | None:
+    """Return the bound that is set by one of the options for the start, or for the end."""
+    names = (f"{which}Offsets", f"{which}OffsetsByTimestamp", f"{which}Timestamp")
+    given = [name for name in names if values.text(name) is not None]
+    if len(given) > 1:
+        raise wrong_option(given[0], f"{' and '.join(given)} are given; give one of them")
+    if not given:
         return None
-    if text.lower() in _WORDS:
+    name = given[0]
+    text = values.required(name, "")
+    fallback = _WORDS[EARLIEST_WORD if which == "starting" else LATEST_WORD]
+    if name == names[2]:
+        return Bound(name, fallback, timestamp_ms=values.integer(name, None, 0, _TIME_MAX_MS))
+    if name == names[0] and text.lower() in _WORDS:
         if which == "ending" and text.lower() == EARLIEST_WORD:
             raise wrong_option(name, "earliest would leave nothing to read; allowed: latest or JSON")
         return Bound(name, _WORDS[text.lower()])
-    try:
-        offsets = parse_json(text)
-    except ValueError as error:
-        raise wrong_option(
-            name,
-            f'{error}; earliest, latest, or JSON such as {{"Topic": {{"broker-a:0": 5, "broker-a:1": -2}}}} is allowed',
-        ) from None
-    strangers = [queue for queue in offsets if topics and queue.topic not in topics]
-    if which == "ending" and EARLIEST in offsets.values():
+    bound = Bound(name, fallback, _per_queue(name, text), are_times=name == names[1])
+    strangers = [queue for queue in bound.offsets if topics and queue.topic not in topics]
+    if bound.are_times and not all(0 <= time_ms <= _TIME_MAX_MS for time_ms in bound.offsets.values()):
+        raise wrong_option(name, f"{text!r} is not allowed; allowed: milliseconds since 1970 for each queue")
+    if which == "ending" and EARLIEST in bound.offsets.values():
         raise wrong_option(name, "-2 would leave nothing to read of its queue; allowed: offsets, or -1")
     if strangers:
         raise wrong_option(name, f"{list_queues(strangers)} is not among the topics that are read: {', '.join(topics)}")
-    return Bound(name, fallback, tuple(sorted(offsets.items())))
+    return bound
+
+
+def _per_queue(name: str, text: str) -> tuple[tuple[QueueKey, int], ...]:
+    try:
+        return tuple(sorted(parse_json(text).items()))
+    except ValueError as error:
+        example = '{"Topic": {"broker-a:0": 5, "broker-a:1": -2}}'
+        allowed = f"earliest, latest, or JSON such as {example}" if name.endswith("Offsets") else "JSON"
+        raise wrong_option(name, f"{error}; {allowed} is allowed") from None
 
 
 def _check_order(starting: Bound | None, ending: Bound | None) -> None:
@@ -196,10 +244,10 @@ def _check_order(starting: Bound | None, ending: Bound | None) -> None:
     first_ms, end_ms = starting.timestamp_ms, ending.timestamp_ms
     if first_ms is not None and end_ms is not None and first_ms > end_ms:
         raise start_after_end(starting, ending, str(first_ms), str(end_ms))
-    ends = ending.offsets
-    for queue, start in starting.per_queue:
+    ends, kind = ending.offsets, "time" if starting.are_times else "offset"
+    for queue, start in starting.per_queue if starting.are_times == ending.are_times else ():
         if 0 <= ends.get(queue, LATEST) < start:
-            raise start_after_end(starting, ending, f"{queue}: offset {start}", f"offset {ends[queue]}")
+            raise start_after_end(starting, ending, f"{queue}: {kind} {start}", f"{kind} {ends[queue]}")
 
 
 def start_after_end(starting: Bound, ending: Bound, start: str, end: str) -> RocketMQError:
@@ -212,8 +260,7 @@ def start_after_end(starting: Bound, ending: Bound, start: str, end: str) -> Roc
 def _columns(values: OptionValues) -> tuple[str, ...]:
     columns = values.words("columns")
     for column in columns:
-        if column not in COLUMN_NAMES:
-            raise wrong_option("columns", f"there is no column {column!r}; allowed: {', '.join(COLUMN_NAMES)}")
+        check_column("columns", column)
     return columns or COLUMN_NAMES
 
 

@@ -7,13 +7,20 @@ keeps its connections between calls, since a stream requests the newest offsets 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from typing import Any, NoReturn
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
 from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.cluster import Cluster
@@ -46,8 +53,7 @@ def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSo
     """Return the reader of a stream. Raises :class:`RocketMQError` for wrong options."""
     read_options = ReadOptions.parse(options)
     if read_options.ending is not None:
-        name = "endingOffsets" if read_options.ending.timestamp_ms is None else "endingTimestamp"
-        raise wrong_option(name, "a stream has no end; use spark.read, or Trigger.AvailableNow")
+        raise wrong_option(read_options.ending.option, "a stream has no end; use spark.read, or Trigger.AvailableNow")
     return RocketMQStreamReader(read_options, arrow_schema_of(schema))
 
 
@@ -81,6 +87,10 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._targets: dict[QueueKey, int] | None = None
         #: Where the queues ended when the planner last checked.
         self._latest: dict[QueueKey, int] | None = None
+        #: The lag of each queue after the micro-batch that was planned last.
+        self._lags: list[int] = []
+        #: When a micro-batch last began.
+        self._began_s = -math.inf
         #: The oldest offsets of queues for which the planner requested them at its last check.
         self._minima: dict[QueueKey, int] = {}
         #: Queues of brokers that did not answer then, and the reason; only if loss is allowed.
@@ -123,9 +133,11 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return offsets
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Return the option ``maxOffsetsPerTrigger``."""
-        limit = self._options.max_offsets_per_trigger
-        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+        """Return the option ``maxOffsetsPerTrigger``, or else ``minOffsetsPerTrigger``."""
+        most, least = self._options.max_offsets_per_trigger, self._options.min_offsets_per_trigger
+        if most is not None:
+            return ReadMaxRows(most)
+        return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def latestOffset(self, start: JsonOffsets, limit: ReadLimit) -> JsonOffsets:  # noqa: N802 - Spark's name
         """Return where the next micro-batch ends.
@@ -140,9 +152,24 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._latest = {queue: ends[queue] for queue in begins}
         goes_on = {queue for queue, begin in begins.items() if queue in starts and starts[queue] <= begin}
         lags = {queue: ends[queue] - begin if queue in goes_on else 0 for queue, begin in begins.items()}
+        self._lags = list(lags.values())
+        if self._waits(sum(self._lags), limit):
+            return start
         if isinstance(limit, ReadMaxRows):
             lags = share_limit(lags, limit.max_rows, sum(starts.values()))
+        self._lags = [ends[queue] - begin - lags[queue] for queue, begin in begins.items()]
         return to_json_object(starts | {queue: begin + lags[queue] for queue, begin in begins.items()})
+
+    def _waits(self, count: int, limit: ReadLimit) -> bool:
+        """Return whether ``count`` messages are too few for a micro-batch (``minOffsetsPerTrigger``)."""
+        options, now_s = self._options, self._retrying.clock()
+        is_few = 0 < count < (options.min_offsets_per_trigger or 0) and not self._is_available_now
+        ends_s = self._began_s + options.max_trigger_delay_ms / 1_000
+        if is_few and now_s < ends_s and not isinstance(limit, ReadAllAvailable):
+            return True
+        if count:
+            self._began_s = now_s
+        return False
 
     def _find_ends(self, starts: Mapping[QueueKey, int]) -> tuple[dict[QueueKey, int], dict[QueueKey, int]]:
         """Return where the queues end, and where to continue in them."""
@@ -153,9 +180,18 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._report_missing(starts, begins)
         return ends, begins
 
-    def reportLatestOffset(self) -> JsonOffsets | None:  # noqa: N802 - Spark's name
-        """Return the latest offsets for the query's progress, from which the lag of each queue can be computed."""
-        return None if self._latest is None else to_json_object(self._latest)
+    def reportLatestOffset(self) -> dict[str, dict[str, int] | int] | None:  # noqa: N802 - Spark's name
+        """Return the latest offsets for the query's progress, with the lag after its micro-batch (named as by Kafka's
+        source).
+        """
+        if not self._latest:
+            return None
+        average = round(sum(self._lags) / len(self._lags))
+        return {
+            **to_json_object(self._latest),
+            "avgOffsetsBehindLatest": average,
+            "maxOffsetsBehindLatest": max(self._lags),
+        }
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Fix the ends of the queues to their present ends, or to those at the first answer of a node that restarts."""
@@ -173,8 +209,10 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if options.pattern is not None:
             return matching_queues(self._connected, options, options.pattern)
         if options.fail_on_data_loss:
-            return self._connected.queues(options.topics, options.topic_option)
-        return self._connected.queues_there_are(options.topics)
+            found = self._connected.queues(options.topics, options.topic_option)
+        else:
+            found = self._connected.queues_there_are(options.topics)
+        return list(filter(options.takes, found))
 
     def _ask_brokers(self, ask: _AskOffsets, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
         """Return offsets of ``queues``; if loss is allowed, without those of brokers that do not answer."""

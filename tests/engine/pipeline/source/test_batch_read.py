@@ -22,7 +22,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
 from engine.pipeline.source.data_source import FilteringDataSource, RocketMQDataSource
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, spark_schema
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, arrow_schema_of, spark_schema
 from engine.pipeline.source.reader import batch_reader, range_puller
 from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.writer.writer_options import WriteOptions
@@ -252,6 +252,41 @@ def test_offsets_are_taken_per_queue_and_both_ends_are_kept(server):
     each = COUNT // 4
     expected = [(0, n) for n in range(10, 20)] + [(2, n) for n in range(5)] + [(3, n) for n in range(each)]
     assert read == expected
+
+
+def test_only_assigned_queues_are_read(server):
+    assigned = json.dumps({"Orders": ["broker-a:1", "broker-a:3"], "Orders_2": ["broker-a:0"]})
+    rows = table(server, topic="", assign=assigned).select(["topic", "queue_id"]).to_pylist()
+    assert {(row["topic"], row["queue_id"]) for row in rows} == {("Orders", 1), ("Orders", 3), ("Orders_2", 0)}
+    with pytest.raises(
+        RocketMQError, match=r"'assign': there is no queue Orders broker-a:9; allowed: Orders broker-a:0,"
+    ):
+        table(server, topic="", assign='{"Orders": ["broker-a:9", "broker-a:0"]}')
+
+
+def test_times_are_taken_per_queue(server):
+    everything = table(server).select(["queue_id", "store_timestamp"]).to_pylist()
+    at = sorted(row["store_timestamp"] for row in everything)[COUNT // 2]
+    times = {"startingOffsetsByTimestamp": {"broker-a:0": at}, "endingOffsetsByTimestamp": {"broker-a:1": at}}
+    options = {
+        name: json.dumps({"Orders": {label: int(time.timestamp() * 1_000) for label, time in queues.items()}})
+        for name, queues in times.items()
+    }
+    expected = [
+        row["queue_id"]
+        for row in everything
+        if not (row["queue_id"] == 0 and row["store_timestamp"] < at)
+        and not (row["queue_id"] == 1 and row["store_timestamp"] >= at)
+    ]
+    assert table(server, **options).column("queue_id").to_pylist() == expected
+
+
+def test_a_single_property_is_a_column(read, server):
+    frame = read(topic="Orders", columns="properties.n,properties.none,queue_id")
+    assert frame.columns == ["properties.n", "properties.none", "queue_id"]
+    rows = frame.withColumnRenamed("properties.n", "n").where("n = '17'").collect()
+    assert [(row.n, row["properties.none"]) for row in rows] == [("17", None)]
+    assert arrow_schema(("properties.n",)) == arrow_schema_of(spark_schema(("properties.n",)))
 
 
 @pytest.mark.parametrize(("which", "keeps"), [("startingTimestamp", "from"), ("endingTimestamp", "before")])

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
 from engine.pipeline.source.decoding.schema import spark_schema
@@ -196,6 +196,67 @@ def test_a_stream_without_other_orders_begins_behind_the_latest_message(server, 
 def test_the_default_limit_is_the_option(server, topic):
     assert reader(server, topic=topic, maxOffsetsPerTrigger="7").getDefaultReadLimit() == ReadMaxRows(7)
     assert reader(server, topic=topic).getDefaultReadLimit() == ReadAllAvailable()
+
+
+def test_a_stream_of_assigned_queues_leaves_the_others_alone(server, topic):
+    for fails in ("true", "false"):
+        stream = reader(
+            server, assign=json.dumps({topic: ["broker-a:1"]}), startingOffsets="earliest", failOnDataLoss=fails
+        )
+        start = stream.initialOffset()
+        assert set(start[topic]) == {"broker-a:1"}
+        server.send(*[Message(topic, b"x") for _ in range(8)])
+        ((end, rows),) = micro_batches(stream, start)
+        assert set(end[topic]) == {"broker-a:1"} and rows == total(end)
+
+
+def test_a_micro_batch_begins_with_enough_messages_or_after_the_delay(server, topic):
+    stream = reader(server, topic=topic, minOffsetsPerTrigger="10", maxTriggerDelay="60s", startingOffsets="earliest")
+    now = [0.0]
+    stream._retrying.clock = lambda: now[0]
+    limit = stream.getDefaultReadLimit()
+    assert limit == ReadMinRows(10)
+    start = stream.initialOffset()
+
+    def next_rows(now_s, *sent, limit=limit):
+        nonlocal start
+        send(server, topic, *sent)
+        now[0], before = now_s, total(start)
+        start = stream.latestOffset(start, limit)
+        return total(start) - before
+
+    assert next_rows(0, 1) == 1, "the first one begins immediately, as with Kafka's source"
+    assert next_rows(1, 2) == 0
+    assert next_rows(59, *range(7)) == 0
+    assert stream.reportLatestOffset()["maxOffsetsBehindLatest"] == 2
+    assert next_rows(59, 3, 4) == 10
+    assert next_rows(118) == 0
+    assert next_rows(118, 5) == 0
+    assert next_rows(119) == 1, "the delay is over"
+    assert next_rows(120, 6, limit=ReadAllAvailable()) == 1, "Spark's trigger wants all"
+    send(server, topic, 7)
+    stream.prepareForTriggerAvailableNow()
+    assert next_rows(121) == 1, "it would never end"
+
+
+def test_a_limit_and_a_minimum_go_together(server, topic):
+    stream = reader(server, topic=topic, minOffsetsPerTrigger="4", maxOffsetsPerTrigger="6", startingOffsets="earliest")
+    assert stream.getDefaultReadLimit() == ReadMaxRows(6)
+    send(server, topic, *range(9))
+    start = stream.initialOffset()
+    first = stream.latestOffset(start, ReadMaxRows(6))
+    assert total(first) == 6
+    lag = stream.reportLatestOffset()
+    assert (lag["maxOffsetsBehindLatest"], lag["avgOffsetsBehindLatest"]) == (1, 1)
+    assert stream.latestOffset(first, ReadMaxRows(6)) == first, "three are left"
+
+
+def test_a_query_with_a_minimum_runs_in_spark(spark, server, topic, tmp_path):
+    send(server, topic, *range(3))
+    query = Query(spark, server, topic, tmp_path, minOffsetsPerTrigger="10")
+    query.run()
+    assert query.numbers == [0, 1, 2]
+    assert json.loads(query.progress[0]["sources"][0]["latestOffset"])["maxOffsetsBehindLatest"] == 0
 
 
 def test_a_query_begins_at_one_place_however_often_spark_asks_for_it(server, topic):

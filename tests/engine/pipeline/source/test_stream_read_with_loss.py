@@ -163,7 +163,7 @@ def test_a_broker_that_is_away_does_not_stop_the_others_where_loss_is_allowed(
     lenient = stream(failOnDataLoss="false")
     ((end, rows),) = micro_batches(lenient, start)
     assert (end, rows) == ({"Orders": {"broker-a:0": 10, "broker-b:0": 0}}, 10)
-    assert lenient.reportLatestOffset() == {"Orders": {"broker-a:0": 10}}
+    assert lenient.reportLatestOffset()["Orders"] == {"broker-a:0": 10}
     (warning,) = warnings()
     assert "broker 'broker-b'" in warning and warning.endswith("the stream continues without Orders broker-b:0")
     cluster.addresses["broker-b"] = {0: second.address}
@@ -364,7 +364,7 @@ def test_a_topic_that_was_made_anew_is_read_from_its_first_message_where_loss_is
     start = {"Orders": {"broker-a:0": 10}}
     noted = lenient.latestOffset(start, ReadAllAvailable())
     assert noted == START
-    assert lenient.reportLatestOffset() == {"Orders": {"broker-a:0": 3}}, "no queue ends before what was read"
+    assert lenient.reportLatestOffset()["Orders"] == {"broker-a:0": 3}, "no queue ends before what was read"
     assert lenient.partitions(start, noted) == []
     assert micro_batches(lenient, noted) == [({"Orders": {"broker-a:0": 3}}, 3)]
     (warning,) = warnings()

@@ -21,6 +21,7 @@ from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.delivery_audit.trace_events import events_of
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import ALL_ROWS, ROWS_MAX
+from engine.protocol.message.message_id import UniqueIdGenerator
 from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.names import TRACE_TOPIC
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
@@ -154,9 +155,10 @@ def test_messages_in_any_order_are_put_in_order(spark, tmp_path, monkeypatch, st
 # --- traces -----------------------------------------------------------------------------------------------------------
 
 
-def trace_message(*contexts: TraceContext, queue: int = 0) -> Stored:
+def trace_message(*contexts: TraceContext, queue: int = 0, process: int = 0) -> Stored:
     body = "".join(encode_trace_context(context) for context in contexts).encode()
-    return Stored(None, 0, queue, topic=TRACE_TOPIC, body=body)
+    unique_id = UniqueIdGenerator("127.0.0.1", process, 0, lambda: EPOCH_MS).next() if process else None
+    return Stored(None, 0, queue, topic=TRACE_TOPIC, body=body, unique_id=unique_id)
 
 
 def consumed(unique_id: str, group: str = "G", call: str = "call", ok: bool = True, at_ms: int = EPOCH_MS + 40):
@@ -191,7 +193,8 @@ def test_groups_are_audited_by_what_their_members_noted(spark, tmp_path):
     report = audit(spark, input_folder=write(tmp_path / "all", message_table(messages + traces)))
     groups = {row["group"]: row for row in rows(report, "groups")}
     assert groups["G"] == {
-        "group": "G", "topic": "T", "stored": 20, "consumed": 19, "missing": 1, "twice": 1, "failed": 1, "findings": 2,
+        "group": "G", "topic": "T", "stored": 20, "consumed": 19, "missing": 1, "unreported": 0, "twice": 1,
+        "failed": 1, "findings": 2,
     }  # fmt: skip
     # It began after the first messages: earlier ones do not concern it.
     assert (groups["Late"]["consumed"], groups["Late"]["missing"]) == (9, 1)
@@ -218,6 +221,37 @@ def test_a_group_that_was_asked_for_must_have_consumed_everything(spark, tmp_pat
     assert {row["group"]: row["missing"] for row in rows(report, "groups")} == {"Silent": 6, "Late": 4}
     asked = [note["en"] for note in report.notes if "message trace enabled" in note["en"]]
     assert len(asked) == 1 and asked[0].startswith("Silent reported nothing")
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_where_the_next_consumer_began_shows_that_the_reports_of_the_one_before_are_lost(spark, tmp_path, follow):
+    messages = [Stored("p", number, 0, unique_id=f"id{number}") for number in range(20)]
+    killed = [consumed(f"id{number}", at_ms=EPOCH_MS + number) for number in range(5)]
+    # It failed, and came back as a retry to a client that does not own the queue.
+    killed += [consumed("id5", call="first", ok=False, at_ms=EPOCH_MS + 5)]
+    retried = [consumed("id5", at_ms=EPOCH_MS + 6)]
+    then = [consumed(f"id{number}", at_ms=EPOCH_MS + 30 + number) for number in range(9, 18)]
+    traces = [trace_message(*killed, process=7), trace_message(*retried, process=8), trace_message(*then, process=9)]
+    if follow:
+        report = MemoryReport()
+        follower = Follower(spark, str(tmp_path), replace(RULES, groups=("G",), grace_ms=0), report)
+        follower.add_batch(spark.createDataFrame(message_table(messages + traces[:1])), 0)
+        follower.add_batch(spark.createDataFrame(message_table(traces[1:])), 1)
+        follower.conclude()
+    else:
+        folder = write(tmp_path / "all", message_table(messages + traces))
+        report = audit(spark, input_folder=folder, groups="G", topics="T")
+    found = [(row["kind"], row["first"], row["last"], row["certainty"]) for row in rows(report, "findings")]
+    assert found == [
+        ("not consumed", 18, 19, "possible"),
+        ("not reported", 6, 8, "likely"),
+        ("failed", 5, 5, "certain"),
+    ]
+    where = rows(report, "findings")[1]["where"]
+    assert "127.0.0.1@7#00000000 ended without shutting down, its last report is of 20" in where
+    assert where.endswith("127.0.0.1@9#00000000 continued at offset 9")
+    (group,) = rows(report, "groups")
+    assert (group["consumed"], group["missing"], group["unreported"]) == (15, 2, 3)
 
 
 def test_a_stream_forgets_a_message_when_the_groups_of_its_topic_have_consumed_it(spark, tmp_path):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.pipeline.jobs.delivery_audit import delivery_book, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
-from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS
+from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
@@ -350,3 +350,5 @@ def test_what_is_no_ledger_is_counted_and_reported():
 def test_every_kind_of_finding_is_reported_in_both_languages():
     (table,) = [table for table in DESCRIPTION.tables if table.name == "findings"]
     assert tuple(table.columns[0].cell_texts) == KINDS
+    (certainty,) = [column for column in table.columns if column.name == "certainty"]
+    assert tuple(certainty.cell_texts) == tuple(Certainty)

@@ -71,7 +71,7 @@ def test_what_a_group_did_not_report_and_its_offset_has_passed_is_told_apart_fro
         book.offsets = {key: {"b:0": offset}}
         assert [numbers for _, numbers in book.unreported(*key)] == unreported
         assert [numbers for _, numbers in book.missing(*key)] == not_consumed
-        assert book.unreported_count() + book.missing_count(*key) == 6
+        assert book.unreported_count(*key) + book.missing_count(*key) == 6
 
 
 def test_silence_is_reported_of_pairs_whose_topic_has_messages():

@@ -44,6 +44,29 @@ def parse(**options):
         ({"startingOffsets": "[" * 100_000}, r"'startingOffsets': it is nested too deep; earliest, latest, or JSON"),
         ({"startingOffsets": "[]"}, r"an object .* is needed"),
         ({"startingOffsets": '{"Other": {"b:0": 1}}'}, r"Other b:0 is not among the topics that are read: Orders"),
+        ({"topic": "", "assign": '{"Orders": 3}'}, r"'assign': .* is not allowed; allowed: JSON such as .*broker-a:0"),
+        ({"topic": "", "assign": '["Orders"]'}, r"'assign': .* is not allowed; allowed: JSON such as"),
+        ({"topic": "", "assign": '{"Orders": ["0"]}'}, r"'assign': .* is not allowed; allowed: JSON such as"),
+        ({"topic": "", "assign": "{}"}, r"'assign': '{}' names no topic"),
+        ({"assign": '{"Orders": ["b:0"]}'}, r"'assign': topic and assign are given"),
+        ({"startingOffsetsByTimestamp": "earliest"}, r"'startingOffsetsByTimestamp': Expecting value.*; JSON is all"),
+        (
+            {"startingOffsetsByTimestamp": '{"Orders": {"b:0": -1}}'},
+            r"'startingOffsetsByTimestamp': .* is not allowed; allowed: milliseconds since 1970 for each queue",
+        ),
+        (
+            {
+                "startingOffsetsByTimestamp": '{"Orders": {"b:0": 8}}',
+                "endingOffsetsByTimestamp": '{"Orders": {"b:0": 7}}',
+            },
+            r"'startingOffsetsByTimestamp': Orders b:0: time 8 is after the end, time 7 by option 'endingOffsetsBy",
+        ),
+        (
+            {"maxOffsetsPerTrigger": "5", "minOffsetsPerTrigger": "6"},
+            r"'minOffsetsPerTrigger': '6' is not allowed; allowed: an integer from 1 to 5",
+        ),
+        ({"maxTriggerDelay": "soon"}, r"'maxTriggerDelay': 'soon' is not allowed; allowed: a number with ms, s, m"),
+        ({"columns": "properties."}, r"'columns': there is no column 'properties.'; allowed: .*, properties.NAME"),
         ({"startingOffsets": "latest", "startingTimestamp": "5"}, r"startingOffsets and startingTimestamp are given"),
         (
             {"startingTimestamp": "6", "endingTimestamp": "5"},
@@ -84,6 +107,14 @@ def test_names_are_taken_in_any_case_and_those_of_spark_itself_are_left_alone():
 def test_columns_come_in_the_order_that_was_asked_for():
     assert parse(columns="body, topic").columns == ("body", "topic")
     assert parse().columns == COLUMN_NAMES
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"), [("90000", 90_000), ("5 S", 5_000), ("15m", 900_000), ("2min", 120_000), ("1h", 3_600_000)]
+)
+def test_a_delay_is_a_number_with_a_unit(text, ms):
+    assert parse(maxTriggerDelay=text).max_trigger_delay_ms == ms
+    assert parse().max_trigger_delay_ms == 900_000, "Kafka's default"
 
 
 def test_a_tag_expression_is_a_list_of_tags():
