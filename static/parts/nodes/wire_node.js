@@ -10,6 +10,7 @@ import { NodeCard } from "./node_card.js";
 
 /** Part of the state -> the names of its columns; the first is that of the row. */
 const COLUMNS = {
+  topics: () => t("lab.wire.state.topics"),
   queues: () => t("lab.wire.state.queues"),
   groups: () => t("lab.wire.state.groups"),
   offsets: () => t("lab.wire.state.offsets"),
@@ -26,7 +27,9 @@ export const WireNode = memo(({ name, node }) => {
     <p class="node-line quiet number">${said}</p>
     ${!isRunning && html`<p class="node-line">${t("lab.wire.crashed")}</p>`}
     ${aheadMs > 0 && html`<p class="node-line">${t("lab.wire.ahead", { time: shortMs(aheadMs) })}</p>`}
-    ${Object.entries(COLUMNS).map(([part, columns]) => html`<${Rows} key=${part} columns=${columns()} rows=${node.state[part]} />`)}
+    ${Object.entries(COLUMNS).map(
+      ([part, columns]) => html`<${Rows} key=${part} columns=${columns()} rows=${node.state[part]} />`,
+    )}
   </${NodeCard}>`;
 });
 
