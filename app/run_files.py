@@ -13,11 +13,11 @@ from flask import render_template
 
 from app.foundation.page_folders import PageFolders
 from app.lab.foundation.refusal import fields_refused
+from app.lab.recorded.recorded_scenario import recorded_film
 from app.lab.routes.html_export import recording_page
 from app.lab.routes.routes import page_tables
 from app.lab.routes.scenario_list import poster
 from app.lab.session.film import FilmMaker
-from app.lab.views.frame_recording_view import frame_recording_view
 from app.web.flask_application import create_flask
 from app.web.page_modules import page_modules
 from engine.fields.field import Field, read_fields
@@ -70,9 +70,9 @@ def frames_file(data: object, title: str) -> str:
 
     Raises :class:`app.lab.foundation.refusal.LabRefused` that names what is wrong with the file.
     """
-    film = frame_recording_view(data)
     with fields_refused("import"):
         test = read_fields(_TEST, data, what="file", is_open=True)
+    film = recorded_film(data, test["title"] or title)
     film["view"]["title"] = dict.fromkeys(LANGUAGES, test["title"] or title)
     if test["note"]:
         film["view"]["summary"] = dict.fromkeys(LANGUAGES, test["note"])

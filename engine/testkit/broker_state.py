@@ -49,6 +49,11 @@ class BrokerState:
             queues.setdefault(topic, {})[queue_id] = queue.min_offset, queue.max_offset
         groups = groups_of(broker)
         return {
+            "topics": (
+                (name, [config.write_queue_nums])
+                for name, config in broker.topic_config_manager.topic_config_table.items()
+                if not broker.topic_config_manager.is_system_topic(name)
+            ),
             "queues": (
                 (f"{topic} {queue_id}", [*ends])
                 for topic, by_id in queues.items()

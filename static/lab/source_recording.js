@@ -5,7 +5,7 @@
 // It opens at the event that one looked at when it was exported.
 //
 // { view, patches: [[operations] per picture], at: event, journal: [entries], frames: {id: details},
-//   sources: {file: {lines}}, records: {place: details}, field_texts: {name: texts} }
+//   sources: {file: {lines}}, records: {place: details}, field_texts: {name: texts}, scenario: {text, left_out} }
 
 import { applyPatch } from "../common/patch.js";
 import { framesUnderWay, nodeOfActor, receiveJournal, receiveView, sequence, status } from "../common/world/view.js";
@@ -121,6 +121,7 @@ export function openRecording(recording) {
   };
   return {
     isRecording: true,
+    scenario: recording.scenario,
     control(action, values) {
       actions[action]?.(values);
       show(false);

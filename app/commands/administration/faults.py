@@ -15,6 +15,7 @@ import yaml
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.frame_page import command as frame_page
+from app.commands.administration.frame_scenario import command as frame_scenario
 from app.commands.administration.page_access import Page, page_options
 from app.commands.tool import print_table
 from app.foundation.terminal_text import body_text
@@ -44,6 +45,7 @@ def command() -> None:
 
 
 command.add_command(frame_page)
+command.add_command(frame_scenario)
 
 # --- queries ----------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,9 @@ from flask.typing import ResponseReturnValue
 
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused, fields_refused
-from app.lab.views.frame_recording_view import FILE_BYTES_MAX, frame_recording_strip, frame_recording_view
+from app.lab.recorded.recorded_scenario import recorded_film
+from app.lab.views.frame_recording_view import frame_recording_strip
+from app.lab.views.recorded_frames import FILE_BYTES_MAX
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
 from engine.fields.json_input import parse_json
@@ -35,7 +37,11 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
     _add_strip(lab, faults)
 
     def film_page(data: object) -> str:
-        film = {**frame_recording_view(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
+        film = {
+            **recorded_film(data, "frames"),
+            "exported": datetime.now(tz=UTC).date().isoformat(),
+            "version": version(),
+        }
         return render_template("lab.html", lab_data={"recording": film})
 
     def form(problem: str = "", status: int = 200) -> Response:

@@ -7,23 +7,19 @@ frame is known at the broker only; its flight is drawn with a fixed length.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, groupby
 from typing import TYPE_CHECKING
 
 from app.foundation.patch import Operation, difference
 from app.foundation.translator import in_all_languages
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN
-from app.lab.foundation.refusal import LabRefused, fields_refused
+from app.lab.foundation.refusal import LabRefused
 from app.lab.views.frames import HEX_MAX_BYTES, command_detail, response_name
-from engine.faults.frame_file import FORMAT, VERSION
-from engine.fields.field import Field, read_fields
+from app.lab.views.recorded_frames import RecordedFrame, RecordedFrames, read_frames
 from engine.lab.scenario.frame_names import request_name
-from engine.protocol.command.remoting_command import RemotingCommand, decode_command
-from engine.protocol.errors import ProtocolError
 from engine.protocol.request_code import SENDS, RequestCode
 
 if TYPE_CHECKING:
@@ -33,42 +29,20 @@ if TYPE_CHECKING:
     from engine.faults.frame_file import FrameFile
     from engine.faults.state_record import StateChange
 
-FRAMES_MAX = 2_000
-FILE_BYTES_MAX = 8 * 1024 * 1024
 #: How long a frame is drawn in flight; the real time is not known.
 FLIGHT_US = 500
 _CLIENTS_MAX = 60
-_NAME_MAX = 255
-#: A record keeps 5,000, and merges what changed before.
-_CHANGES_MAX = 10_000
-#: Parts of a broker's state, see ``engine/testkit/broker_state.py``.
-STATE_PARTS = ("broker", "queues", "groups", "offsets", "half_messages", "locks", "held_pulls")
 _SHORT_NAME = re.compile(r"[A-Z][0-9]{1,9}")
 #: Faults that keep a frame from arriving.
 _LOST = ("drop", "cut", "reject")
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """One row of the file. ``action``: what a fault did to it; empty when it passed."""
-
-    number: int
-    at_us: int
-    client: str
-    is_in: bool
-    data: bytes
-    body_bytes: int
-    answers: int
-    action: str
-    command: RemotingCommand
-
-
 def frame_recording_view(data: object) -> RecordedFilm:
     """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
-    frames, broker, given, states = _read(data)
-    start_us = frames[0].at_us - 2 * FLIGHT_US
-    frames = [replace(frame, at_us=frame.at_us - start_us) for frame in frames]
-    names = _names(frames, broker, given)
+    file = read_frames(data)
+    names, states = _names(file), file.states
+    start_us = file.frames[0].at_us - 2 * FLIGHT_US
+    frames = [replace(frame, at_us=frame.at_us - start_us) for frame in file.frames]
     nodes = {name: _node(role, said) for name, (role, said) in names.values()}
     own_name = names[""][0]
     nodes[own_name]["state"] = _changed({}, [change for change in states if change[0] < frames[0].number])
@@ -111,57 +85,11 @@ def frame_recording_view(data: object) -> RecordedFilm:
 
 def frame_recording_strip(data: FrameFile) -> FrameStrip:
     """Return the newest frames of a record."""
-    frames, broker, given, _ = _read(data)
-    names = _names(frames, broker, given)
-    by_number = {frame.number: frame for frame in frames}
-    shown = [_summary(frame, names, by_number) for frame in frames]
+    file = read_frames(data)
+    names = _names(file)
+    by_number = {frame.number: frame for frame in file.frames}
+    shown = [_summary(frame, names, by_number) for frame in file.frames]
     return {"lanes": [[name, full] for name, (_, full) in names.values()], "frames": shown}
-
-
-# --- reading -------------------------------------------------------------------------------------------------------
-
-
-_ROW = (
-    Field("number", "integer"),
-    Field("at_us", "integer"),
-    Field("client", "text", 1, _NAME_MAX),
-    Field("direction", "choice", allowed=("in", "out")),
-    Field("frame", "text", 1, FILE_BYTES_MAX),
-    Field("body_bytes", "integer"),
-    Field("answers", "integer"),
-    Field("action", "text", 0, _NAME_MAX),
-)
-_STATE_ROW = (
-    Field("frame", "integer"),
-    Field("part", "choice", allowed=STATE_PARTS),
-    Field("name", "text", 0, 3 * _NAME_MAX),
-    Field("values", "list", 0, 3, item=Field("", "any", 0, 3 * _NAME_MAX)),
-)
-FILE_FIELDS = (
-    Field("format", "choice", allowed=(FORMAT,)),
-    Field("version", "integer", VERSION, VERSION),
-    Field("broker", "text", 0, _NAME_MAX),
-    Field("names", "texts", default={}, each=_NAME_MAX),
-    Field("frames", "list", 1, FRAMES_MAX, item=Field("", "row", fields=_ROW)),
-    Field("states", "list", 0, _CHANGES_MAX, default=[], item=Field("", "row", fields=_STATE_ROW)),
-)
-
-
-@fields_refused("import")
-def _read(data: object) -> tuple[list[_Frame], str, Mapping[str, str], list[StateChange]]:
-    file = read_fields(FILE_FIELDS, data, what="file", is_open=True)
-    frames: dict[int, _Frame] = {}
-    for place, (number, at_us, client, direction, encoded, body_bytes, answers, action) in enumerate(file["frames"], 1):
-        try:
-            content = base64.b64decode(encoded, validate=True)
-            command = decode_command(content)
-        except (ValueError, ProtocolError):
-            raise LabRefused("frame_file_row", place=place) from None
-        frame = _Frame(number, at_us, client, direction == "in", content, body_bytes, answers, action, command)
-        if frames.setdefault(number, frame) is not frame:
-            raise LabRefused("frame_file_row", place=place)
-    ordered = sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number))
-    return ordered, file["broker"], file["names"], file["states"]
 
 
 def _changed(state: BrokerParts, changes: list[StateChange]) -> BrokerParts:
@@ -178,13 +106,11 @@ def _changed(state: BrokerParts, changes: list[StateChange]) -> BrokerParts:
 # --- nodes ---------------------------------------------------------------------------------------------------------
 
 
-def _names(frames: list[_Frame], broker: str, given: Mapping[str, str]) -> dict[str, tuple[str, tuple[str, str]]]:
-    """Return client (empty: the broker) -> its short name, and its role and full name.
-
-    :param given: the names that the broker's own page has; a file of an older version has none.
-    """
+def _names(file: RecordedFrames) -> dict[str, tuple[str, tuple[str, str]]]:
+    """Return client (empty: the broker) -> its short name, and its role and full name."""
+    given = file.names
     sends: dict[str, bool] = {}
-    for frame in frames:
+    for frame in file.frames:
         is_send = frame.is_in and not frame.command.is_response and frame.command.code in SENDS
         is_pull = frame.is_in and not frame.command.is_response and frame.command.code == RequestCode.PULL_MESSAGE
         sends[frame.client] = (sends.get(frame.client, False) or is_send) and not is_pull
@@ -192,7 +118,7 @@ def _names(frames: list[_Frame], broker: str, given: Mapping[str, str]) -> dict[
             sends[frame.client] = False
     if len(sends) > _CLIENTS_MAX:
         raise LabRefused("frame_file_clients", most=_CLIENTS_MAX)
-    named: dict[str, tuple[str, tuple[str, str]]] = {"": ("B1", ("wire_broker", broker))}
+    named: dict[str, tuple[str, tuple[str, str]]] = {"": ("B1", ("wire_broker", file.broker))}
     taken = {"B1": ""}
     for client in sends:
         if _SHORT_NAME.fullmatch(given.get(client, "")):
@@ -225,12 +151,14 @@ def _node(role: str, full_name: str) -> RecordedNode:
 # --- frames --------------------------------------------------------------------------------------------------------
 
 
-def _ends(frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]]) -> tuple[str, str]:
+def _ends(frame: RecordedFrame, names: Mapping[str, tuple[str, tuple[str, str]]]) -> tuple[str, str]:
     client, broker = names[frame.client][0], names[""][0]
     return (client, broker) if frame.is_in else (broker, client)
 
 
-def _summary(frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]], by_number: Mapping[int, _Frame]) -> Frame:
+def _summary(
+    frame: RecordedFrame, names: Mapping[str, tuple[str, tuple[str, str]]], by_number: Mapping[int, RecordedFrame]
+) -> Frame:
     command = frame.command
     source, target = _ends(frame, names)
     asked = by_number.get(frame.answers)
@@ -252,7 +180,7 @@ def _summary(frame: _Frame, names: Mapping[str, tuple[str, tuple[str, str]]], by
     }
 
 
-def _detail(frame: _Frame, summary: Frame) -> CommandFrame:
+def _detail(frame: RecordedFrame, summary: Frame) -> CommandFrame:
     command = frame.command
     whole = len(frame.data).to_bytes(4) + frame.data
     return {

@@ -93,10 +93,21 @@ class RecordedWorld(WorldParts, PlayState):
     time_total_us: NotRequired[int]
 
 
+class OfferedScenario(TypedDict):
+    """A scenario of the lab that is like a recording."""
+
+    text: str
+    #: A run of it that has not begun, as a file for ``/lab``.
+    run: str
+    #: What it does not have of the recording, by language.
+    left_out: list[dict[str, str]]
+
+
 class RecordedFilm(FilmParts):
     """The film of recorded frames."""
 
     view: RecordedWorld
+    scenario: NotRequired[OfferedScenario]
     frames: dict[str, CommandFrame]
 
 

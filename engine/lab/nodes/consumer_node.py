@@ -178,6 +178,7 @@ class ConsumerNode(MemberNode):
             delay_level=delay_level,
             fails_first=None,
             only_keys=(),
+            fails_by_key=(),
         )
 
     def apply_switches(self) -> None:

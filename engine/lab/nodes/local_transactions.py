@@ -85,7 +85,7 @@ class LocalTransactions:
     async def _execute(self, message: Message, argument: object) -> TransactionWord:
         assert isinstance(argument, int), "the role sends it along"
         words = self._spec.executes
-        word = words[argument % len(words)]
+        word = dict(self._spec.outcomes).get(message.keys[0], words[argument % len(words)])
         await asyncio.sleep(self._spec.duration_ms / 1_000)
         if word in _OUTCOMES:
             self.outcomes[message.keys[0]] = word

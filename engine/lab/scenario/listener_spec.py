@@ -60,6 +60,7 @@ class ListenerSpec:
     :ivar fails_first: None: matching messages always end with ``result``. A number N: the first N deliveries of each
         matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
     :ivar only_keys: the messages that match; empty: all.
+    :ivar fails_by_key: keys of messages that have a ``fails_first`` of their own.
     :ivar commit_every: orderly: None: auto-commit. A number N: auto-commit is off, and N messages of a queue in a row
         are committed together, with the last of them.
     :ivar suspend_ms: orderly: how long the queue rests after a failure; None: as the consumer is configured.
@@ -81,6 +82,7 @@ class ListenerSpec:
     result: ListenerResult = ListenerResult.SUCCESS
     fails_first: int | None = None
     only_keys: tuple[str, ...] = ()
+    fails_by_key: tuple[tuple[str, int], ...] = ()
     commit_every: int | None = None
     suspend_ms: int | None = None
     ack_index: int | None = None
@@ -96,10 +98,11 @@ class ListenerSpec:
 
     def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
         """Return the result of a delivery of a message that was redelivered ``reconsume_times`` times."""
+        fails_first = dict(self.fails_by_key).get(key, self.fails_first)
         if self.only_keys and key not in self.only_keys:
             return ListenerResult.SUCCESS
-        if self.fails_first is None:
+        if fails_first is None:
             return self.result
-        if reconsume_times >= self.fails_first:
+        if reconsume_times >= fails_first:
             return ListenerResult.SUCCESS
         return ListenerResult.LATER if self.result is ListenerResult.SUCCESS else self.result

@@ -23,11 +23,13 @@ _ORDERLY_RESULTS = (ListenerResult.SUSPEND, ListenerResult.COMMIT, ListenerResul
 def parse_listener(section: Section, *, orderly: bool) -> ListenerSpec:
     """Parse the behaviour of a listener."""
     results = [result.value for result in ListenerResult if orderly or result not in _ORDERLY_RESULTS]
+    by_key = section.section("fails_by_key")
     listener = ListenerSpec(
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, 10),
         result=ListenerResult(section.choice("result", results, "success")),
         fails_first=section.optional_integer("fails_first", 0, 1_000),
         only_keys=section.words("only_keys", max_count=100),
+        fails_by_key=() if by_key is None else tuple((key, by_key.integer(key, 0, 1_000)) for key in by_key.names()),
         each_ms=section.integer("each_ms", 0, TIME_MAX_MS, 0),
         batch_ack=section.word("batch_ack", BatchAck.WHOLE),
     )

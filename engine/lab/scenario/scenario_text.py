@@ -268,7 +268,7 @@ def _check_whole(root: Section, scenario: Scenario) -> None:
     keys: dict[str, str] = {}
     for node in scenario.of_kind(SendingSpec):
         for traffic in node.traffic:
-            first = traffic.key.replace("{node}", node.name)
+            first = traffic.fill_in(traffic.key, node.name, 0)
             if first in keys:
                 raise nodes.fail(
                     node.name,

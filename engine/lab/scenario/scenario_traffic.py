@@ -55,12 +55,13 @@ def parse_commands(section: Section) -> TrafficSpec:
 
 def parse_traffic(section: Section, usual_mode: SendMode = SendMode.SYNC) -> TrafficSpec:
     """Parse one section of a producer's traffic. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
-    key = _key(section)
+    topic, count = parse_topic(section), section.integer("count", 0, MESSAGES_MAX, 10)
+    key = _key(section, is_one=count == 1)
     # Read first: the key may name it.
     orders = section.integer("orders", 0, MESSAGES_MAX, 0)
     traffic = TrafficSpec(
-        topic=parse_topic(section),
-        count=section.integer("count", 0, MESSAGES_MAX, 10),
+        topic=topic,
+        count=count,
         every_ms=section.integer("every_ms", 0, TIME_MAX_MS, 100),
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
         key=key,
@@ -85,12 +86,13 @@ def parse_traffic(section: Section, usual_mode: SendMode = SendMode.SYNC) -> Tra
     return traffic
 
 
-def _key(section: Section) -> str:
+def _key(section: Section, *, is_one: bool = False) -> str:
     key = section.text("key", "{node}-{n}", max_length=60)
     free = key.replace("{n}", "").replace("{node}", "").replace("{order}", "")
-    if "{n}" not in key or not free.isprintable() or " " in key:
+    if ("{n}" not in key and not is_one) or not free.isprintable() or " " in key:
         raise section.fail(
-            "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one message"
+            "key",
+            f"{key!r} is not allowed; it must contain {{n}}, unless count is 1, and no space: a key names one message",
         )
     return key
 

@@ -12,6 +12,8 @@ export function useSource(next) {
 }
 
 export const isRecording = () => source?.isRecording ?? false;
+/** The scenario of the lab that is like a recording of real clients: its text, and what it lacks; else null. */
+export const offeredScenario = () => source?.scenario ?? null;
 export const frameDetails = (id) => source.frame(id);
 /** Everything about a record of a broker's commit log; about the record that an entry of a queue points to. */
 export const recordDetails = (broker, record) => source.record(broker, record);

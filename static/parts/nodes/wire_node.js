@@ -10,6 +10,7 @@ import { NodeCard } from "./node_card.js";
 
 /** Part of the state -> the names of its columns; the first is that of the row. */
 const COLUMNS = {
+  topics: () => t("lab.wire.state.topics"),
   queues: () => t("lab.wire.state.queues"),
   groups: () => t("lab.wire.state.groups"),
   offsets: () => t("lab.wire.state.offsets"),

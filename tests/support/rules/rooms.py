@@ -34,7 +34,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "commands",
     ),
     "app.commands": (".", "messages", "administration", "idempotence", "storage", "lab"),
-    "app.lab": (".", "foundation", "views", "session", "routes"),
+    "app.lab": (".", "foundation", "views", "recorded", "session", "routes"),
     "app.picture": (".", "world", "live", "session"),
     "engine.broker": ("foundation", "tables", "filters", "delivery", "transactions", "processors", "."),
     "engine.client": (

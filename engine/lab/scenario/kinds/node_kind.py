@@ -10,7 +10,7 @@ from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_yaml import Section
 
 #: Most traffics of one node.
-TRAFFIC_MAX = 20
+TRAFFIC_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)

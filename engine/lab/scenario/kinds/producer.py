@@ -38,6 +38,7 @@ class TransactionSpec:
     """Behaviour of a producer's transaction listener. With it, everything the producer sends is sent in a transaction.
 
     :ivar executes: how local transactions end: message n takes word n, cyclically.
+    :ivar outcomes: keys of messages whose local transactions end differently, and how.
     :ivar duration_ms: how long one takes.
     :ivar checks: how the check-backs of a message are answered: the nth takes word n, later ones the last word.
     :ivar check_duration_ms: how long an answer takes.
@@ -47,6 +48,7 @@ class TransactionSpec:
     duration_ms: int = 10
     checks: tuple[TransactionWord, ...] = (TransactionWord.LOOKED_UP,)
     check_duration_ms: int = 5
+    outcomes: tuple[tuple[str, TransactionWord], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,12 +113,17 @@ def _check_transactional(part: Section, spec: TrafficSpec) -> None:
 def _transaction(section: Section) -> TransactionSpec:
     usual, words = TransactionSpec(), list(TransactionWord)
     # Only a check can be answered by a look-up.
-    executes = section.words_of("executes", [word for word in words if word is not TransactionWord.LOOKED_UP])
+    executing = [word for word in words if word is not TransactionWord.LOOKED_UP]
+    executes = section.words_of("executes", executing)
+    outcomes = section.section("outcomes")
     return TransactionSpec(
         executes=executes or usual.executes,
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, usual.duration_ms),
         checks=section.words_of("checks", words) or usual.checks,
         check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
+        outcomes=()
+        if outcomes is None
+        else tuple((key, TransactionWord(outcomes.choice(key, executing))) for key in outcomes.names()),
     )
 
 

@@ -7,7 +7,16 @@ import { t } from "../../../common/i18n.js";
 import { commandName } from "../../../common/world/commands.js";
 import { bilingual, virtualTime } from "../../../common/world/format.js";
 import { undoOf } from "../../actions/undo.js";
-import { command, isOver, isRecording, play, restart, runUntil, scrub } from "../../../common/world/session.js";
+import {
+  command,
+  isOver,
+  isRecording,
+  offeredScenario,
+  play,
+  restart,
+  runUntil,
+  scrub,
+} from "../../../common/world/session.js";
 import { calmView, mine, view } from "../../../common/world/view.js";
 import { focusPanel, setDrawer, shape } from "../../../parts/controls/dock.js";
 import { AskWhy, Why } from "../../../parts/messages/why.js";
@@ -30,9 +39,32 @@ export const Story = () => html`
   <div class="story-text">
     ${summary.value && html`<p class="story-summary">${summary.value}</p>`}
     <p>${text.value}</p>
+    ${offeredScenario() && html`<${OpenInLab} ...${offeredScenario()} />`}
     ${actions.value.length > 0 && html`<${Actions} />`}
   </div>
 `;
+
+/** @param {Picture.OfferedScenario} props */
+const OpenInLab = ({ text: content, run, left_out: missing }) => html`
+  <h3>${t("wire.lab")}</h3>
+  <p>${t("wire.lab_how")} <code>glassmq lab run recorded.yaml</code></p>
+  <p class="try-buttons">
+    <${Download} name="recorded.json" content=${run} label=${t("wire.download_run")} />
+    <${Download} name="recorded.yaml" content=${content} label=${t("wire.download_scenario")} />
+  </p>
+  <p>${t("wire.left_out")}</p>
+  <ul>
+    ${missing.map((one) => html`<li key=${one.en}>${bilingual(one)}</li>`)}
+  </ul>
+`;
+
+const Download = ({ name, content, label }) => html`<a
+  class="button"
+  download=${name}
+  href=${`data:text/plain;charset=utf-8,${encodeURIComponent(content)}`}
+>
+  ${label}
+</a>`;
 
 const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}>
   <h3>${t("lab.list.try")}</h3>

@@ -67,3 +67,27 @@ def test_a_file_that_is_not_json_is_named(run, tmp_path):
     result = run("shop.json")
     assert result.exit_code == 1
     assert "shop.json: " in result.output
+
+
+def test_a_page_and_its_frames_give_the_same_scenario_with_a_list_of_what_is_missing(run, tmp_path):
+    run("shop.json", shop=frame_file(title="test_it"))
+    written = {}
+    for kind in ("html", "json"):
+        result = CliRunner().invoke(main, ["faults", "scenario", f"shop.{kind}", "--out", f"{kind}.yaml"])
+        assert result.exit_code == 0, result.output
+        assert "not carried over:\n  the oldest 6 frames" in result.output
+        written[kind] = (tmp_path / f"{kind}.yaml").read_text()
+    assert written["html"] == written["json"]
+    assert "title: {en: test_it, zh: test_it}" in written["html"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [("<html>", "the page has no scenario; allowed: pages of glassmq faults page"), ("{}", "format: is missing")],
+)
+def test_a_file_without_frames_gives_no_scenario(run, tmp_path, content, problem):
+    (tmp_path / "shop.html").write_text(content)
+    result = CliRunner().invoke(main, ["faults", "scenario", "shop.html"])
+    assert result.exit_code == 1
+    assert problem in result.output
+    assert not (tmp_path / "recorded.yaml").exists()

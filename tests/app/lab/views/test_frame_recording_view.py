@@ -8,7 +8,7 @@ import pytest
 
 from app.foundation.patch import apply_patch
 from app.lab.foundation.refusal import LabRefused
-from app.lab.views import frame_recording_view
+from app.lab.views import frame_recording_view, recorded_frames
 from app.picture.session.film import FrameStrip, RecordedFilm
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
 from engine.protocol.request_code import RequestCode
@@ -110,7 +110,7 @@ def test_a_name_in_a_file_that_cannot_be_a_client_s_or_is_given_twice_is_replace
         (None, "file: None is not allowed; allowed: an object with format"),
         ({"format": "glassmq-run", "version": 1}, "format: 'glassmq-run' is not allowed; allowed: glassmq-frames"),
         (frame_file(frames=[]), "frames: has 0 entries; allowed: a list of 1 to 2000 entries"),
-        (frame_file(frames=[[]] * (frame_recording_view.FRAMES_MAX + 1)), "frames: has 2001 entries"),
+        (frame_file(frames=[[]] * (recorded_frames.FRAMES_MAX + 1)), "frames: has 2001 entries"),
         (frame_file(frames=[[1, 2]]), "frames[0]: [1, 2] is not allowed; allowed: [number, at_us, client,"),
         (frame_file(frames=[[1, 2, "c", "in", "not base64!", 0, 0, ""]]), "row 1 of the frames cannot be read"),
         (frame_file(frames=[[1, 2, "c", "in", "AAAA", 0, 0, ""]]), "row 1 of the frames cannot be read"),

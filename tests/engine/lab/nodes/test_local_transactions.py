@@ -23,6 +23,12 @@ def answers(run: LabRun) -> list[tuple[str, int, str]]:
     return [(entry.key, entry.check, entry.result) for entry in run.world.history.transactions_ended]
 
 
+def test_single_messages_end_in_another_way():
+    with transactions("executes: commit, outcomes: {k-2: rollback}") as run:
+        run_to_ms(run, 5_000)
+        assert [result for _, _, result in answers(run)] == ["commit", "commit", "rollback", "commit"]
+
+
 def test_by_default_a_local_transaction_commits_and_a_check_looks_it_up():
     with transactions("") as run:
         spec = run.scenario.spec_of(ProducerSpec, "P1").transaction

@@ -106,6 +106,14 @@ script:
     assert scenario.script[0].command.value == {"left": ("P1",), "right": ("B1",), "one_way": True}
 
 
+def test_single_keys_have_outcomes_and_failures_of_their_own():
+    scenario = small(('key: "k-{n}"', "key: only"), ("count: 20", "count: 1"))
+    assert scenario.spec_of(ProducerSpec, "P1").traffic[0].key == "only"
+    spec = ListenerSpec(fails_first=0, fails_by_key=(("k-7", 2),))
+    results = [spec.result_of(key, times).value for key, times in (("k-7", 1), ("k-7", 2), ("k-8", 0))]
+    assert results == ["later", "success", "success"]
+
+
 def test_a_listener_fails_so_many_deliveries_of_each_matching_message():
     spec = ListenerSpec(fails_first=2, only_keys=("k-7",))
     assert [spec.result_of("k-7", times) for times in range(3)] == [

@@ -1,0 +1,1 @@
+"""Recordings of real clients as scenarios of the lab."""

@@ -1,0 +1,109 @@
+"""The reading of a file of frames, which :mod:`engine.faults.frame_file` writes and anyone may send."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from app.lab.foundation.refusal import LabRefused, fields_refused
+from engine.faults.fault_rule import RULE_FIELDS, FaultAction
+from engine.faults.frame_file import FORMAT, VERSION
+from engine.faults.frame_record import RULES_MAX
+from engine.fields.field import Field, read_fields
+from engine.protocol.command.remoting_command import RemotingCommand, decode_command
+from engine.protocol.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from engine.faults.state_record import StateChange
+
+FRAMES_MAX = 2_000
+FILE_BYTES_MAX = 8 * 1024 * 1024
+_NAME_MAX = 255
+#: A record keeps 5,000, and merges what changed before.
+_CHANGES_MAX = 10_000
+#: Parts of a broker's state, see ``engine/testkit/broker_state.py``.
+STATE_PARTS = ("broker", "topics", "queues", "groups", "offsets", "half_messages", "locks", "held_pulls")
+
+_ROW = (
+    Field("number", "integer"),
+    Field("at_us", "integer"),
+    Field("client", "text", 1, _NAME_MAX),
+    Field("direction", "choice", allowed=("in", "out")),
+    Field("frame", "text", 1, FILE_BYTES_MAX),
+    Field("body_bytes", "integer"),
+    Field("answers", "integer"),
+    Field("action", "text", 0, _NAME_MAX),
+)
+_RULE = (
+    Field("what", "choice", allowed=tuple(action.value for action in FaultAction)),
+    Field("frame", "text", 0, _NAME_MAX),
+    *RULE_FIELDS,
+    Field("made_ms", "integer"),
+    Field("hits", "integer"),
+)
+_STATE_ROW = (
+    Field("frame", "integer"),
+    Field("part", "choice", allowed=STATE_PARTS),
+    Field("name", "text", 0, 3 * _NAME_MAX),
+    Field("values", "list", 0, 3, item=Field("", "any", 0, 3 * _NAME_MAX)),
+)
+FILE_FIELDS = (
+    Field("format", "choice", allowed=(FORMAT,)),
+    Field("version", "integer", VERSION, VERSION),
+    Field("broker", "text", 0, _NAME_MAX),
+    Field("names", "texts", default={}, each=_NAME_MAX),
+    Field("frames", "list", 1, FRAMES_MAX, item=Field("", "row", fields=_ROW)),
+    Field("rules", "list", 0, RULES_MAX, default=[], fields=_RULE),
+    Field("states", "list", 0, _CHANGES_MAX, default=[], item=Field("", "row", fields=_STATE_ROW)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """One row of the file. ``action``: what a fault did to it; empty when it passed."""
+
+    number: int
+    at_us: int
+    client: str
+    is_in: bool
+    data: bytes
+    body_bytes: int
+    answers: int
+    action: str
+    command: RemotingCommand
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrames:
+    """The content of a file.
+
+    :ivar frames: by time.
+    :ivar names: short names that the broker's own page has for clients; a file of an older version has none.
+    :ivar rules: fields of the fault rules that acted on frames, see :class:`engine.faults.frame_file.FrameFile`.
+    """
+
+    frames: list[RecordedFrame]
+    broker: str
+    names: Mapping[str, str]
+    rules: list[dict[str, Any]]
+    states: list[StateChange]
+
+
+@fields_refused("import")
+def read_frames(data: object) -> RecordedFrames:
+    """Return the content of a file. Raises :class:`LabRefused` that names what is wrong with it."""
+    file = read_fields(FILE_FIELDS, data, what="file", is_open=True)
+    frames: dict[int, RecordedFrame] = {}
+    for place, (number, at_us, client, direction, encoded, body_bytes, answers, action) in enumerate(file["frames"], 1):
+        try:
+            content = base64.b64decode(encoded, validate=True)
+            command = decode_command(content)
+        except (ValueError, ProtocolError):
+            raise LabRefused("frame_file_row", place=place) from None
+        frame = RecordedFrame(number, at_us, client, direction == "in", content, body_bytes, answers, action, command)
+        if frames.setdefault(number, frame) is not frame:
+            raise LabRefused("frame_file_row", place=place)
+    ordered = sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number))
+    return RecordedFrames(ordered, file["broker"], file["names"], file["rules"], file["states"])
