@@ -6,12 +6,12 @@ name from here, so that a client has one name everywhere.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from pathlib import Path
 
 from app.observation.bounds import client_text
-from engine.protocol.json_form import json_library
 
 log = logging.getLogger("glassmq.host")
 
@@ -68,7 +68,8 @@ class ClientNames:
         self._is_saved = True
         beside = self._file.with_suffix(".tmp")
         try:
-            beside.write_bytes(json_library.dumps_pretty({"last": self._last, "names": self._names}))
+            # Escapes, as ids may hold halves of characters, which UTF-8 does not have.
+            beside.write_text(json.dumps({"last": self._last, "names": self._names}, indent=2), encoding="ascii")
             beside.replace(self._file)
         except OSError as error:
             log.warning("the names of clients cannot be written to %s: %s", self._file, error)
@@ -79,13 +80,13 @@ class ClientNames:
             self._names, self._last = _read_names(file.read_bytes())
         except FileNotFoundError:
             return
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             log.warning("the names of clients in %s cannot be read, they begin again: %s", file, error)
 
 
 def _read_names(raw: bytes) -> tuple[dict[str, str], dict[str, int]]:
     """Return the names, and the last number of each letter. Raises ``ValueError``."""
-    match json_library.loads(raw):
+    match json.loads(raw):
         case {"last": {"C": int(consumers), "P": int(others)}, "names": dict(names)} if len(names) <= NAMES_MAX:
             last = {"C": consumers, "P": others}
             checked = {client_text(client): str(name) for client, name in names.items()}

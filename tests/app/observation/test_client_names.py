@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.live.held_view import recorded_names
 from app.observation import client_names
@@ -68,6 +73,7 @@ def test_names_survive_a_restart_of_the_server_and_the_numbers_go_on(tmp_path):
         b'{"last": {"C": 1, "P": 0}, "names": {"c@1": "<b>"}}',
         b'{"last": {"C": 1, "P": 0}, "names": {"c@1": "C2"}}',
         b'{"last": {"C": "1", "P": 0}, "names": {}}',
+        b"[" * 100_000,
     ],
 )
 def test_a_damaged_file_of_names_is_reported_and_names_begin_again(tmp_path, caplog, content):
@@ -78,6 +84,16 @@ def test_a_damaged_file_of_names_is_reported_and_names_begin_again(tmp_path, cap
     assert names.of("c@1", consumes=True) == "C1"
     names.save()
     assert ClientNames(file).known("c@1") == "C1"
+
+
+@given(client=st.text(st.characters(codec=None), min_size=1, max_size=80))
+def test_any_client_id_keeps_its_name_in_the_file(client):
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "names.json")
+        names = ClientNames(file)
+        name = names.of(client, consumes=False)
+        names.save()
+        assert ClientNames(file).known(client) == name
 
 
 def test_a_file_of_names_that_cannot_be_written_is_reported(tmp_path, caplog):
