@@ -4,11 +4,7 @@
 /** @typedef {Record<string, Picture.Queue>} Queues By id. */
 /** @typedef {Record<string, number>} Offsets Next offset of each consumer group, or of each run of a job on Spark. */
 
-/**
- * "%RETRY%billing" -> "billing"
- *
- * @param {string} topic
- */
+/** "%RETRY%billing" -> "billing" @param {string} topic */
 export const groupOf = (topic) => topic.replace(/^%(RETRY|DLQ)%/, "");
 
 /** A group that keeps up lags by a few messages too, because it commits with its next pull: no need for alarm. */
@@ -16,10 +12,7 @@ const USUAL_LAG = 10;
 /** @param {number | null} lag null: unknown. */
 export const isLagging = (lag) => lag !== null && lag > USUAL_LAG;
 
-/**
- * @param {number} offset The next one that somebody reads.
- * @param {number} max The end of the queue.
- */
+/** @param {number} offset The next one that somebody reads. @param {number} max The end of the queue. */
 export const lagAt = (offset, max) => Math.max(0, max - offset);
 
 /** @param {Picture.Queue} queue */
@@ -31,21 +24,12 @@ export const stored = (queues) => Object.values(queues).reduce((sum, queue) => s
 /** @param {Queues} queues */
 export const queueIds = (queues) => Object.keys(queues).sort((one, other) => Number(one) - Number(other));
 
-/**
- * Whether a group has committed something there: only then it can be reset.
- *
- * @param {{ queues: Queues }} topic
- * @param {string} group
- */
+/** Whether a group has committed something there: only then it can be reset.
+    @param {{ queues: Queues }} topic @param {string} group */
 export const isReadBy = ({ queues }, group) => Object.values(queues).some(({ committed }) => group in committed);
 
-/**
- * Offsets in all queues as one, which begins at 0.
- *
- * @param {Queues} queues
- * @param {(id: string) => Offsets | undefined} offsetsOf
- * @returns {Offsets}
- */
+/** Offsets in all queues as one, which begins at 0.
+    @param {Queues} queues @param {(id: string) => Offsets | undefined} offsetsOf @returns {Offsets} */
 export function summedOffsets(queues, offsetsOf) {
   /** @type {Offsets} */
   const lags = {};
@@ -59,11 +43,7 @@ export function summedOffsets(queues, offsetsOf) {
 /** @type {WeakMap<Queues, Picture.Queue>} */
 const sums = new WeakMap();
 
-/**
- * All queues of a topic as one; the same object for the same queues.
- *
- * @param {Queues} queues
- */
+/** All queues of a topic as one; the same object for the same queues. @param {Queues} queues */
 export function summedQueue(queues) {
   const sum = sums.get(queues) ?? {
     min: 0,

@@ -48,11 +48,10 @@ function LaneName({ topic, queueId, open }) {
   </button>`;
 }
 
-/** @param {import("./lane.js").DrawnLane} props */
+/** @param {import("./lane.js").DrawnLane & { axis: import("./lane_axis.js").LaneAxis }} props */
 function LaneDrawing({ topic, queue, readers, source, axis }) {
   const { max } = queue;
   const flash = useFlash(max);
-  if (!axis) return null;
   const { xOf } = axis;
   const stored = storedIn(queue);
   const slowest = Math.min(stored, greatestLag(readers) ?? 0);
@@ -84,11 +83,8 @@ function LaneDrawing({ topic, queue, readers, source, axis }) {
   </svg>`;
 }
 
-/**
- * A number that grows when `value` grows, but not faster than a flash lasts: a busy lane need not flicker.
- *
- * @param {number} value
- */
+/** A number that grows when `value` grows, but not faster than a flash lasts: a busy lane need not flicker.
+    @param {number} value */
 function useFlash(value) {
   const last = useRef({ value, at: -Infinity, number: 0 });
   const now = performance.now();

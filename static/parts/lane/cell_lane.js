@@ -49,11 +49,8 @@ export function CellLane({ topic, queueId, queue, readers, name, mark, source, m
   </div>`;
 }
 
-/**
- * Marks the first entry that the group has not committed.
- *
- * @param {import("./cell_row.js").Flag & { track: number }} props
- */
+/** Marks the first entry that the group has not committed.
+    @param {import("./cell_row.js").Flag & { track: number }} props */
 const Flag = ({ reader, cell, isBefore, track }) => html`<${CommitMark}
   reader=${reader}
   size=${1.35}
@@ -63,11 +60,8 @@ const Flag = ({ reader, cell, isBefore, track }) => html`<${CommitMark}
   ${isBefore && html`<span class="number">◂ ${reader.offset}</span>`}
 </${CommitMark}>`;
 
-/**
- * The mark of a group where it stands; the rest are properties of the element.
- *
- * @param {{ reader: import("./readers.js").Reader, size: number, children?: any, [property: string]: any }} props
- */
+/** The mark of a group where it stands; the rest are properties of the element.
+    @param {{ reader: import("./readers.js").Reader, size: number, children?: any, [property: string]: any }} props */
 export const CommitMark = ({ reader, size, children, ...rest }) => html`<span
   data-committed=${reader.name}
   title=${exactLag(reader)}

@@ -8,13 +8,9 @@ import { greatestLag } from "./readers.js";
  * @typedef {{ reader: import("./readers.js").Reader, cell: number, isBefore: boolean }} Flag
  */
 
-/**
- * `older`: how many entries are not drawn. `readTo`: all groups have committed what is before it.
- *
- * @param {Picture.Queue | Picture.WorldQueue} queue
- * @param {import("./readers.js").Reader[]} readers
- * @param {number} most cells
- */
+/** `older`: how many entries are not drawn. `readTo`: all groups have committed what is before it.
+    @param {Picture.Queue | Picture.WorldQueue} queue @param {import("./readers.js").Reader[]} readers
+    @param {number} most cells */
 export function cellRow(queue, readers, most) {
   const { min, max } = queue;
   const entries = "entries" in queue ? queue.entries.slice(-most) : [];

@@ -14,13 +14,8 @@ import { greatestLag, readersOf, slowestGroup } from "./readers.js";
 /** Readers of a topic with a sentence of their own; of more, those with the greatest lag. */
 const MOST_SENTENCES = 8;
 
-/**
- * What a lane shows, for a user who does not see it.
- *
- * @param {number} n Messages stored.
- * @param {Reader[]} readers
- * @param {Source} source
- */
+/** What a lane shows, for a user who does not see it.
+    @param {number} n Messages stored. @param {Reader[]} readers @param {Source} source */
 export const laneWords = (n, readers, source) =>
   [t("live.lane.stored", { n }), ...readers.map((reader) => lagOf(reader, source))].join(t("text.list_separator"));
 
@@ -37,12 +32,8 @@ function lagOf(reader, source) {
   });
 }
 
-/**
- * The same with the offset, for a hint.
- *
- * @param {Reader} reader
- * @param {Source} [source] Of a job on Spark: what its name is.
- */
+/** The same with the offset, for a hint.
+    @param {Reader} reader @param {Source} [source] Of a job on Spark: what its name is. */
 export function exactLag(reader, source) {
   const { kind, lag, offset } = reader;
   const name = nameOf(reader, source);
@@ -56,11 +47,8 @@ const toneOf = (kind, lag) => (kind === "group" && isLagging(lag) ? "has-lag" : 
 const ReaderMark = ({ kind, name, size }) =>
   kind === "spark" ? html`<${SparkMark} size=${size} />` : html`<${GroupMark} group=${name} size=${size} />`;
 
-/**
- * At a lane: the jobs on Spark, and of the groups the one with the greatest lag.
- *
- * @param {{ readers: Reader[], source: Source }} props
- */
+/** At a lane: the jobs on Spark, and of the groups the one with the greatest lag.
+    @param {{ readers: Reader[], source: Source }} props */
 export function LaneLag({ readers, source }) {
   if (readers.length === 0) return html`<span class="quiet">${t("live.lane.no_group")}</span>`;
   const jobs = readers.filter(({ kind }) => kind === "spark");
@@ -81,11 +69,8 @@ export function LaneLag({ readers, source }) {
   `;
 }
 
-/**
- * The same where there is little room: the greatest lag, or without groups the end of the queue, if it is given.
- *
- * @param {{ readers: Reader[], end?: number }} props
- */
+/** The same where there is little room: the greatest lag, or without groups the end of the queue, if it is given.
+    @param {{ readers: Reader[], end?: number }} props */
 export function ShortLag({ readers, end }) {
   const lag = greatestLag(readers);
   return html`<span class=${`queue-lag number ${lag ? "has-lag" : "quiet"}`} title=${t("lab.queues.lag_hint")}>
@@ -93,11 +78,8 @@ export function ShortLag({ readers, end }) {
   </span>`;
 }
 
-/**
- * "lags by 897, caught up in ~12 s": of a group on a topic, or on all of them.
- *
- * @param {{ group: string, topic?: string, lag: number, source: Source, clock: Picture.Clock }} props
- */
+/** "lags by 897, caught up in ~12 s": of a group on a topic, or on all of them.
+    @param {{ group: string, topic?: string, lag: number, source: Source, clock: Picture.Clock }} props */
 export function LagSentence({ group, topic = "", lag, source, clock }) {
   const { kind, left_us: left = 0 } = source.outlook?.(group, topic) ?? { kind: "unknown" };
   const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: clock.span(left) }) : t("live.lane.caught_up");
@@ -132,11 +114,8 @@ export function TopicLags({ topic, queues, reached, source, clock }) {
   </div>`;
 }
 
-/**
- * A group, or a job on Spark, with its sentence; the name is left out where the topic bears it.
- *
- * @param {{ reader: Reader, topic: string, source: Source, clock: Picture.Clock }} props
- */
+/** A group, or a job on Spark, with its sentence; the name is left out where the topic bears it.
+    @param {{ reader: Reader, topic: string, source: Source, clock: Picture.Clock }} props */
 function ReaderLag({ reader, topic, source, clock }) {
   const { kind, name, lag } = reader;
   const hint = exactLag(reader, source);

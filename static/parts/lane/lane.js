@@ -40,23 +40,13 @@ function LaneOf(props) {
 
 export const Lane = memo(LaneOf);
 
-/**
- * The queues of a topic as bars in a table, or `isSummed` all of them as one.
- *
- * @param {{ topic: string, queues: import("../../common/topics.js").Queues, reached?: Picture.SparkOffsets,
- *   isSummed: boolean, source: Picture.LaneSource, axis: import("./lane_axis.js").LaneAxis }} props
- */
+/** The queues of a topic as bars in a table, or `isSummed` all of them as one.
+    @param {{ topic: string, queues: import("../../common/topics.js").Queues, reached?: Picture.SparkOffsets,
+      isSummed: boolean, source: Picture.LaneSource, axis: import("./lane_axis.js").LaneAxis }} props */
 export function LaneTable({ topic, queues, reached, isSummed, source, axis }) {
-  /** @type {LaneProps[]} */
-  const lanes = isSummed
-    ? [
-        {
-          ...{ topic, source, axis, queueId: null },
-          queue: summedQueue(queues),
-          reached: summedOffsets(queues, (id) => reached?.[id]),
-        },
-      ]
-    : queueIds(queues).map((id) => ({ topic, source, axis, queueId: id, queue: queues[id], reached: reached?.[id] }));
+  /** @type {(queueId: string | null, queue: Picture.Queue, reached?: Offsets) => any} */
+  const lane = (queueId, queue, offsets) =>
+    html`<${Lane} key=${queueId} ...${{ topic, queueId, queue, source, axis }} reached=${offsets} />`;
   return html`<table class="lanes">
     <caption class="sr-only">${topic}</caption>
     <thead class="sr-only">
@@ -65,6 +55,16 @@ export function LaneTable({ topic, queues, reached, isSummed, source, axis }) {
         <th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
       </tr>
     </thead>
-    <tbody>${lanes.map((lane) => html`<${Lane} key=${lane.queueId} ...${lane} />`)}</tbody>
+    <tbody>
+      ${
+        isSummed
+          ? lane(
+              null,
+              summedQueue(queues),
+              summedOffsets(queues, (id) => reached?.[id]),
+            )
+          : queueIds(queues).map((id) => lane(id, queues[id], reached?.[id]))
+      }
+    </tbody>
   </table>`;
 }

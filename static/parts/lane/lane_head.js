@@ -10,11 +10,7 @@ import { readableTicks } from "./lane_scale.js";
 
 /** @typedef {import("./lane_axis.js").LaneAxis} LaneAxis */
 
-/**
- * Measures how wide the lanes are.
- *
- * @param {{ axis: LaneAxis, kind?: string, children?: any }} props
- */
+/** Measures how wide the lanes are. @param {{ axis: LaneAxis, kind?: string, children?: any }} props */
 export function LaneHead({ axis, kind = "", children }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => {

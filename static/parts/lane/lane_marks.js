@@ -16,11 +16,8 @@ const MOST_IN_RUN = 4;
 
 /** @typedef {import("./readers.js").Reader} Reader */
 
-/**
- * Readers at their `places` (pixels from the left), in the same order.
- *
- * @param {{ readers: Reader[], places: number[], end: number, height: number }} props
- */
+/** Readers at their `places` (pixels from the left), in the same order.
+    @param {{ readers: Reader[], places: number[], end: number, height: number }} props */
 export function LateMarks({ readers, places, end, height }) {
   const least = laneMargin.value - markWidth.value / 2;
   const runs = clusterMarks(places, markWidth.value, least, end, MOST_IN_RUN);
@@ -49,22 +46,16 @@ export function LateMarks({ readers, places, end, height }) {
   `;
 }
 
-/**
- * Readers that have caught up; there is room for `most` marks.
- *
- * @param {{ readers: Reader[], end: number, y: number, most: number }} props
- */
+/** Readers that have caught up; there is room for `most` marks.
+    @param {{ readers: Reader[], end: number, y: number, most: number }} props */
 export function ParkedMarks({ readers, end, y, most }) {
   if (readers.length === 0) return null;
   const width = Math.min(readers.length, most) * markWidth.value;
   return html`<${Run} readers=${readers} x=${end + 0.2 * markWidth.value + width / 2} y=${y} most=${most} />`;
 }
 
-/**
- * Marks side by side around `x`; where they are more than `most`, the last place counts the rest.
- *
- * @param {{ readers: Reader[], x: number, y: number, most: number }} props
- */
+/** Marks side by side around `x`; where they are more than `most`, the last place counts the rest.
+    @param {{ readers: Reader[], x: number, y: number, most: number }} props */
 function Run({ readers, x, y, most }) {
   const shown = readers.length > most ? readers.slice(0, most - 1) : readers;
   const places = Math.min(readers.length, most);

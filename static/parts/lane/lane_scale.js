@@ -19,12 +19,8 @@ export const LINEAR = "linear";
 /** The smallest axis: a topic with three messages should not look like a full one. */
 const LEAST_DEPTH = 10;
 
-/**
- * The length of the axis: the next power of ten (log) or 1-2-5 step.
- *
- * @param {number} most The number of messages that a lane holds at most.
- * @param {Scale} scale
- */
+/** The length of the axis: the next power of ten (log) or 1-2-5 step.
+    @param {number} most The number of messages that a lane holds at most. @param {Scale} scale */
 export function axisDepth(most, scale) {
   const wanted = Math.max(most, LEAST_DEPTH);
   const decade = 10 ** Math.floor(Math.log10(wanted));
@@ -32,24 +28,14 @@ export function axisDepth(most, scale) {
   return decade * (steps.find((step) => decade * step >= wanted) ?? 10);
 }
 
-/**
- * 0 at the old end of the axis, 1 at the newest message.
- *
- * @param {number} behind
- * @param {number} depth
- * @param {Scale} scale
- */
+/** 0 at the old end of the axis, 1 at the newest message.
+    @param {number} behind @param {number} depth @param {Scale} scale */
 export function positionOf(behind, depth, scale) {
   const clamped = Math.min(Math.max(behind, 0), depth);
   return scale === LOGARITHMIC ? 1 - Math.log10(1 + clamped) / Math.log10(1 + depth) : 1 - clamped / depth;
 }
 
-/**
- * The distances that get a mark on the axis, newest first.
- *
- * @param {number} depth
- * @param {Scale} scale
- */
+/** The distances that get a mark on the axis, newest first. @param {number} depth @param {Scale} scale */
 export function axisTicks(depth, scale) {
   if (scale === LINEAR) return [0, depth / 4, depth / 2, (3 * depth) / 4, depth].filter(Number.isInteger);
   const ticks = [0];
@@ -64,12 +50,7 @@ export const fullestQueue = (topics) =>
 /** Marks that fit beyond the newest message: there readers stand that have caught up. */
 const MOST_PARKED = 3;
 
-/**
- * As many of them as a lane needs.
- *
- * @param {Topic[]} topics
- * @param {number} jobs On Spark.
- */
+/** As many of them as a lane needs. @param {Topic[]} topics @param {number} jobs On Spark. */
 export function parkedMarks(topics, jobs) {
   const groups = topics
     .flatMap(({ queues }) => Object.values(queues))
@@ -77,16 +58,10 @@ export function parkedMarks(topics, jobs) {
   return Math.min(MOST_PARKED, groups + jobs);
 }
 
-/**
- * The distances of which the label has room: the words at the newest end stand there first, then from there on whatever
- * does not reach into the label before it. The label of the oldest end begins at 0, the others stand over their places.
- *
- * @param {number[]} ticks newest first
- * @param {number} depth
- * @param {number} end where the words begin
- * @param {(tick: number) => number} placeOf
- * @param {(tick: number) => number} widthOf
- */
+/** The distances whose labels have room, from the newest on: none reaches into the label before it, nor into the words
+    at the end. The label of the oldest distance begins at 0, the others are over their places.
+    @param {number[]} ticks Newest first. @param {number} depth @param {number} end Where the words begin.
+    @param {(tick: number) => number} placeOf @param {(tick: number) => number} widthOf */
 export function readableTicks(ticks, depth, end, placeOf, widthOf) {
   let limit = end;
   return ticks.filter((tick) => {
@@ -99,18 +74,11 @@ export function readableTicks(ticks, depth, end, placeOf, widthOf) {
 
 /** @typedef {{ members: number[], x: number }} Run indexes of places from left to right; the middle of the run */
 
-/**
- * Puts marks that would cover each other side by side: each run of them stands centred over its true places, at
- * most `most` marks wide, and none leaves [left, right]. `places` are pixels from the left, in any order; so is
- * what comes back.
- *
- * @param {number[]} places
- * @param {number} gap
- * @param {number} left
- * @param {number} right
- * @param {number} most
- * @returns {Run[]}
- */
+/** Puts marks that would cover each other side by side: each run of them stands centred over its true places, at
+    most `most` marks wide, and none leaves [left, right]. `places` are pixels from the left, in any order; so is
+    what comes back.
+    @param {number[]} places @param {number} gap @param {number} left @param {number} right @param {number} most
+    @returns {Run[]} */
 export function clusterMarks(places, gap, left, right, most) {
   /** @param {Pick<Run, "members">} run */
   const widthOf = (run) => Math.min(run.members.length, most) * gap;

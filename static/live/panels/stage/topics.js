@@ -34,7 +34,7 @@ export function Topics() {
   const users = orderedTopics.value.filter(matches);
   const groups = groupTopics.value.filter(matches);
   const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
-  const hasJobs = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
+  const hasJobs = useComputed(() => brokerAxis.jobs() > 0);
   const nothing = users.length + groups.length + system.length === 0;
   const isAsked = topicFilter.value.trim() !== "" && state.value.omitted.topics > 0;
   const startOpen = useStartOpen([...users, ...groups]);
