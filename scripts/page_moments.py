@@ -145,7 +145,7 @@ def _preview_reset(page: Page) -> None:
     _settle(page)
 
 
-def _break(page: Page, command: str, **fields: str | int) -> None:
+def _break(page: Page, command: str, **fields: str) -> None:
     """Give the server a command of faults, in place of those before."""
     address = urljoin(page.url, "/api/faults")
     page.request.delete(address)
@@ -154,8 +154,13 @@ def _break(page: Page, command: str, **fields: str | int) -> None:
     _live(page)
 
 
+def _kill(page: Page) -> None:
+    _break(page, "crash")
+    page.wait_for_selector(".stage-cover")
+
+
 def _hold_frame(page: Page) -> None:
-    _break(page, "fault", what="hold", frame="SEND_MESSAGE_V2", times=1)
+    _break(page, "fault", what="hold", frame="SEND_MESSAGE_V2")
     page.locator("[data-held]").first.scroll_into_view_if_needed()
 
 
@@ -226,5 +231,5 @@ MOMENTS = (
     Moment("live-reset", "What a reset of offsets would do", "/live", _preview_reset),
     Moment("live-held", "A frame that is held", "/live?tab=faults", _hold_frame),
     Moment("live-disk-full", "The broker's disk is full", "/live", partial(_break, command="disk-full")),
-    Moment("live-killed", "The broker is killed", "/live", partial(_break, command="crash")),
+    Moment("live-killed", "The broker is killed", "/live", _kill),
 )

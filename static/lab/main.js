@@ -3,7 +3,7 @@
 
 import { html, render } from "htm/preact";
 import { computed, signal, useComputed } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
@@ -80,7 +80,7 @@ function PresentedTitle() {
 }
 
 function Page() {
-  useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
+  useLayoutEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
   useEffect(
     () =>
       view.subscribe(({ playing, busy }) => {

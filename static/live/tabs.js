@@ -54,11 +54,14 @@ function open(name, panel = "") {
 export function openTab(name) {
   open(name);
   scrollTo({ top: 0, behavior: "instant" });
-  afterDrawing(() => {
-    const chosen = document.getElementById(`tab-${name}`);
-    chosen?.focus({ preventScroll: true });
-    chosen?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  });
+  afterDrawing(() => showChosen()?.focus({ preventScroll: true }));
+}
+
+/** Scrolls the row of tabs to the open one, where it has no room for all. */
+function showChosen() {
+  const chosen = document.getElementById(`tab-${tab.value}`);
+  chosen?.scrollIntoView({ block: "nearest", inline: "center" });
+  return chosen;
 }
 
 /**
@@ -81,9 +84,10 @@ function reveal(panel, selector) {
 /** Two frames: in the first the tab is drawn, in the second what depends on its size. @param {() => void} act */
 const afterDrawing = (act) => requestAnimationFrame(() => requestAnimationFrame(act));
 
-/** Shows the panel that the address names, if it names one. */
+/** Shows the tab that the address names, and the panel, if it names one. */
 export function revealAddressed() {
   const panel = panelOfAddress();
+  afterDrawing(showChosen);
   if (tabOf(panel)) afterDrawing(() => reveal(panel, `#${panel}`));
 }
 

@@ -126,6 +126,8 @@ export function paintSpikes(plot, { x: { places }, y, series }, theme) {
   const taken = [];
   withText(ctx, theme, theme.colour("--plot-high"));
   ctx.textBaseline = "top";
+  ctx.strokeStyle = theme.colour("--panel"); // lines of the plot do not cross the letters
+  ctx.lineWidth = 4 * devicePixelRatio;
   for (const { index, value } of spikes) {
     const text = `▲ ${y.print(value)}`;
     const { width } = ctx.measureText(text);
@@ -133,6 +135,7 @@ export function paintSpikes(plot, { x: { places }, y, series }, theme) {
     const left = Math.min(Math.max(x - width / 2, bbox.left), bbox.left + bbox.width - width);
     if (taken.some(([from, to]) => left < to && left + width > from)) continue;
     taken.push([left - theme.size, left + width + theme.size]);
+    ctx.strokeText(text, left, bbox.top + 2);
     ctx.fillText(text, left, bbox.top + 2);
   }
   ctx.restore();
