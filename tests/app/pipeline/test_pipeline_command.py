@@ -23,7 +23,7 @@ from engine.pipeline.jobs.delivery_audit.queue_segment import QueueSegment
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 from engine.pipeline.jobs.report import ALL_ROWS
-from engine.pipeline.source.cluster.cluster_options import ClusterOptions
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.runtime.live.live_tls import ClientTls, ServerTls, TlsMode
 from tests.support.pipeline.tiny_job import DESCRIPTION
@@ -153,7 +153,7 @@ def test_the_options_of_the_command_line_are_those_of_the_source(tmp_path):
     ca = tmp_path / "ca.pem"
     access = ClusterAccess("somebody", "a secret", ClientTls(ca=ca, verify=False))
     options = cluster_options(("a:1", "b:2"), access)
-    read = ClusterOptions.parse(OptionValues(options, tuple(options)))
+    read = ClusterOptions.parse(OptionValues(options, CLUSTER_OPTIONS))
     assert read.name_servers == ("a:1", "b:2")
     assert (read.access_key, read.secret_key, read.tls) == ("somebody", "a secret", access.tls)
     assert cluster_options(("a:1",), ClusterAccess()) == {"nameServer": "a:1"}

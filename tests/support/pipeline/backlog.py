@@ -17,7 +17,7 @@ from engine.pipeline.jobs.backlog_relief.job import JOB, Relief
 from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority, MovedAside, mark_groups
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.source.cluster.cluster import Cluster
-from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.protocol.message.message import Message
 from tests.support.pipeline.memory_report import MemoryReport
@@ -34,7 +34,7 @@ class Backlog:
         self.spark, self.name_server, self.topic, self.group = spark, name_server, topic, f"{topic}-group"
         self.folder = folder / "aside"
         self.cluster_options = {"nameServer": name_server}
-        self.cluster = Cluster(ClusterOptions.parse(OptionValues(self.cluster_options, CLUSTER_OPTION_NAMES)))
+        self.cluster = Cluster(ClusterOptions.parse(OptionValues(self.cluster_options, CLUSTER_OPTIONS)))
         self.report = MemoryReport()
         self.arguments = {
             "topics": topic,

@@ -15,7 +15,7 @@ from contextlib import closing
 from functools import partial
 from typing import TypeVar
 
-from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.node_client import PULL_BYTES, UNREACHABLE, NodeClient, refusal
 from engine.pipeline.source.cluster.option_values import OptionValues
@@ -350,7 +350,7 @@ class Cluster:
 
 def open_cluster(options: Mapping[str, str]) -> closing[Cluster]:
     """Return a cluster for a ``with``, by the options of ``format("rocketmq")`` for address and account."""
-    return closing(Cluster(ClusterOptions.parse(OptionValues(options, CLUSTER_OPTION_NAMES))))
+    return closing(Cluster(ClusterOptions.parse(OptionValues(options, CLUSTER_OPTIONS))))
 
 
 def _is_own(topic: str) -> bool:

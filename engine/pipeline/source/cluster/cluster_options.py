@@ -5,25 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.fields.field import Field
 from engine.pipeline.source.cluster.errors import wrong_option
-from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.pipeline.source.cluster.option_values import OptionValues, text_options
 from engine.runtime.live.blocking_connection import split_address
 from engine.runtime.live.live_tls import ClientTls
 from engine.runtime.port import ConnectFailed
 
-CLUSTER_OPTION_NAMES: tuple[str, ...] = (
-    "nameServer",
-    "accessKey",
-    "secretKey",
-    "securityToken",
-    "useTls",
-    "tlsCa",
-    "tlsVerify",
-    "tlsCheckHost",
-    "tlsCertificate",
-    "tlsKey",
-    "connectTimeoutMs",
-    "requestTimeoutMs",
+CLUSTER_OPTIONS: tuple[Field, ...] = (
+    *text_options("nameServer", "accessKey", "secretKey", "securityToken", "tlsCa", "tlsCertificate", "tlsKey"),
+    Field("useTls", "switch", default=None),
+    Field("tlsVerify", "switch", default=True),
+    Field("tlsCheckHost", "switch", default=True),
+    Field("connectTimeoutMs", "integer", 1, 600_000, default=3_000),
+    Field("requestTimeoutMs", "integer", 1, 600_000, default=10_000),
 )
 _TLS_NAMES = ("tlsCa", "tlsVerify", "tlsCheckHost", "tlsCertificate", "tlsKey")
 
@@ -69,16 +64,17 @@ class ClusterOptions:
             secret_key,
             values.text("securityToken"),
             _tls(values),
-            values.number("connectTimeoutMs", 3_000, 1, 600_000),
-            values.number("requestTimeoutMs", 10_000, 1, 600_000),
+            values.read("connectTimeoutMs"),
+            values.read("requestTimeoutMs"),
         )
 
 
 def _tls(values: OptionValues) -> ClientTls | None:
     given = [name for name in _TLS_NAMES if values.text(name) is not None]
-    if not values.boolean("useTls", bool(given)):
-        if given:
-            raise wrong_option(given[0], "is given, but useTls is false")
+    is_wanted = values.read("useTls")
+    if given and is_wanted is False:
+        raise wrong_option(given[0], "is given, but useTls is false")
+    if not given and not is_wanted:
         return None
     certificate, key = values.text("tlsCertificate"), values.text("tlsKey")
     if (certificate is None) != (key is None):
@@ -87,8 +83,8 @@ def _tls(values: OptionValues) -> ClientTls | None:
     ca = values.text("tlsCa")
     return ClientTls(
         ca=Path(ca) if ca else None,
-        verify=values.boolean("tlsVerify", True),
-        check_host=values.boolean("tlsCheckHost", True),
+        verify=values.read("tlsVerify"),
+        check_host=values.read("tlsCheckHost"),
         certificate=Path(certificate) if certificate else None,
         key=Path(key) if key else None,
     )

@@ -8,13 +8,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.protocol.java_trim import java_trim
-from engine.protocol.names import validate_group
 
 #: Options that Spark itself adds to those of the user.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname", "serialization.format", "outputmode"})
@@ -22,19 +22,24 @@ _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000}
 _DURATION = re.compile(rf"([0-9]{{1,9}}) *({'|'.join(_UNITS_MS)})?")
 
 
+def text_options(*names: str) -> tuple[Field, ...]:
+    """Return the fields of options whose text is read by code of their own."""
+    return tuple(Field(name, "text", default=None) for name in names)
+
+
 class OptionValues:
     """The options of one ``format("rocketmq")``.
 
     :param options: name -> value, as Spark passes them.
-    :param known: all allowed names, spelt as in the documentation.
+    :param fields: all allowed options, spelt as in the documentation.
     """
 
-    def __init__(self, options: Mapping[str, str], known: Iterable[str]) -> None:
+    def __init__(self, options: Mapping[str, str], fields: Iterable[Field]) -> None:
         """Check the names. Raises :class:`RocketMQError` for an unknown one."""
         self._values = {name.lower(): value for name, value in options.items()}
-        self._known = {name.lower(): name for name in known}
+        self._fields = {field.name.lower(): field for field in fields}
         for name in self._values:
-            if name not in self._known and name not in _OF_SPARK:
+            if name not in self._fields and name not in _OF_SPARK:
                 raise self._unknown(name)
 
     def _unknown(self, name: str) -> RocketMQError:
@@ -42,9 +47,10 @@ class OptionValues:
             return wrong_option(
                 "path", "topics have no path; name one by the option 'topic', then call load() or save()"
             )
-        close = difflib.get_close_matches(name, self._known, n=1)
-        hint = f"did you mean {self._known[close[0]]!r}? " if close else ""
-        return wrong_option(name, f"there is no such option; {hint}allowed: {', '.join(sorted(self._known.values()))}")
+        close = difflib.get_close_matches(name, self._fields, n=1)
+        hint = f"did you mean {self._fields[close[0]].name!r}? " if close else ""
+        allowed = ", ".join(sorted(field.name for field in self._fields.values()))
+        return wrong_option(name, f"there is no such option; {hint}allowed: {allowed}")
 
     def text(self, name: str) -> str | None:
         """Return the value without surrounding blanks; None if it is not given or blank."""
@@ -58,10 +64,6 @@ class OptionValues:
             raise wrong_option(name, f"is missing; write for example {example!r}")
         return value
 
-    def group(self, name: str, default: str) -> str:
-        """Return the name of a group of producers or consumers."""
-        return str(self._read(Field(name, "text", default=default, check=validate_group), self.text(name)))
-
     def words(self, name: str, separators: str = ",") -> tuple[str, ...]:
         """Return the parts between separators, without blanks and without empty ones."""
         value = self.text(name) or ""
@@ -69,31 +71,22 @@ class OptionValues:
             value = value.replace(separator, separators[0])
         return tuple(dict.fromkeys(word for word in map(java_trim, value.split(separators[0])) if word))
 
-    def integer(self, name: str, default: int | None, minimum: int, maximum: int = 2**63 - 1) -> int | None:
-        """Return an integer within the bounds, both included."""
-        number: int | None = self._read(Field(name, "integer", minimum, maximum, default=default), self.text(name))
-        return number
-
-    def number(self, name: str, default: int, minimum: int, maximum: int = 2**63 - 1) -> int:
-        """Return an integer as :meth:`integer` does, for options that always have a value."""
-        value = self.integer(name, default, minimum, maximum)
-        assert value is not None
-        return value
-
-    def duration_ms(self, name: str, default: str) -> int:
+    def duration_ms(self, name: str) -> int:
         """Return a duration in ms, given in Spark's form: a number with a unit (default: ``ms``)."""
-        text = self.text(name) or default
+        text = self.read(name)
         found = _DURATION.fullmatch(text.lower())
         if found is None:
             raise wrong_option(name, f"{text!r} is not allowed; allowed: a number with ms, s, m or h, such as '15m'")
         return int(found[1]) * _UNITS_MS[found[2] or "ms"]
 
-    def boolean(self, name: str, default: bool) -> bool:
-        """Return a boolean from ``true`` or ``false``."""
-        text = self.text(name)
-        return bool(self._read(Field(name, "switch", default=default), text and text.lower()))
+    def read(self, name: str, **bounds: int) -> Any:
+        """Return the value that the option's field allows, or the field's default.
 
-    def _read(self, field: Field, text: str | None) -> Any:
+        :param bounds: those of the field that another option decides.
+        """
+        field, text = replace(self._fields[name.lower()], **bounds), self.text(name)  # type: ignore[arg-type]
+        if text is not None and field.kind in ("switch", "choice"):
+            text = text.lower()
         try:
             return field.read(text, field.name, of_text=True)
         except FieldRefused as refused:

@@ -48,18 +48,16 @@ class OffsetBounds:
     def resolve(self, bound: Bound) -> dict[QueueKey, int]:
         """Return the offsets for ``bound``."""
         option = bound.option
-        if bound.timestamp_ms is not None:
-            return self.at_time(dict.fromkeys(self.queues, bound.timestamp_ms))
         named = bound.offsets
         strangers = [queue for queue in named if queue not in self.minima]
         if strangers:
             raise wrong_option(
                 option, f"there is no queue {list_queues(strangers)}; allowed: {list_queues(self.queues)}"
             )
-        if bound.are_times:
-            everywhere = Bound(option, bound.everywhere)
-            return self.resolve(everywhere) | self.at_time(named)
-        return {queue: self._resolve_one(queue, named.get(queue, bound.everywhere), option) for queue in self.queues}
+        wanted = {queue: named.get(queue, bound.everywhere) for queue in self.queues}
+        times = {queue: time_ms for queue, time_ms in wanted.items() if bound.are_times and time_ms >= 0}
+        rest = {queue: offset for queue, offset in wanted.items() if queue not in times}
+        return {queue: self._resolve_one(queue, offset, option) for queue, offset in rest.items()} | self.at_time(times)
 
     def _resolve_one(self, queue: QueueKey, offset: int, option: str) -> int:
         low, high = self.minima[queue], self.maxima[queue]

@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.fields.field import EXACT_MAX, Field
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
-from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.pipeline.source.cluster.option_values import OptionValues, text_options
 from engine.pipeline.source.cluster.queue_offsets import (
     EARLIEST,
-    LATEST,
     QueueKey,
     list_queues,
     parse_json,
@@ -24,39 +24,27 @@ from engine.pipeline.source.cluster.queue_offsets import (
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES, check_column
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
-from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_topic
+from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_group, validate_topic
 
-READ_OPTION_NAMES: tuple[str, ...] = (
-    *CLUSTER_OPTION_NAMES,
-    "topic",
-    "subscribe",
-    "subscribePattern",
-    "assign",
-    "includeSystemTopics",
-    "startingOffsets",
-    "endingOffsets",
-    "startingOffsetsByTimestamp",
-    "endingOffsetsByTimestamp",
-    "startingTimestamp",
-    "endingTimestamp",
-    "maxOffsetsPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "failOnDataLoss",
-    "retryTimeoutMs",
-    "columns",
-    "tags",
-    "consumerGroup",
-    "commitGroup",
+READ_OPTIONS: tuple[Field, ...] = (
+    *CLUSTER_OPTIONS,
+    *text_options("topic", "subscribe", "subscribePattern", "assign", "columns", "tags"),
+    *text_options("startingOffsets", "startingOffsetsByTimestamp", "endingOffsets", "endingOffsetsByTimestamp"),
+    Field("startingTimestamp", "integer", default=None),
+    Field("endingTimestamp", "integer", default=None),
+    Field("includeSystemTopics", "switch", default=False),
+    Field("maxOffsetsPerTrigger", "integer", 1, default=None),
+    Field("minOffsetsPerTrigger", "integer", 1, default=None),
+    Field("maxTriggerDelay", "text", default="15m"),
+    Field("minPartitions", "integer", 1, 100_000, default=1),
+    # A lost executor costs little, and a long queue is read by several.
+    Field("maxRecordsPerPartition", "integer", 1, default=250_000),
+    Field("failOnDataLoss", "switch", default=True),
+    # Kafka's ``default.api.timeout.ms``. Brokers register at a name server every 30 s.
+    Field("retryTimeoutMs", "integer", 0, 3_600_000, default=60_000),
+    Field("consumerGroup", "text", default=TOOLS_CONSUMER_GROUP, check=validate_group),
+    Field("commitGroup", "text", default=None, check=validate_group),
 )
-#: Most messages per task, so that a lost executor costs little and a long queue is read by several.
-DEFAULT_RECORDS_PER_PARTITION = 250_000
-#: How long a stream that has begun waits for a node that is away: Kafka's ``default.api.timeout.ms``. Brokers register
-#: at a name server every 30 s.
-DEFAULT_RETRY_TIMEOUT_MS = 60_000
-_TIME_MAX_MS = 2**62
 _TAG_SEPARATOR = "||"
 
 
@@ -65,15 +53,14 @@ class Bound:
     """A position at which a read begins or ends.
 
     :ivar option: the option that sets it, or whose default it is.
-    :ivar everywhere: EARLIEST or LATEST, for the queues that ``per_queue`` does not name.
-    :ivar per_queue: offsets that the option gives queue by queue, or times if ``are_times``.
-    :ivar timestamp_ms: the first message stored at that time or later, instead of both.
+    :ivar everywhere: EARLIEST, LATEST or a time, for the queues that ``per_queue`` does not name.
+    :ivar per_queue: offsets that the option gives queue by queue.
+    :ivar are_times: whether the numbers from 0 on are times: the first message stored then or later.
     """
 
     option: str
     everywhere: int
     per_queue: tuple[tuple[QueueKey, int], ...] = ()
-    timestamp_ms: int | None = None
     are_times: bool = False
 
     @property
@@ -121,33 +108,33 @@ class ReadOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> ReadOptions:
         """Parse the options. Raises :class:`RocketMQError` that names the option and what is allowed."""
-        values = OptionValues(options, READ_OPTION_NAMES)
+        values = OptionValues(options, READ_OPTIONS)
         topic_option = _topic_option(values)
         assigned = _assigned(values)
         topics, pattern = _topics(values, topic_option, assigned)
         starting, ending = _bound(values, "starting", topics), _bound(values, "ending", topics)
         _check_order(starting, ending)
-        most = values.integer("maxOffsetsPerTrigger", None, 1)
+        most = values.read("maxOffsetsPerTrigger")
         return cls(
             cluster=ClusterOptions.parse(values),
             topics=topics,
             topic_option=topic_option,
             pattern=pattern,
             assigned=assigned,
-            include_system_topics=values.boolean("includeSystemTopics", False),
+            include_system_topics=values.read("includeSystemTopics"),
             starting=starting,
             ending=ending,
             max_offsets_per_trigger=most,
-            min_offsets_per_trigger=values.integer("minOffsetsPerTrigger", None, 1, most or 2**63 - 1),
-            max_trigger_delay_ms=values.duration_ms("maxTriggerDelay", "15m"),
-            min_partitions=values.number("minPartitions", 1, 1, 100_000),
-            max_records_per_partition=values.number("maxRecordsPerPartition", DEFAULT_RECORDS_PER_PARTITION, 1),
-            fail_on_data_loss=values.boolean("failOnDataLoss", True),
-            retry_timeout_ms=values.number("retryTimeoutMs", DEFAULT_RETRY_TIMEOUT_MS, 0, 3_600_000),
+            min_offsets_per_trigger=values.read("minOffsetsPerTrigger", high=most or EXACT_MAX),
+            max_trigger_delay_ms=values.duration_ms("maxTriggerDelay"),
+            min_partitions=values.read("minPartitions"),
+            max_records_per_partition=values.read("maxRecordsPerPartition"),
+            fail_on_data_loss=values.read("failOnDataLoss"),
+            retry_timeout_ms=values.read("retryTimeoutMs"),
             columns=_columns(values),
             tags=_tags(values),
-            consumer_group=values.group("consumerGroup", TOOLS_CONSUMER_GROUP),
-            commit_group=values.group("commitGroup", "") or None,
+            consumer_group=values.read("consumerGroup"),
+            commit_group=values.read("commitGroup"),
         )
 
     def takes(self, queue: QueueKey) -> bool:
@@ -212,14 +199,14 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
     text = values.required(name, "")
     fallback = _WORDS[EARLIEST_WORD if which == "starting" else LATEST_WORD]
     if name == names[2]:
-        return Bound(name, fallback, timestamp_ms=values.integer(name, None, 0, _TIME_MAX_MS))
+        return Bound(name, values.read(name), are_times=True)
     if name == names[0] and text.lower() in _WORDS:
         if which == "ending" and text.lower() == EARLIEST_WORD:
             raise wrong_option(name, "earliest would leave nothing to read; allowed: latest or JSON")
         return Bound(name, _WORDS[text.lower()])
     bound = Bound(name, fallback, _per_queue(name, text), are_times=name == names[1])
     strangers = [queue for queue in bound.offsets if topics and queue.topic not in topics]
-    if bound.are_times and not all(0 <= time_ms <= _TIME_MAX_MS for time_ms in bound.offsets.values()):
+    if bound.are_times and not all(0 <= time_ms <= EXACT_MAX for time_ms in bound.offsets.values()):
         raise wrong_option(name, f"{text!r} is not allowed; allowed: milliseconds since 1970 for each queue")
     if which == "ending" and EARLIEST in bound.offsets.values():
         raise wrong_option(name, "-2 would leave nothing to read of its queue; allowed: offsets, or -1")
@@ -239,15 +226,15 @@ def _per_queue(name: str, text: str) -> tuple[tuple[QueueKey, int], ...]:
 
 def _check_order(starting: Bound | None, ending: Bound | None) -> None:
     """Refuse a start after the end, as far as the options alone show it."""
-    if starting is None or ending is None:
+    if starting is None or ending is None or starting.are_times != ending.are_times:
         return
-    first_ms, end_ms = starting.timestamp_ms, ending.timestamp_ms
-    if first_ms is not None and end_ms is not None and first_ms > end_ms:
-        raise start_after_end(starting, ending, str(first_ms), str(end_ms))
+    if 0 <= ending.everywhere < starting.everywhere:
+        raise start_after_end(starting, ending, str(starting.everywhere), str(ending.everywhere))
     ends, kind = ending.offsets, "time" if starting.are_times else "offset"
-    for queue, start in starting.per_queue if starting.are_times == ending.are_times else ():
-        if 0 <= ends.get(queue, LATEST) < start:
-            raise start_after_end(starting, ending, f"{queue}: {kind} {start}", f"{kind} {ends[queue]}")
+    for queue, start in starting.per_queue:
+        end = ends.get(queue, ending.everywhere)
+        if 0 <= end < start:
+            raise start_after_end(starting, ending, f"{queue}: {kind} {start}", f"{kind} {end}")
 
 
 def start_after_end(starting: Bound, ending: Bound, start: str, end: str) -> RocketMQError:

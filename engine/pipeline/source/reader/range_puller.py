@@ -200,6 +200,8 @@ class RangePuller:
 
     def _handle(self, segment: _Segment, answer: RemotingCommand) -> None:
         code = answer.code
+        if segment.is_done:
+            return  # its topic is deleted
         if code in BUSY_CODES and segment.busy_answers < BUSY_RETRIES:
             time.sleep(BUSY_PAUSE_MS * 2**segment.busy_answers / 1_000)
             segment.busy_answers += 1
@@ -212,8 +214,20 @@ class RangePuller:
             segment.next_offset = max(segment.next_offset + 1, header.next_begin_offset)
         elif code in (ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND):
             self._moved(segment, _header(answer))
+        elif code == ResponseCode.TOPIC_NOT_EXIST and not self._options.fail_on_data_loss:
+            self._skip_queue(segment)
         else:
             raise refusal(segment.queue.topic, self._client.address, answer)
+
+    def _skip_queue(self, gone: _Segment) -> None:
+        """Leave out the rest of a queue whose topic is deleted."""
+        report_loss(
+            False, gone.queue, f"its topic is deleted, so its messages from offset {gone.next_offset} on are lost"
+        )
+        self._ranges = deque(item for item in self._ranges if item.queue != gone.queue)
+        for segment in self._segments:
+            if segment.queue == gone.queue:
+                segment.next_offset = segment.end
 
     def _found(self, segment: _Segment, answer: RemotingCommand) -> None:
         begin, end = segment.next_offset, _header(answer).next_begin_offset

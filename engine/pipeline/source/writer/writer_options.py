@@ -6,31 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
+from engine.fields.field import Field
+from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.errors import wrong_option
-from engine.pipeline.source.cluster.option_values import OptionValues
+from engine.pipeline.source.cluster.option_values import OptionValues, text_options
 from engine.protocol.errors import IllegalName
-from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_topic
+from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_group, validate_topic
 
-WRITE_OPTION_NAMES: tuple[str, ...] = (
-    *CLUSTER_OPTION_NAMES,
-    "topic",
-    "producerGroup",
-    "batchBytes",
-    "maxMessageBytes",
-    "sendRetries",
-    "replayCheck",
-    "replayLookback",
-    "transactionId",
-    "transactionNumber",
-    "copiesMessages",
-)
-DEFAULT_PRODUCER_GROUP = "glassmq_spark_writer"
 #: Limit of RocketMQ's producers and brokers (``maxMessageSize`` of each).
-DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
-DEFAULT_BATCH_BYTES = 1024 * 1024
-#: With doubling pauses from 100 ms on, a broker may be away for 12 s.
-DEFAULT_SEND_RETRIES = 7
+_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+_BATCH_BYTES = 1024 * 1024
 
 
 class ReplayCheck(StrEnum):
@@ -39,6 +24,21 @@ class ReplayCheck(StrEnum):
     AUTO = "auto"  # if there may have been an earlier try
     ALWAYS = "always"
     NEVER = "never"
+
+
+WRITE_OPTIONS: tuple[Field, ...] = (
+    *CLUSTER_OPTIONS,
+    *text_options("topic", "transactionId"),
+    Field("producerGroup", "text", default="glassmq_spark_writer", check=validate_group),
+    Field("batchBytes", "integer", 1, default=_BATCH_BYTES),
+    Field("maxMessageBytes", "integer", 1_024, 1 << 30, default=_MAX_MESSAGE_BYTES),
+    # With doubling pauses from 100 ms on, a broker may be away for 12 s.
+    Field("sendRetries", "integer", 0, 100, default=7),
+    Field("replayCheck", "choice", default=ReplayCheck.AUTO, allowed=tuple(ReplayCheck)),
+    Field("replayLookback", "integer", default=10_000),
+    Field("transactionNumber", "integer", 0, 2**62, default=None),
+    Field("copiesMessages", "switch", default=False),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +68,24 @@ class WriteOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> WriteOptions:
         """Parse the options. Raises :class:`RocketMQError` that names the option and what is allowed."""
-        values = OptionValues(options, WRITE_OPTION_NAMES)
-        most = values.number("maxMessageBytes", DEFAULT_MAX_MESSAGE_BYTES, 1_024, 1 << 30)
+        values = OptionValues(options, WRITE_OPTIONS)
+        most = values.read("maxMessageBytes")
         transaction_id = values.text("transactionId")
-        transaction_number = values.integer("transactionNumber", None, 0, 2**62)
+        transaction_number = values.read("transactionNumber")
         if transaction_number is not None and transaction_id is None:
             raise wrong_option("transactionId", "is missing; transactionNumber counts the writes of one transactionId")
         return cls(
             cluster=ClusterOptions.parse(values),
             topic=_topic(values),
-            producer_group=values.group("producerGroup", DEFAULT_PRODUCER_GROUP),
-            batch_bytes=values.number("batchBytes", min(DEFAULT_BATCH_BYTES, most), 1, most),
+            producer_group=values.read("producerGroup"),
+            batch_bytes=values.read("batchBytes", default=min(_BATCH_BYTES, most), high=most),
             max_message_bytes=most,
-            send_retries=values.number("sendRetries", DEFAULT_SEND_RETRIES, 0, 100),
-            replay_check=_replay_check(values),
-            replay_lookback=values.number("replayLookback", 10_000, 0),
+            send_retries=values.read("sendRetries"),
+            replay_check=values.read("replayCheck"),
+            replay_lookback=values.read("replayLookback"),
             transaction_id=transaction_id,
             transaction_number=transaction_number,
-            copies_messages=values.boolean("copiesMessages", False),
+            copies_messages=values.read("copiesMessages"),
         )
 
 
@@ -103,10 +103,3 @@ def _topic(values: OptionValues) -> str | None:
     if topic is not None and (wrong := check_topic(topic)) is not None:
         raise wrong_option("topic", wrong)
     return topic
-
-
-def _replay_check(values: OptionValues) -> ReplayCheck:
-    word = (values.text("replayCheck") or ReplayCheck.AUTO).lower()
-    if word not in tuple(ReplayCheck):
-        raise wrong_option("replayCheck", f"{word!r} is not allowed; allowed: {', '.join(ReplayCheck)}")
-    return ReplayCheck(word)

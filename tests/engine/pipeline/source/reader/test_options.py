@@ -10,7 +10,7 @@ import pytest
 
 from engine.pipeline.source.cluster.errors import CONDITIONS, RocketMQError, explain
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES
-from engine.pipeline.source.reader.options import READ_OPTION_NAMES, ReadOptions
+from engine.pipeline.source.reader.options import READ_OPTIONS, ReadOptions
 
 GOOD = {"nameServer": "127.0.0.1:9876", "topic": "Orders"}
 PAGE = Path(__file__).parents[5] / "docs" / "pipeline.md"
@@ -163,5 +163,5 @@ def test_the_line_is_found_within_what_spark_makes_of_it():
 
 def test_every_option_column_and_condition_is_documented():
     section = PAGE.read_text("utf-8").split("## Data source")[1].split("\n## ")[0]
-    for name in (*READ_OPTION_NAMES, *COLUMN_NAMES, *CONDITIONS):
+    for name in (*(field.name for field in READ_OPTIONS), *COLUMN_NAMES, *CONDITIONS):
         assert re.search(rf"^\|.*`{name}`", section, re.MULTILINE), f"docs/pipeline.md says nothing of {name}"

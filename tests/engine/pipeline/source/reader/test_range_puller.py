@@ -172,6 +172,23 @@ def test_with_fail_on_data_loss_off_the_read_goes_on_with_what_is_left(broker, c
     assert "the queue holds 40 to 99" in caplog.text
 
 
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_a_topic_deleted_meanwhile_is_an_error_unless_loss_is_allowed(broker, caplog, fails):
+    """Spark repeats a micro-batch that failed: a query that allows loss would fail forever."""
+
+    def delete(request):
+        broker.pull = lambda request: request.reply(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
+        return broker.pull(request)
+
+    broker.high, broker.script = 1_000, [broker.pull, broker.pull, delete]
+    if fails == "true":
+        with pytest.raises(RocketMQError, match=r"\[ROCKETMQ_UNKNOWN_TOPIC\].*no such topic"):
+            offsets(broker)
+    else:
+        assert offsets(broker, failOnDataLoss="false") == list(range(64))
+        assert caplog.text.count("its topic is deleted, so its messages from offset 64 on are lost") == 1
+
+
 def test_messages_that_a_broker_lost_at_its_end_are_an_error(broker):
     with pytest.raises(RocketMQError, match="ROCKETMQ_OFFSETS_GONE"):
         offsets(broker, 0, 120)
