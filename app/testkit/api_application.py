@@ -95,7 +95,8 @@ class ApiApplication:
 
 def _conflict(kind: str, error: Exception) -> _Refused:
     """Return the refusal of what the kit does not do."""
-    return _Refused(HTTPStatus.CONFLICT, Refusal(str(error), kind))
+    text = getattr(error, "text", None)
+    return _Refused(HTTPStatus.CONFLICT, Refusal(str(error), kind, None if text is None else dict(text)))
 
 
 def _parameter_refusal(refused: FieldRefused) -> Refusal:

@@ -127,8 +127,8 @@ class Refusal:
     """The reply to a request that was not carried out.
 
     ``kind``: ``parameter`` (malformed request), ``refused`` (not possible now) or ``expectation`` (a check failed).
-    That of a parameter has ``text``, the error in English and Chinese, and its parts. The others are the test kit's own
-    messages, which are English.
+    ``text`` is the error in English and Chinese; null for a failed check, which is a test's output and English, and for
+    errors of the system. That of a parameter has its parts, too.
     """
 
     error: str

@@ -30,6 +30,7 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.testkit.broker_state import BrokerState
 from engine.testkit.errors import TestKitError
 from engine.testkit.held_port import HeldPort
+from engine.texts import Text
 
 _T = TypeVar("_T")
 
@@ -208,7 +209,7 @@ class EmbeddedBroker:
 
     def _running(self) -> EngineThread:
         if self._thread is None:
-            raise TestKitError("this broker is stopped; start() it, or use it inside of its with block or test")
+            raise TestKitError(Text("testkit.stopped"))
         return self._thread
 
     # --- access to the engine -----------------------------------------------------------------------------------------
@@ -217,7 +218,9 @@ class EmbeddedBroker:
         """Run ``function`` in the engine's thread, between two of its steps. Raises :class:`TestKitError`."""
         try:
             return self._running().call(function)
-        except (EngineUnavailable, FaultRefused) as error:
+        except FaultRefused as refusal:
+            raise TestKitError(refusal.text) from refusal
+        except EngineUnavailable as error:
             raise TestKitError(str(error)) from error
 
     def ask(self, question: Callable[[Broker], _T]) -> _T:
@@ -232,7 +235,7 @@ class EmbeddedBroker:
 
     def _broker(self) -> Broker:
         if not self._machines.broker_runs:
-            raise TestKitError("the broker is crashed, so it cannot be asked; call faults.restart() before")
+            raise TestKitError(Text("testkit.crashed"))
         return self._machines.broker
 
     def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -274,7 +277,7 @@ class EmbeddedBroker:
         try:
             self._run(action(self._machines), LIFE_CYCLE_TIMEOUT_S)
         except FaultRefused as refusal:
-            raise TestKitError(str(refusal)) from refusal
+            raise TestKitError(refusal.text) from refusal
 
     @property
     def has_broker(self) -> bool:

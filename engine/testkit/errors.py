@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 
 class TestKitError(Exception):
-    """A call of the test kit that cannot be carried out. The message says why, and what is allowed."""
+    """A call of the test kit that cannot be carried out. The message says why, and what is allowed.
+
+    :ivar text: the message by language; None if it comes from elsewhere, or only a Python test can see it.
+    """
 
     __test__ = False  # pytest: it is no class of tests
+
+    def __init__(self, text: Mapping[str, str] | str) -> None:
+        self.text = None if isinstance(text, str) else text
+        super().__init__(text if isinstance(text, str) else text["en"])
 
 
 def check_may_block(call: str) -> None:

@@ -24,6 +24,7 @@ from engine.testkit.embedded_broker import EmbeddedBroker
 from engine.testkit.errors import TestKitError, check_may_block
 from engine.testkit.frame_delays import FrameDelay
 from engine.testkit.passed_frames import frame_table, has_passed, nearest_frames
+from engine.texts import Text
 
 _T = TypeVar("_T")
 
@@ -216,7 +217,7 @@ class Faults:
     def slow_fsync(self, ms: int) -> FaultCondition:
         """Let each flush take ``ms``; a send waits for it with ``flushDiskType`` SYNC_FLUSH."""
         if ms < 1:
-            raise TestKitError(f"a slow flush takes at least 1 ms, not {ms}")
+            raise TestKitError(Text("testkit.slow_flush", ms=ms))
         return self._set_disk("flush_ms", ms)
 
     def _set_disk(self, name: str, value: object) -> FaultCondition:
@@ -226,7 +227,7 @@ class Faults:
     def pause(self, seconds: float = 600.0) -> FaultCondition:
         """Let broker and name server get no processor time for this long, from 50 ms on; questions are refused then."""
         if not 0 < seconds <= 600:
-            raise TestKitError(f"a pause lasts more than 0 and at most 600 s, not {seconds:g}")
+            raise TestKitError(Text("testkit.pause", seconds=f"{seconds:g}"))
         self._broker.pause(round(seconds * 1_000))
         return FaultCondition(self._broker.resume)
 
@@ -286,7 +287,7 @@ class Faults:
             read_fields([field for field in RULE_FIELDS if field.name in known], values, what="rule")
             return FaultRule(what, frame, **values)
         except (FieldRefused, FaultRefused) as error:
-            raise TestKitError(str(error)) from error
+            raise TestKitError(error.text) from error
 
     def _add(self, kind: type[_F], rule: FaultRule) -> _F:
         def add(injector: FaultInjector) -> None:

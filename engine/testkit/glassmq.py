@@ -19,6 +19,7 @@ from engine.testkit.failure_text import message_table, nearest_misses, table, wh
 from engine.testkit.faults import Faults
 from engine.testkit.group_state import GroupState, QueueLock, groups_of, known_group, locks_of, progress_of
 from engine.testkit.stored_messages import Selection, count_of, messages_of, undecided_half_messages
+from engine.texts import Text
 
 #: Seconds that a test waits by default. A client confirms what it consumed every five seconds.
 TIMEOUT_S = 10.0
@@ -69,7 +70,7 @@ class GlassMQ(EmbeddedBroker):
         async def create() -> None:
             broker = self._broker()
             if queues < 1:
-                raise TestKitError(f"topic {topic} needs at least one queue, not {queues}")
+                raise TestKitError(Text("testkit.no_queues", topic=topic, queues=queues))
             try:
                 validate_topic(topic)
                 await broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
@@ -139,12 +140,10 @@ class GlassMQ(EmbeddedBroker):
         check_may_block("glassmq.advance")
         wanted_s = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
         if not 1 <= wanted_s * 1_000 <= ADVANCE_MAX_MS:
-            raise TestKitError(
-                f"the clock goes forward by 1 ms to 366 days, not by {wanted_s:g} s; reset() sets it back"
-            )
+            raise TestKitError(Text("testkit.advance", seconds=f"{wanted_s:g}"))
         ms = round(wanted_s * 1_000)
         if not 0 <= settle <= ADVANCE_TIMEOUT_S:
-            raise TestKitError(f"settle={settle:g}; allowed: 0 to {ADVANCE_TIMEOUT_S:g} s")
+            raise TestKitError(Text("testkit.settle", settle=f"{settle:g}", limit=f"{ADVANCE_TIMEOUT_S:g}"))
 
         async def steps() -> None:
             self._broker()
@@ -243,7 +242,7 @@ class GlassMQ(EmbeddedBroker):
         Where a key occurs several times, its first message counts.
         """
         if len(keys) < 2 or len(dict.fromkeys(keys)) < len(keys):
-            raise TestKitError(f"an order needs at least two keys, each once, and these are {list(keys)}")
+            raise TestKitError(Text("testkit.order_keys", keys=list(keys)))
         there = self.messages(topic)
         first = {key: next((one for one in there if key in one.keys), None) for key in keys}
         found = [message for message in first.values() if message is not None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from engine.broker.broker import Broker
 from engine.protocol.names import is_system_group, is_system_topic, retry_topic
 from engine.testkit.errors import TestKitError
+from engine.texts import Text
 
 
 @dataclass(slots=True)
@@ -69,8 +70,8 @@ def known_group(broker: Broker, name: str) -> GroupState:
     """Return a group. Raises :class:`TestKitError`, which names those that there are."""
     groups = groups_of(broker)
     if name not in groups:
-        known = ", ".join(groups) or "no group at all"
-        raise TestKitError(f"the broker has never heard of group {name!r}; it knows {known}")
+        known = ", ".join(groups) or Text("testkit.no_group")
+        raise TestKitError(Text("testkit.unknown_group", group=repr(name), known=known))
     return groups[name]
 
 

@@ -14,6 +14,7 @@ from engine.protocol.message.message import MessageExt
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.protocol.system_flags import COMPRESSION_TYPE_MASK, MESSAGE_COMPRESSED
 from engine.testkit.errors import TestKitError
+from engine.texts import Text
 
 #: The messages of a topic that one question reads. A test has dozens; the broker stands still while it reads.
 MESSAGES_MAX = 20_000
@@ -67,7 +68,7 @@ def messages_of(broker: Broker, topic: str) -> list[MessageExt]:
     store = broker.store
     queues = [(queue_id, queue) for of, queue_id, queue in store.consume_queues() if of == topic]
     if sum(queue.max_offset - queue.min_offset for _, queue in queues) > MESSAGES_MAX:
-        raise TestKitError(f"topic {topic} has more than {MESSAGES_MAX} messages: too many to return all together")
+        raise TestKitError(Text("testkit.too_many_messages", topic=topic, limit=MESSAGES_MAX))
     found = [message for queue_id, _ in queues for message in _in_queue(broker, topic, queue_id)]
     return sorted((_readable(message) for message in found), key=lambda message: message.commit_log_offset)
 

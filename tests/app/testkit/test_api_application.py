@@ -75,6 +75,9 @@ def test_a_crashed_broker_is_restarted_with_its_messages(api, glassmq):
     assert api("POST", "/crash")[0] == 200
     status, reply = api("GET", "/messages", query="topic=orders")
     assert (status, reply["kind"]) == (409, "refused")
+    assert reply["error"] == reply["text"]["en"]
+    assert reply["error"].startswith("the broker is crashed")
+    assert "Broker 已崩溃" in reply["text"]["zh"]
     assert api("POST", "/restart")[0] == 200
     assert len(messages_of(api("GET", "/messages", query="topic=orders"))) == 1
 
