@@ -15,6 +15,7 @@ from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStat
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.enums import ConsumeFromWhere
+from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.fixture_server import FixtureSource
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.socket_browser import SocketBrowser
@@ -336,3 +337,13 @@ def test_the_state_is_plain_json(live):
     live.send(message("plain", b"\xff\xfe\x00"))
     state = live.host.state()
     assert json.loads(json.dumps(state)) == state
+
+
+def test_clients_keep_their_names_when_the_server_is_started_again(tmp_path):
+    with LiveServer(tmp_path) as server:
+        server.create_topic("orders")
+        with consumer_of_orders(server, lambda messages, context: None):
+            names = server.state_when(lambda state: state["groups"]["billing"]["members"])["client_names"]
+    assert names
+    with LiveServer(tmp_path) as again:
+        assert {client: again.host._names.known(client) for client in names} == names

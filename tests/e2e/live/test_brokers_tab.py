@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.replication.ha.ha_config import HaRole
-from tests.e2e.accessibility import choose_theme
+from tests.e2e.accessibility import choose_theme, findings_in_every_theme
 from tests.e2e.conftest import choose_language
 from tests.support.live.live_server import LiveServer
 
@@ -60,11 +60,13 @@ def test_a_pair_is_shown_side_by_side_from_both_pages_and_a_stopped_slave_turns_
     expect(card(pages[0], slave).locator("h3 a")).to_have_attribute(
         "href", f"http://{slave.server.page_address}/live?tab=brokers"
     )
+    pages[1].close()
     slave.host.stop()
     expect(card(pages[0], slave)).to_have_attribute("data-state", "unregistered")
     expect(card(pages[0], slave).locator(".broker-state")).to_contain_text("Unknown to the name servers since")
     expect(figure(pages[0], slave, "messages")).to_have_text("3")
     expect(card(pages[0], master)).to_have_attribute("data-state", "answers")
+    assert findings_in_every_theme(pages[0], "#page-place") == []
 
 
 def test_on_a_phone_one_broker_is_under_the_other_in_each_theme_and_language(pair, open_page):

@@ -56,8 +56,9 @@ function Card({ broker, now }) {
     ${
       state !== "answers" &&
       html`<p class="broker-state" role="status">
-        ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why })} ${facts && t("live.brokers.last_figures")}
-      </p>`
+          ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why })}
+        </p>
+        ${facts && html`<p class="quiet">${t("live.brokers.last_figures")}</p>`}`
     }
     <dl>
       ${rowsOf(broker, now).map(

@@ -39,6 +39,7 @@ export function BrokerRates() {
             series: shown.map((broker, index) => ({
               name: `${broker.name} ${roleOf(broker)}`,
               look: lookOf(index),
+              last: samples.value.at(-1)?.rates[broker.address]?.[direction] ?? null,
               values: samples.value.map(({ rates }) => rates[broker.address]?.[direction] ?? null),
             })),
           }}
