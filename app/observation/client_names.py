@@ -19,8 +19,6 @@ FILE_NAME = "client_names.json"
 #: Clients whose names are kept, those last seen first: several times what one picture shows. Only a client that has
 #: been away for longer than that many others returns under another name.
 NAMES_MAX = 10_000
-
-
 _NAME = re.compile(r"[CP][1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -46,6 +44,7 @@ class ClientNames:
         :param address: the address of its connection: its id takes over the name that the address had.
         """
         client = client_text(client)
+        self._is_saved = self._is_saved and client in self._names
         name = self._names.pop(client, None) or self._names.pop(address, None) or self._next("C" if consumes else "P")
         self._names[client] = name
         if len(self._names) > NAMES_MAX:
@@ -58,11 +57,10 @@ class ClientNames:
 
     def _next(self, letter: str) -> str:
         self._last[letter] += 1
-        self._is_saved = False
         return f"{letter}{self._last[letter]}"
 
     def save(self) -> None:
-        """Write the file if a name was given since the last time. A failure is logged: the next name tries again."""
+        """Write the file if clients are new since the last time. A failure is logged: the next new one tries again."""
         if self._file is None or self._is_saved:
             return
         self._is_saved = True

@@ -57,8 +57,10 @@ def test_names_are_bounded_and_none_is_given_twice(monkeypatch):
 def test_names_survive_a_restart_of_the_server_and_the_numbers_go_on(tmp_path):
     file = tmp_path / "names.json"
     names = ClientNames(file)
+    names.of("10.0.0.4:5000", "10.0.0.4:5000", consumes=True)
+    names.save()
     for client in ("c@1", "c@2"):
-        names.of(client, consumes=True)
+        names.of(client, "10.0.0.4:5000", consumes=True)
     names.save()
     again = ClientNames(file)
     assert [again.known(client) for client in ("c@1", "c@2")] == ["C1", "C2"]

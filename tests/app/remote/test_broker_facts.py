@@ -9,12 +9,13 @@ import pytest
 
 from app.remote.broker_facts import read_broker
 from app.remote.cluster_reader import GroupProgress, QueueEnds
+from app.remote.remote_broker import RemoteBroker
 from engine.protocol.body.message_queue import MessageQueue
 from tests.engine.broker.processors.test_admin_processors import captured_reply
 
 
-class Reported:
-    """Stands in for a ``RemoteBroker``."""
+class Reported(RemoteBroker):
+    """A broker that was asked already."""
 
     def __init__(self, table, queues=(), progress=()):
         self.table, self.queues, self.progress = table, list(queues), list(progress)
