@@ -7,11 +7,13 @@ import contextlib
 import pytest
 
 from app.live import broker_watch
+from app.picture.live.brokers import BrokersReport
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
 from engine.replication.ha.ha_config import HaRole
 from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.live_server import LiveServer, message
+from tests.support.picture.schema_problems import schema_problems
 from tests.support.waiting import wait_until
 
 
@@ -70,6 +72,7 @@ def test_each_broker_reports_its_own_queues_messages_and_lag(tmp_path):
                     for address in addresses
                 ),
             )
+        assert list(schema_problems(report_of(first), BrokersReport)) == []
         own, other = (brokers[address] for address in addresses)
         assert (own["is_own"], other["is_own"]) == (True, False)
         assert (other["name"], other["id"], other["why"]) == ("broker-b", 0, "")
