@@ -114,8 +114,11 @@ def _come_back(page: Page) -> None:
 
 def _lose_the_server(page: Page) -> None:
     _world_stands(page)
+    page.evaluate(
+        "async () => (window.connection = (await import('/static/common/transport.js')).openConnection('/lab'))"
+    )
     page.context.set_offline(True)
-    page.evaluate("async () => (await import('/static/common/transport.js')).openConnection('/lab').io.engine.close()")
+    page.evaluate("connection.io.engine.close()")
     _settle(page)
 
 
@@ -231,5 +234,5 @@ MOMENTS = (
     Moment("live-reset", "What a reset of offsets would do", "/live", _preview_reset),
     Moment("live-held", "A frame that is held", "/live?tab=faults", _hold_frame),
     Moment("live-disk-full", "The broker's disk is full", "/live", partial(_break, command="disk-full")),
-    Moment("live-killed", "The broker is killed", "/live", _kill),
+    Moment("live-killed", "The broker is killed", "/live", _kill, ("laptop",)),
 )

@@ -45,6 +45,10 @@ CUT = """() => [...document.querySelectorAll('#stage *')]
     .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== 'visible')
     .filter((each) => each.offsetWidth && !each.matches('.sr-only') && each.innerText?.trim())
     .map((each) => `${each.innerText} in ${each.className}`)"""
+STANDS = """async () => {
+    const { view } = await import('/static/common/world/view.js');
+    return view.peek().busy === null && view.peek().event > 0;
+}"""
 #: To where something is on the stage, without playing it.
 RUN = """async () => {
     const { runUntil } = await import('/static/common/world/session.js');
@@ -135,6 +139,7 @@ def test_no_label_is_cut_in_lesson_4_and_at_the_key_moments_of_scenarios(serve, 
         before, _, moment = path.partition("#")
         target = f"{address}/{before}&lang={language}#{moment}"
         page = shown(open_page(target, reduced_motion="reduce", viewport={"width": 1024, "height": 768}))
+        page.wait_for_function(STANDS)
         page.evaluate(SETTLE)
         found += [f"{before}: {cut}" for cut in page.evaluate(CUT)]
     assert found == []
