@@ -26,12 +26,13 @@ from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
 from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_group, validate_topic
 
+_TIME_MAX_MS = 2**62
 READ_OPTIONS: tuple[Field, ...] = (
     *CLUSTER_OPTIONS,
     *text_options("topic", "subscribe", "subscribePattern", "assign", "columns", "tags"),
     *text_options("startingOffsets", "startingOffsetsByTimestamp", "endingOffsets", "endingOffsetsByTimestamp"),
-    Field("startingTimestamp", "integer", default=None),
-    Field("endingTimestamp", "integer", default=None),
+    Field("startingTimestamp", "integer", 0, _TIME_MAX_MS, default=None),
+    Field("endingTimestamp", "integer", 0, _TIME_MAX_MS, default=None),
     Field("includeSystemTopics", "switch", default=False),
     Field("maxOffsetsPerTrigger", "integer", 1, default=None),
     Field("minOffsetsPerTrigger", "integer", 1, default=None),
@@ -206,7 +207,7 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
         return Bound(name, _WORDS[text.lower()])
     bound = Bound(name, fallback, _per_queue(name, text), are_times=name == names[1])
     strangers = [queue for queue in bound.offsets if topics and queue.topic not in topics]
-    if bound.are_times and not all(0 <= time_ms <= EXACT_MAX for time_ms in bound.offsets.values()):
+    if bound.are_times and not all(0 <= time_ms <= _TIME_MAX_MS for time_ms in bound.offsets.values()):
         raise wrong_option(name, f"{text!r} is not allowed; allowed: milliseconds since 1970 for each queue")
     if which == "ending" and EARLIEST in bound.offsets.values():
         raise wrong_option(name, "-2 would leave nothing to read of its queue; allowed: offsets, or -1")
