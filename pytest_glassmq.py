@@ -263,6 +263,12 @@ def _glassmq_of_session(make_glassmq: Callable[..., GlassMQ]) -> GlassMQ:
     return make_glassmq()
 
 
+@pytest.fixture(scope="session")
+def glassmq_name_server(_glassmq_of_session: GlassMQ) -> str:
+    """The address of the name server of ``glassmq``, for fixtures that start a service once."""
+    return _glassmq_of_session.name_server_address
+
+
 @pytest.fixture
 def glassmq(_glassmq_of_session: GlassMQ) -> Iterator[GlassMQ]:
     """A RocketMQ broker without topics, groups and messages, at the same address in each test."""

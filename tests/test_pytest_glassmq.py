@@ -55,6 +55,24 @@ def test_each_test_gets_a_clean_broker_at_the_same_address(suite):
     result.assert_outcomes(passed=2)
 
 
+def test_a_fixture_of_the_session_knows_the_address_of_each_test(suite):
+    result = suite(
+        """
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def service(glassmq_name_server):
+        return lambda: send(glassmq_name_server)
+
+    @pytest.mark.parametrize("number", range(2))
+    def test_it(glassmq, service, number):
+        service()
+        glassmq.assert_sent("orders", count=1)
+    """
+    )
+    result.assert_outcomes(passed=2)
+
+
 def test_a_session_may_have_further_brokers(suite):
     result = suite(
         """

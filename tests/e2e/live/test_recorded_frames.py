@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import unquote
 
 from playwright.sync_api import expect
 
+from app.run_files import frames_file
+from engine.client import Message
+from engine.testkit import GlassMQ
+from engine.testkit.failed_test import recorded_frames
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
 from tests.e2e.scenes import empty_scene
+from tests.support.live.kit_clients import send
 from tests.support.live.live_server import LiveServer, message
 
 
@@ -36,3 +42,25 @@ def test_without_a_record_the_page_asks_for_a_file_in_its_own_look(serve, open_p
     assert page.locator("main h1").bounding_box()["x"] > 20
     expect(page.locator(".wire-form .form-row")).to_have_css("display", "grid")
     assert findings_in_every_theme(page) == []
+
+
+def test_a_page_of_the_test_kit_shows_the_broker_s_state_frame_by_frame_and_offers_a_scenario(tmp_path, open_page):
+    # Playwright runs an event loop in this thread.
+    with GlassMQ(records_frames=True) as glassmq, ThreadPoolExecutor(1) as elsewhere:
+        glassmq.create_topic("orders", queues=1)
+        elsewhere.submit(send, glassmq, *(Message("orders", b"1", keys=key) for key in ("17", "18"))).result()
+        file = tmp_path / "shop.html"
+        file.write_text(frames_file(recorded_frames(glassmq), "shop"), encoding="utf-8")
+    page = open_page(file.as_uri())
+    queue = page.locator("#node-B1 .wire-state tr", has_text="orders 0")
+    expect(queue).to_have_count(0)
+    page.keyboard.press("End")
+    expect(queue).to_have_text("orders 002")
+    page.keyboard.press(",")
+    for _ in range(10):
+        page.keyboard.press(",")
+    expect(queue).to_have_count(0)
+    link = page.get_by_role("link", name="Download scenario")
+    assert "key: '17', body: '1'" in unquote(link.get_attribute("href"))
+    expect(page.locator(".story-text")).to_contain_text("settings of the broker and of the clients")
+    assert findings_in_every_theme(page, "#node-B1") == []
