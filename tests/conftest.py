@@ -35,7 +35,7 @@ TESTS_APART = (
 #: What takes longest begins first, so that the end is made of small pieces.
 LONGEST_FIRST = (
     CLIENTS,
-    "tests/e2e/test_every_lesson.py",
+    "tests/e2e/lessons/test_every_lesson.py",
     *SPARK,
     "tests/e2e/",
     "tests/app/commands/test_kill_nine.py",

@@ -7,7 +7,7 @@ import { t } from "../common/i18n.js";
 import { brokerAxis, brokerLanes } from "../common/cluster/lanes.js";
 import { laneAxis } from "../parts/lane/lane_axis.js";
 import { LaneHead } from "../parts/lane/lane_head.js";
-import { LaneTable } from "../parts/lane/lane.js";
+import { LaneTable } from "../parts/lane/lane_table.js";
 import { SparkMark, TopicMark } from "../parts/lane/marks.js";
 import { loaded, state } from "../common/cluster/view.js";
 

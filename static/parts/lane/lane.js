@@ -5,23 +5,20 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { memo } from "../../common/memo.js";
-import { t } from "../../common/i18n.js";
-import { queueIds, summedOffsets, summedQueue } from "../../common/topics.js";
-import { BarLane } from "./bar_lane.js";
-import { CellLane } from "./cell_lane.js";
 import { readersOf } from "./readers.js";
 
 /** @typedef {import("../../common/topics.js").Offsets} Offsets */
 
 /**
- * `queueId`: null for all queues of the topic as one. `reached`: by jobs on Spark. With an `axis` it is a bar on it, a
- * row of a table; else the newest entries, `most` at most, in cells.
+ * `queueId`: null for all queues of the topic as one. `reached`: by jobs on Spark. `Look`: BarLane is a row of a table,
+ * with a bar on the `axis`; CellLane has the newest entries, `most` at most, in cells.
  * @typedef {object} LaneProps
  * @property {string} topic
  * @property {string | null} queueId
  * @property {Picture.Queue | Picture.WorldQueue} queue
  * @property {Offsets} [reached]
  * @property {Picture.LaneSource} source
+ * @property {(props: DrawnLane) => any} Look
  * @property {import("./lane_axis.js").LaneAxis} [axis]
  * @property {number} [most]
  *
@@ -31,40 +28,10 @@ import { readersOf } from "./readers.js";
 
 /** @param {LaneProps} props */
 function LaneOf(props) {
-  const { topic, queueId, queue, reached, source, axis } = props;
+  const { topic, queueId, queue, reached, source, Look } = props;
   const mark = useComputed(() => source.markOf({ topic, queueId }));
   const readers = readersOf(queue, source.order, reached);
-  const drawn = { ...props, readers, name: `${topic}@${queueId ?? "all"}`, mark: mark.value };
-  return axis ? html`<${BarLane} ...${drawn} />` : html`<${CellLane} ...${drawn} />`;
+  return html`<${Look} ...${props} readers=${readers} name=${`${topic}@${queueId ?? "all"}`} mark=${mark.value} />`;
 }
 
 export const Lane = memo(LaneOf);
-
-/** The queues of a topic as bars in a table, or `isSummed` all of them as one.
-    @param {{ topic: string, queues: import("../../common/topics.js").Queues, reached?: Picture.SparkOffsets,
-      isSummed: boolean, source: Picture.LaneSource, axis: import("./lane_axis.js").LaneAxis }} props */
-export function LaneTable({ topic, queues, reached, isSummed, source, axis }) {
-  /** @type {(queueId: string | null, queue: Picture.Queue, reached?: Offsets) => any} */
-  const lane = (queueId, queue, offsets) =>
-    html`<${Lane} key=${queueId} ...${{ topic, queueId, queue, source, axis }} reached=${offsets} />`;
-  return html`<table class="lanes">
-    <caption class="sr-only">${topic}</caption>
-    <thead class="sr-only">
-      <tr>
-        <th>${t("field.queue_id")}</th><th>${t("live.lane.drawing")}</th>
-        <th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${
-        isSummed
-          ? lane(
-              null,
-              summedQueue(queues),
-              summedOffsets(queues, (id) => reached?.[id]),
-            )
-          : queueIds(queues).map((id) => lane(id, queues[id], reached?.[id]))
-      }
-    </tbody>
-  </table>`;
-}

@@ -5,6 +5,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { t } from "../../common/i18n.js";
+import { CellLane } from "../lane/cell_lane.js";
 import { Lane } from "../lane/lane.js";
 import { TopicMark } from "../lane/marks.js";
 import { groupOf, queueIds, stored } from "../../common/topics.js";
@@ -85,6 +86,7 @@ const Topic = memo(({ broker, name, topic, source }) => {
             queueId=${id}
             queue=${topic.queues[id]}
             source=${source}
+            Look=${CellLane}
             most=${most}
           />`,
       )

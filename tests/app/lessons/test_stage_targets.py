@@ -1,4 +1,4 @@
-"""What a lesson points at exists in its scenario. That the page finds it: tests/e2e/test_lessons.py."""
+"""What a lesson points at exists in its scenario. That the page finds it: tests/e2e/lessons/test_lessons.py."""
 
 import pytest
 

@@ -10,7 +10,7 @@ import { LINEAR, LOGARITHMIC } from "../../../parts/lane/lane_scale.js";
 import { laneAxis, laneHeight } from "../../../parts/lane/lane_axis.js";
 import { LaneHead } from "../../../parts/lane/lane_head.js";
 import { TopicLags } from "../../../parts/lane/lag_words.js";
-import { LaneTable } from "../../../parts/lane/lane.js";
+import { LaneTable } from "../../../parts/lane/lane_table.js";
 import { laneScale, showSystemTopics } from "../../../common/viewer/choices.js";
 import { glassmqCommand, groupTopics, systemTopics, userTopics } from "../../../common/cluster/lists.js";
 import { groupOf, stored } from "../../../common/topics.js";

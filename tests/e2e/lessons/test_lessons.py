@@ -28,7 +28,7 @@ from tests.e2e.lesson_page import (
 )
 from tests.e2e.scenes import empty_scene
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 FIRST = lesson_names()[0]
 
 
