@@ -22,6 +22,7 @@ from engine.texts import Text
 
 _TOPIC = TableColumn("topic", ColumnKind.TEXT)
 _MESSAGES = TableColumn("messages", ColumnKind.INTEGER)
+_EXACT = TableColumn("exact", ColumnKind.YES_NO)
 _SHARE = TableColumn("share", ColumnKind.SHARE)
 _MAX_TO_MEAN = TableColumn("max_to_mean", ColumnKind.NUMBER)
 _VARIATION = TableColumn("variation", ColumnKind.NUMBER)
@@ -83,8 +84,12 @@ DESCRIPTION = JobDescription(
                 *columns(ColumnKind.INTEGER, "offset", "end", "lag"),
             ),
         ),
-        JobTable("tags", (_TOPIC, TableColumn("tag", ColumnKind.TEXT), _MESSAGES, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)),
-        JobTable("keys", (_TOPIC, TableColumn("key", ColumnKind.TEXT), _MESSAGES, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)),
+        JobTable(
+            "tags", (_TOPIC, TableColumn("tag", ColumnKind.TEXT), _MESSAGES, _EXACT, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)
+        ),
+        JobTable(
+            "keys", (_TOPIC, TableColumn("key", ColumnKind.TEXT), _MESSAGES, _EXACT, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)
+        ),
         JobTable(
             "queues",
             (

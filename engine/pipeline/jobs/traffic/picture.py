@@ -13,14 +13,13 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.pipeline.jobs.report import Cell, JobReport
+from engine.pipeline.jobs.traffic.item_counts import ItemCounts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 #: Rows of (window, topic) that are kept: a day of 10 s windows of one topic. More than the possible number of topics.
 WINDOWS_MAX = 8_640
-#: Different tags, and keys, of a topic that are summed; beyond this, the rarest are dropped.
-ITEMS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,8 @@ class TrafficWindowFigures:
     """One row of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`.
 
     :ivar queues: ``broker:queue id`` -> messages; queues without any are not in it. Likewise tags and keys.
+    :ivar tags_exact: whether the counts of tags are exact; likewise of keys.
+    :ivar tags_all: whether there are no other tags; likewise keys.
     """
 
     start_ms: int
@@ -39,7 +40,11 @@ class TrafficWindowFigures:
     max_ms: int
     queues: Mapping[str, int]
     tags: Mapping[str | None, int]
-    keys: Mapping[str, int]
+    keys: Mapping[str | None, int]
+    tags_exact: bool = True
+    tags_all: bool = True
+    keys_exact: bool = True
+    keys_all: bool = True
 
     @classmethod
     def of_row(cls, row: Any) -> TrafficWindowFigures:
@@ -180,8 +185,8 @@ class TrafficPicture:
         self._report.table("windows", rows, left_out=len(newest_first) - len(rows) + self.left_out)
         self._report.table("topics", [self._topic_row(topic, of_topic) for topic, of_topic in sorted(sums.items())])
         self._report.table("queues", self._queue_rows(sums))
-        self._report.table("tags", self._item_rows({topic: of_topic.tags for topic, of_topic in sums.items()}, sums))
-        self._report.table("keys", self._item_rows({topic: of_topic.keys for topic, of_topic in sums.items()}, sums))
+        for name in ("tags", "keys"):
+            self._report.table(name, self._item_rows(name, sums))
 
     def _sums(self) -> dict[str, WindowSums]:
         sums = copy.deepcopy(self._dropped)
@@ -212,32 +217,19 @@ class TrafficPicture:
             ]
         return sorted(rows, key=lambda row: (-_number(row[4]), str(row[0]), str(row[1])))
 
-    def _item_rows(
-        self, items: Mapping[str, Mapping[str | None, _Item]], sums: Mapping[str, WindowSums]
-    ) -> list[list[Cell]]:
-        """Return rows for the most frequent items of each topic."""
+    def _item_rows(self, name: str, sums: Mapping[str, WindowSums]) -> list[list[Cell]]:
+        """Return rows for the most frequent tags or keys of each topic."""
         rows: list[list[Cell]] = []
-        for topic, of_topic in sorted(items.items()):
-            top = sorted(of_topic.items(), key=lambda item: (-item[1].messages, str(item[0])))[: self._top]
-            total = sums[topic].messages
-            rows += [
-                [topic, name, item.messages, item.messages / total, item.peak_share, item.peak_ms] for name, item in top
-            ]
+        for topic, of_topic in sorted(sums.items()):
+            counts: ItemCounts = getattr(of_topic, name)
+            for item_name, item in counts.top(self._top):
+                share = item.messages / of_topic.messages
+                is_exact = counts.is_exact(item)
+                rows.append([topic, item_name, item.messages, is_exact, share, item.peak_share, item.peak_ms])
         return rows
 
     def _imbalance(self, topic: str, queues: Mapping[str, int]) -> Imbalance:
         return imbalance(queues.values(), self._queue_counts.get(topic, 0))
-
-
-@dataclass(slots=True)
-class _Item:
-    """A tag or key over all windows. ``peak_share``: its share in the window where it was most frequent, and the
-    time.
-    """
-
-    messages: int = 0
-    peak_share: float = 0.0
-    peak_ms: int = 0
 
 
 @dataclass(slots=True)
@@ -250,8 +242,8 @@ class WindowSums:
     peak_ms: int = 0
     worst_p99_ms: int = 0
     queues: dict[str, int] = field(default_factory=dict)
-    tags: dict[str | None, _Item] = field(default_factory=dict)
-    keys: dict[str | None, _Item] = field(default_factory=dict)
+    tags: ItemCounts = field(default_factory=ItemCounts)
+    keys: ItemCounts = field(default_factory=ItemCounts)
 
     def add(self, window: TrafficWindowFigures, window_ms: int) -> None:
         """Add one more window."""
@@ -264,19 +256,9 @@ class WindowSums:
         self.worst_p99_ms = max(self.worst_p99_ms, window.p99_ms)
         for queue, count in window.queues.items():
             self.queues[queue] = self.queues.get(queue, 0) + count
-        for items, counts in ((self.tags, window.tags), (self.keys, window.keys)):
-            _add_items(items, counts, window)
-
-
-def _add_items(items: dict[str | None, _Item], counts: Mapping[Any, int], window: TrafficWindowFigures) -> None:
-    for name, count in counts.items():
-        item = items.setdefault(name, _Item())
-        item.messages += count
-        if count / window.messages > item.peak_share:
-            item.peak_share, item.peak_ms = count / window.messages, window.start_ms
-    if len(items) > ITEMS_MAX:
-        for name in sorted(items, key=lambda name: items[name].messages)[: len(items) - ITEMS_MAX // 2]:
-            del items[name]
+        of_window = window.messages, window.start_ms
+        self.tags.add(window.tags, *of_window, are_exact=window.tags_exact, are_all=window.tags_all)
+        self.keys.add(window.keys, *of_window, are_exact=window.keys_exact, are_all=window.keys_all)
 
 
 def _number(value: Cell) -> float:

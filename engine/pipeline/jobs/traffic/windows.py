@@ -37,7 +37,8 @@ def window_figures(
 
     Columns: ``start_ms``, ``topic``, ``messages``, ``bytes`` (of bodies; null when they were not read), ``p50_ms``,
     ``p99_ms``, ``max_ms`` (from born to stored, by two machines' clocks: it may be negative), ``queues``, ``tags``,
-    ``keys`` (arrays of (item, count), the most frequent first).
+    ``keys`` (arrays of (item, count), the most frequent first), and for tags and keys whether their counts are exact
+    (``tags_exact``) and there are no others (``tags_all``).
 
     :param event_time: ``store_timestamp`` or ``born_timestamp``.
     :param top: how many tags and keys are reported.
@@ -56,8 +57,8 @@ def window_figures(
         "percentile_approx(latency_ms, array(0.5, 0.99)) AS latencies",
         "max(latency_ms) AS max_ms",
         f"approx_top_k(queue, {QUEUES_TRACKED}, {QUEUES_TRACKED}) AS queues",
-        f"approx_top_k(tags, {top}, {ITEMS_TRACKED}) AS tags",
-        f"approx_top_k(key, {top}, {ITEMS_TRACKED}) FILTER (WHERE key IS NOT NULL) AS keys",
+        f"approx_top_k(tags, {ITEMS_TRACKED}, {ITEMS_TRACKED}) AS tags",
+        f"approx_top_k(key, {ITEMS_TRACKED}, {ITEMS_TRACKED}) AS keys",
     )
     grouped = messages.selectExpr(*columns).groupBy(F.window(event_time, f"{window_ms} milliseconds"), F.col("topic"))
     return grouped.agg(*(F.expr(figure) for figure in figures)).selectExpr(
@@ -69,6 +70,18 @@ def window_figures(
         "latencies[1] AS p99_ms",
         "max_ms",
         "queues",
-        "tags",
-        "keys",
+        *_listed("tags", "tags", top),
+        *_listed("keys", "filter(keys, one -> one.item IS NOT NULL)", top),
+    )
+
+
+def _listed(name: str, items: str, top: int) -> tuple[str, str, str]:
+    """Return the columns for the most frequent of ``items``, and what is known about the others."""
+    counted = f"aggregate({name}, 0L, (sum, one) -> sum + one.count)"
+    # Otherwise the sketch has dropped some.
+    are_exact = f"{counted} = messages"
+    return (
+        f"slice({items}, 1, {top}) AS {name}",
+        f"{are_exact} AS {name}_exact",
+        f"{are_exact} AND size({items}) <= {top} AS {name}_all",
     )

@@ -115,7 +115,7 @@ def test_a_group_whose_consumers_report_nothing_is_judged_by_its_offsets(spark, 
     report = audit(spark, server, read_what_is_there, groups="quiet", **arguments)
     kinds = {row["kind"]: row["count"] for row in rows(report, "finding_counts")}
     assert kinds == {"lost": len(LOST), "not reported": COUNT - len(LOST)}
-    assert any("passed by their group's offset" in note["en"] for note in report.notes)
+    assert any("offset or its next consumer is past them" in note["en"] for note in report.notes)
     assert [row["missing"] for row in rows(report, "groups")] == [0]
 
 

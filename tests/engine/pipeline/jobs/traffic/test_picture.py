@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.pipeline.jobs.traffic import item_counts
 from engine.pipeline.jobs.traffic import picture as picture_module
 from engine.pipeline.jobs.traffic.description import DESCRIPTION
 from engine.pipeline.jobs.traffic.picture import TrafficPicture, TrafficWindowFigures, imbalance
@@ -47,7 +48,7 @@ def test_rows_are_those_that_the_description_names(report):
         assert [len(row) for row in rows] == [columns[name]] * len(rows), name
     assert report.tables["windows"] == [[0, "Orders", 10, 10.0, 50.0, 1, 9, 20, 4.0, pytest.approx(3**0.5)]]
     assert report.tables["queues"] == [["Orders", "a:0", 10, 1.0, 4.0]]
-    assert report.tables["keys"] == [["Orders", "k", 3, 0.3, 0.3, 0]]
+    assert report.tables["keys"] == [["Orders", "k", 3, True, 0.3, 0.3, 0]]
 
 
 def test_newer_figures_of_a_window_replace_the_older_ones(report):
@@ -57,8 +58,8 @@ def test_newer_figures_of_a_window_replace_the_older_ones(report):
     assert [(row[0], row[2]) for row in report.tables["windows"]] == [(1_000, 4), (0, 12)]
     assert report.tables["topics"][0][:5] == ["Orders", 16, None, 12.0, 0]
     assert report.tables["tags"] == [
-        ["Orders", "T", 11, 11 / 16, 11 / 12, 0],
-        ["Orders", "U", 5, 5 / 16, 1.0, 1_000],
+        ["Orders", "T", 11, True, 11 / 16, 11 / 12, 0],
+        ["Orders", "U", 5, True, 5 / 16, 1.0, 1_000],
     ]
 
 
@@ -100,12 +101,12 @@ def test_what_is_dropped_before_it_is_reported_is_not_silence(report, monkeypatc
 
 def test_memory_is_bounded_and_sums_go_on_over_what_was_dropped(report, monkeypatch):
     monkeypatch.setattr(picture_module, "WINDOWS_MAX", 10)
-    monkeypatch.setattr(picture_module, "ITEMS_MAX", 20)
+    monkeypatch.setattr(item_counts, "ITEMS_MAX", 20)
     picture = make(report)
     for number in range(100):
         picture.update([window(number * 1_000, 10, keys={f"k{number}": 1, "hot": 9})])
     assert report.tables["topics"][0][1] == 1_000
     assert report.tables["keys"][0][1:3] == ["hot", 900]
     assert picture.left_out == 90
-    assert len(picture._sums()["Orders"].keys) <= 20, "of many keys the rarest are forgotten"
+    assert len(picture._sums()["Orders"].keys.items) <= 20, "of many keys the rarest are forgotten"
     assert len(report.tables["windows"]) == 10

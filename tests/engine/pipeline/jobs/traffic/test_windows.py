@@ -58,6 +58,7 @@ def test_windows_hold_what_a_plain_program_counts(spark):
         assert (window.p50_ms, window.p99_ms) == (percentile(latencies, 0.5), percentile(latencies, 0.99))
         assert window.max_ms == max(latencies)
         assert counts(window["queues"]) == Counter(f"broker-a:{row['queue_id']}" for row in expected)
+        assert all(window[f"{name}_{known}"] for name in ("tags", "keys") for known in ("exact", "all"))
         assert counts(window["tags"]) == Counter(row["tags"] for row in expected)
         assert counts(window["keys"]) == Counter(row["keys"][0] for row in expected if row["keys"])
 
@@ -69,6 +70,15 @@ def test_the_event_time_decides_the_window_and_bodies_need_not_be_read(spark):
     assert (window.start_ms, window.bytes) == (START_MS + 1_000, None)
 
 
+def test_a_window_says_whether_it_has_more_keys_than_are_listed(spark):
+    rows = [message(0, key=key) for key in [None, "a", "a", "b", "b", "c"]]
+    ((_, window),) = figures(spark, rows, top=2).items()
+    assert counts(window["keys"]) == {"a": 2, "b": 2}
+    assert (window.keys_exact, window.keys_all, window.tags_all) == (True, False, True)
+    ((_, window),) = figures(spark, rows, top=3).items()
+    assert (window.keys_exact, window.keys_all) == (True, True)
+
+
 def test_more_keys_than_are_tracked_are_counted_within_the_stated_error(spark):
     choice = random.Random(3)
     keys = [f"hot-{number}" for number in range(5)] * 2_000
@@ -77,5 +87,6 @@ def test_more_keys_than_are_tracked_are_counted_within_the_stated_error(spark):
     ((_, window),) = figures(spark, [message(0, key=key) for key in keys], top=5).items()
     top = counts(window["keys"])
     assert sorted(top) == [f"hot-{number}" for number in range(5)]
+    assert not window.keys_exact and not window.keys_all
     for key, count in top.items():
         assert count == pytest.approx(2_000, abs=COUNT_ERROR * len(keys)), key
