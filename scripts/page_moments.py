@@ -88,7 +88,9 @@ def _settle(page: Page) -> None:
 def _world_stands(page: Page) -> None:
     page.wait_for_selector(_WORLD, state="attached")
     page.wait_for_selector("#stage .node", state="attached")
+    page.wait_for_selector("html:not([data-busy=yes])")
     _settle(page)
+    page.wait_for_selector("html:not([data-busy=yes])")
 
 
 def _play(page: Page) -> None:

@@ -116,6 +116,7 @@ def test_a_killed_broker_is_reported_on_every_page_and_started_again(server, ope
     other = open_page(f"http://{server.server.page_address}/tutorials?lang=zh")
     expect(other.locator(".fault-banner")).to_contain_text("broker-a 已被杀死")
     page.set_viewport_size({"width": 390, "height": 844})
+    expect(cover.locator("[data-revive=broker]")).to_be_in_viewport()
     page.reload()  # no state at all now
     expect(verdict).to_contain_text(re.compile(r"broker-a was killed at \d\d:\d\d:\d\d"))
     expect(verdict).not_to_contain_text("the figures")
