@@ -241,11 +241,20 @@ def test_page_keys_turn_the_pages_of_a_lesson_and_bring_the_world_to_where_each_
     expect(page.locator("#lesson")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["lab/hello", "lab/three-locks", "lab/xa-two-phase", "tutorials/04-three-locks"])
-def test_the_projector_s_theme_has_large_letters_without_a_presentation_too(address, open_page, path):
+@pytest.mark.parametrize(
+    ("path", "width", "height"),
+    [
+        ("lab/hello", 1024, 768),
+        ("lab/three-locks", 1024, 768),
+        ("lab/xa-two-phase", 1024, 768),
+        ("lab/xa-two-phase", 1920, 1080),
+        ("tutorials/04-three-locks", 1024, 768),
+    ],
+)
+def test_the_projector_s_theme_has_large_letters_without_a_presentation_too(address, open_page, path, width, height):
     """The stage is larger than its frame there, and moves to what acts."""
     page = open_page(
-        f"{address}/{path}?theme=projector", viewport={"width": 1024, "height": 768}, reduced_motion="reduce"
+        f"{address}/{path}?theme=projector", viewport={"width": width, "height": height}, reduced_motion="reduce"
     )
     shown(page).evaluate(RUN)
     page.evaluate(SETTLE)
