@@ -48,6 +48,7 @@ def run_recipes(folder: Path, *options: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.thorough
 def test_all_recipes_pass() -> None:
     result = run_recipes(RECIPES)
     assert "5 passed" in result.stdout, result.stdout + result.stderr

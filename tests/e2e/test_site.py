@@ -115,6 +115,7 @@ def test_a_lesson_is_done_up_to_its_first_action(site, open_page, name):
     take_step(page, steps[number - 1])
 
 
+@pytest.mark.thorough
 def test_every_scenario_opens_with_the_modules_of_the_site(folder):
     program = Path(other_pythons.__file__).with_name("open_every_scenario.mjs")
     done = subprocess.run([str(find_node()), program, folder], capture_output=True, text=True)
@@ -122,6 +123,7 @@ def test_every_scenario_opens_with_the_modules_of_the_site(folder):
     assert set(json.loads(done.stdout)) == NOT_ON_THE_SITE
 
 
+@pytest.mark.thorough
 def test_python_and_the_modules_are_small_on_the_wire(folder):
     files = (file for file in (folder / "python").iterdir() if file.is_file())
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 8.7e6

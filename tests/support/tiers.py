@@ -41,7 +41,7 @@ LEFT_TO_REST = {*NEEDS.values(), THOROUGH}
 
 def register_profiles(derandomize: bool) -> None:
     """Hypothesis' settings of both tiers."""
-    for name, examples_max in ((QUICK, 25), (FULL, 100)):
+    for name, examples_max in ((QUICK, 15), (FULL, 100)):
         # No deadline: a slow moment of the machine is no failing example.
         hypothesis.settings.register_profile(
             name, deadline=None, derandomize=derandomize, print_blob=True, max_examples=examples_max
