@@ -2,6 +2,7 @@
 // The arithmetic of topics: what their queues store, who has read them, how far readers lag.
 
 /** @typedef {Record<string, Picture.Queue>} Queues By id. */
+/** @typedef {Pick<Picture.Queue, "min" | "max" | "committed">} SummedQueue All queues of a topic as one. */
 /** @typedef {Record<string, number>} Offsets Next offset of each consumer group, or of each run of a job on Spark. */
 
 /** "%RETRY%billing" -> "billing" @param {string} topic */
@@ -15,7 +16,7 @@ export const isLagging = (lag) => lag !== null && lag > USUAL_LAG;
 /** @param {number} offset The next one that somebody reads. @param {number} max The end of the queue. */
 export const lagAt = (offset, max) => Math.max(0, max - offset);
 
-/** @param {Picture.Queue} queue */
+/** @param {Pick<Picture.Queue, "min" | "max">} queue */
 export const storedIn = ({ min, max }) => Math.max(0, max - min);
 
 /** @param {Queues} queues */
@@ -40,7 +41,7 @@ export function summedOffsets(queues, offsetsOf) {
   return Object.fromEntries(Object.entries(lags).map(([reader, lag]) => [reader, end - lag]));
 }
 
-/** @type {WeakMap<Queues, Picture.Queue>} */
+/** @type {WeakMap<Queues, SummedQueue>} */
 const sums = new WeakMap();
 
 /** All queues of a topic as one; the same object for the same queues. @param {Queues} queues */

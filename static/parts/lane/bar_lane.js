@@ -66,7 +66,7 @@ function LaneDrawing({ topic, queue, readers, source, axis }) {
     width=${axis.width.value}
     height=${height}
     role="img"
-    aria-label=${laneWords(stored, readers, source)}
+    aria-label=${laneWords(queue, readers, source)}
   >
     ${axis.ticks().map((tick) => html`<line class="lane-grid" x1=${xOf(tick)} x2=${xOf(tick)} y1="0" y2=${height} />`)}
     <line class="lane-ground" x1=${laneMargin.value} x2=${end} y1=${middle} y2=${middle} />

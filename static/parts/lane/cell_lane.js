@@ -7,7 +7,6 @@ import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
 import { topicMark } from "../../common/palette.js";
 import { Roving } from "../../common/roving.js";
-import { storedIn } from "../../common/topics.js";
 import { shortOffset } from "../../common/world/format.js";
 import { cellRow } from "./cell_row.js";
 import { exactLag, laneWords, ShortLag } from "./lag_words.js";
@@ -25,7 +24,7 @@ export function CellLane({ topic, queueId, queue, readers, name, mark, source, m
     <${Roving}
       class="cells"
       role="group"
-      aria-label=${`Q${queueId}: ${laneWords(storedIn(queue), readers, source)}`}
+      aria-label=${`Q${queueId}: ${laneWords(queue, readers, source)}`}
     >
       <span class="cells-more quiet" title=${older > 0 ? t("lab.queues.older", { n: older }) : undefined}>
         ${older > 0 && "…"}

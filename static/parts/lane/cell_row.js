@@ -9,7 +9,7 @@ import { greatestLag } from "./readers.js";
  */
 
 /** `older`: how many entries are not drawn. `readTo`: all groups have committed what is before it.
-    @param {Picture.Queue | Picture.WorldQueue} queue @param {import("./readers.js").Reader[]} readers
+    @param {import("./lane.js").LaneProps["queue"]} queue @param {import("./readers.js").Reader[]} readers
     @param {number} most cells */
 export function cellRow(queue, readers, most) {
   const { min, max } = queue;

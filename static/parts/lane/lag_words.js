@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { compact, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { groupOf, isLagging, summedOffsets, summedQueue } from "../../common/topics.js";
+import { groupOf, isLagging, storedIn, summedOffsets, summedQueue } from "../../common/topics.js";
 import { GroupMark, SparkMark } from "./marks.js";
 import { greatestLag, readersOf, slowestGroup } from "./readers.js";
 
@@ -15,9 +15,11 @@ import { greatestLag, readersOf, slowestGroup } from "./readers.js";
 const MOST_SENTENCES = 8;
 
 /** What a lane shows, for a user who does not see it.
-    @param {number} n Messages stored. @param {Reader[]} readers @param {Source} source */
-export const laneWords = (n, readers, source) =>
-  [t("live.lane.stored", { n }), ...readers.map((reader) => lagOf(reader, source))].join(t("text.list_separator"));
+    @type {(queue: import("./lane.js").LaneProps["queue"], readers: Reader[], source: Source) => string} */
+export const laneWords = (queue, readers, source) =>
+  [t("live.lane.stored", { n: storedIn(queue) }), ...readers.map((reader) => lagOf(reader, source))].join(
+    t("text.list_separator"),
+  );
 
 /** @type {(reader: Reader, source?: Source) => string} */
 const nameOf = ({ kind, name }, source) => (kind === "spark" && source?.jobOf?.(name)) || name;

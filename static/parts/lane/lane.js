@@ -15,7 +15,7 @@ import { readersOf } from "./readers.js";
  * @typedef {object} LaneProps
  * @property {string} topic
  * @property {string | null} queueId
- * @property {Picture.Queue | Picture.WorldQueue} queue
+ * @property {Picture.Queue | Picture.WorldQueue | import("../../common/topics.js").SummedQueue} queue
  * @property {Offsets} [reached]
  * @property {Picture.LaneSource} source
  * @property {(props: DrawnLane) => any} Look

@@ -13,7 +13,7 @@ import { Lane } from "./lane.js";
     @param {{ topic: string, queues: import("../../common/topics.js").Queues, reached?: Picture.SparkOffsets,
       isSummed: boolean, source: Picture.LaneSource, axis: import("./lane_axis.js").LaneAxis }} props */
 export function LaneTable({ topic, queues, reached, isSummed, source, axis }) {
-  /** @type {(queueId: string | null, queue: Picture.Queue, reached?: Offsets) => any} */
+  /** @type {(queueId: string | null, queue: import("./lane.js").LaneProps["queue"], reached?: Offsets) => any} */
   const lane = (queueId, queue, offsets) =>
     html`<${Lane} key=${queueId} ...${{ topic, queueId, queue, source, axis }} Look=${BarLane} reached=${offsets} />`;
   return html`<table class="lanes">
