@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Generic, TypeVar
 
 from app.foundation.worker_process import live_with_parent
@@ -31,9 +32,15 @@ class ProcessSpread:
         if self._processes == 1 or len(items) == 1:
             yield from spread_here(function, items)
             return
+        # Not multiprocessing's Pool: it kills processes that may hold the lock of its queue, and waits for that lock.
         context = multiprocessing.get_context("spawn")
-        with context.Pool(min(self._processes, len(items)), _prepare) as pool:
-            yield from pool.imap_unordered(_Numbered(function), enumerate(items))
+        executor = ProcessPoolExecutor(min(self._processes, len(items)), context, _prepare)
+        try:
+            numbered = _Numbered(function)
+            for future in as_completed([executor.submit(numbered, item) for item in enumerate(items)]):
+                yield future.result()
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
 class _Numbered(Generic[_Item, _Result]):
