@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -88,7 +89,8 @@ def mixed() -> list[Stored]:
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "glassmq.client"]
+    records = (record for record in caplog.records if record.name == "glassmq.client")
+    return [record.getMessage() for record in records if record.levelno >= logging.WARNING]
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])
