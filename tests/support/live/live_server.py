@@ -69,11 +69,18 @@ class LiveServer:
         self._level_before = self._logger.level
         self._logger.addHandler(self.recent_log)
         self._logger.setLevel(logging.INFO)
-        self.server.start()
+        try:
+            self.server.start()
+        except BaseException:
+            self._restore_log()
+            raise
         return self
 
     def __exit__(self, *_):
         self.server.stop()
+        self._restore_log()
+
+    def _restore_log(self):
         self._logger.removeHandler(self.recent_log)
         self._logger.setLevel(self._level_before)
 
