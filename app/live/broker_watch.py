@@ -89,8 +89,8 @@ class BrokerWatch:
             "name_servers": dict(self._name_servers),
             "brokers": [report for _, report in sorted(self._reports.items())],
             "omitted_brokers": self._omitted_brokers,
-            "omitted_topics": len(self._topics) - len(self._topics[:TOPICS_MAX]),
-            "omitted_groups": len(self._groups) - len(self._groups[:GROUPS_MAX]),
+            "omitted_topics": max(0, len(self._topics) - TOPICS_MAX),
+            "omitted_groups": max(0, len(self._groups) - GROUPS_MAX),
         }
 
     def _now_us(self) -> int:

@@ -246,15 +246,12 @@ class LiveHost:
     def brokers(self) -> BrokersReport:
         from app.live.broker_watch import BrokerWatch
 
-        if self._thread is None:
-            raise EngineUnavailable("the engine is stopped")
-
         async def in_engine() -> BrokersReport:
             if self._broker_watch is None:
                 self._broker_watch = BrokerWatch(self._machines, self.settings.tls)
             return await self._broker_watch.look()
 
-        return self._thread.run(in_engine(), CALL_TIMEOUT_S)
+        return self._running_thread().run(in_engine(), CALL_TIMEOUT_S)
 
     @overload
     def ask(self, function: Callable[[LiveEngine], Coroutine[Any, Any, _T]]) -> _T: ...
@@ -276,12 +273,16 @@ class LiveHost:
 
         return thread.run(in_engine(), CALL_TIMEOUT_S)
 
-    def _engine(self) -> tuple[EngineThread, LiveState]:
+    def _running_thread(self) -> EngineThread:
         if self._thread is None:
             raise EngineUnavailable("the engine is stopped")
+        return self._thread
+
+    def _engine(self) -> tuple[EngineThread, LiveState]:
+        thread = self._running_thread()
         if self._live is None:
             raise _why_no_broker(self._machines)
-        return self._thread, self._live.state
+        return thread, self._live.state
 
     # ------------------------------------------------------------------------------------------------- faults
 

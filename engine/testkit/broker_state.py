@@ -15,9 +15,8 @@ from engine.protocol.names import (
     TRANSACTION_OP_HALF_TOPIC,
     dlq_topic,
     is_system_topic,
-    retry_topic,
 )
-from engine.testkit.group_state import groups_of, locks_of
+from engine.testkit.group_state import QueueProgress, groups_of, locks_of, topics_of
 from engine.testkit.stored_messages import undecided_half_messages
 
 #: Rows of one part. A test has dozens; each frame compares them.
@@ -67,13 +66,7 @@ class BrokerState:
             "offsets": (
                 row
                 for name, group in groups.items()
-                for topic in dict.fromkeys(
-                    (
-                        *group.subscriptions,
-                        *broker.consumer_offset_manager.topics_of_group(name),
-                        retry_topic(name),
-                    )
-                )
+                for topic in topics_of(broker, group)
                 for row in _offsets(broker, name, topic, queues.get(topic, {}))
             ),
             "half_messages": self._half_messages(broker).items(),
@@ -112,11 +105,9 @@ class BrokerState:
 def _offsets(broker: Broker, group: str, topic: str, queues: dict[int, tuple[int, int]]) -> _Rows:
     committed = broker.consumer_offset_manager.offsets_of(group, topic)
     for queue_id, (start, end) in queues.items():
-        offset = committed.get(queue_id)
-        yield (
-            f"{group} {topic} {queue_id}",
-            ["-" if offset is None else offset, max(0, end - (start if offset is None else offset))],
-        )
+        progress = QueueProgress(topic, queue_id, start, end, committed.get(queue_id))
+        offset = "-" if progress.committed is None else progress.committed
+        yield f"{group} {topic} {queue_id}", [offset, progress.lag]
 
 
 def _count(queues: dict[int, tuple[int, int]]) -> int:

@@ -79,11 +79,15 @@ def progress_of(broker: Broker, group: str, topic: str | None = None) -> list[Qu
     """Return the queues of ``topic``; without one, of all that the group subscribes to or has offsets in, and of its
     retry topic.
     """
-    offsets = broker.consumer_offset_manager
-    known = known_group(broker, group)
-    topics = dict.fromkeys((*known.subscriptions, *offsets.topics_of_group(group), retry_topic(group)))
+    topics = topics_of(broker, known_group(broker, group))
     wanted = [one for one in topics if not is_system_topic(one)] if topic is None else [topic]
     return [queue for one in wanted for queue in _queues(broker, group, one)]
+
+
+def topics_of(broker: Broker, group: GroupState) -> list[str]:
+    """Return what the group subscribes to or has offsets in, and its retry topic."""
+    committed = broker.consumer_offset_manager.topics_of_group(group.name)
+    return list(dict.fromkeys((*group.subscriptions, *committed, retry_topic(group.name))))
 
 
 def _queues(broker: Broker, group: str, topic: str) -> Iterator[QueueProgress]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
@@ -61,6 +61,7 @@ _WORDS = {
 _RULE_DEFAULTS = {field.name: field.default for field in RULE_FIELDS}
 
 _Fields = dict[str, Any]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,10 @@ def recorded_film(data: object, title: str) -> RecordedFilm:
 
     Raises :class:`LabRefused`.
     """
-    film = frame_recording_view(data)
+    file = read_frames(data)
+    film = frame_recording_view(file)
     with suppress(ScenarioError):
-        made = recorded_scenario(data, title)
+        made = _Builder(file).scenario(title)
         run = Recording(made.scenario, made.scenario.seed, (), event=0, time_us=0, python=python_version())
         film["scenario"] = {
             "text": made.scenario.text,
@@ -130,11 +132,11 @@ class _Builder:
             "seed": 1,
             "duration_ms": min(last_ms + _REST_MS, TIME_MAX_MS),
             "network": {"latency_ms": _LATENCY_MS},
-            "nodes": self._bounded(nodes, NODES_MAX, "nodes"),
-            "topics": self._bounded(topics, TOPICS_MAX, "topics"),
-            "script": script[:SCRIPT_MAX],
+            "nodes": dict(self._bounded([*nodes.items()], NODES_MAX, "nodes")),
+            "topics": dict(self._bounded([*topics.items()], TOPICS_MAX, "topics")),
+            "script": self._bounded(script, SCRIPT_MAX, "rules"),
         }
-        self._report(len(script))
+        self._report()
         left_out = {
             language: separator.join(text[language] for text in self._left_out)
             for language, separator in zip(LANGUAGES, ("; ", "；"), strict=True)
@@ -144,11 +146,11 @@ class _Builder:
         text = yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
         return RecordedScenario(parse_scenario(text, NAME), tuple(self._left_out))
 
-    def _bounded(self, found: _Fields, limit: int, what: str) -> _Fields:
+    def _bounded(self, found: list[_T], limit: int, what: str) -> list[_T]:
         """Return as many as the lab allows."""
         if len(found) > limit:
             self._left_out.append(Text("recorded.more", n=len(found) - limit, what=what, limit=limit))
-        return dict(list(found.items())[:limit])
+        return found[:limit]
 
     def _ms(self, time_ms: float) -> int:
         return min(max(0, round(time_ms - self._base_ms)), TIME_MAX_MS)
@@ -182,14 +184,11 @@ class _Builder:
             self._traffic(name, unique_id, message, times[unique_id], is_half=producer.is_transactional)
             for unique_id, message in producer.messages.items()
         ]
-        if len(traffic) > TRAFFIC_MAX:
-            n, what = len(traffic) - TRAFFIC_MAX, f"messages ({name})"
-            self._left_out.append(Text("recorded.more", n=n, what=what, limit=TRAFFIC_MAX))
         first_ms = min(one["start_ms"] for one in traffic)
         node = {"role": "producer", "group": producer.group, "start_ms": max(0, first_ms - _PRODUCER_LEAD_MS)}
         if producer.is_transactional:
             node["transaction"] = self._transaction(producer)
-        return {**node, "traffic": traffic[:TRAFFIC_MAX]}
+        return {**node, "traffic": self._bounded(traffic, TRAFFIC_MAX, f"messages ({name})")}
 
     def _traffic(self, name: str, unique_id: str, message: SentMessage, start_ms: int, *, is_half: bool) -> _Fields:
         properties = message.properties
@@ -328,10 +327,8 @@ class _Builder:
 
     # --- what is missing ----------------------------------------------------------------------------------------------
 
-    def _report(self, rules: int) -> None:
+    def _report(self) -> None:
         clients, states = self._clients, self._file.states
-        if rules > SCRIPT_MAX:
-            self._left_out.append(Text("recorded.more", n=rules - SCRIPT_MAX, what="rules", limit=SCRIPT_MAX))
         if not self._file.rules:
             self._missing["rules"] = sum(bool(frame.action) for frame in self._file.frames)
         for name in (

@@ -37,9 +37,8 @@ _SHORT_NAME = re.compile(r"[A-Z][0-9]{1,9}")
 _LOST = ("drop", "cut", "reject")
 
 
-def frame_recording_view(data: object) -> RecordedFilm:
-    """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
-    file = read_frames(data)
+def frame_recording_view(file: RecordedFrames) -> RecordedFilm:
+    """Return the film of a file. Raises :class:`LabRefused` for names that the lab cannot have."""
     names, states = _names(file), file.states
     start_us = file.frames[0].at_us - 2 * FLIGHT_US
     frames = [replace(frame, at_us=frame.at_us - start_us) for frame in file.frames]

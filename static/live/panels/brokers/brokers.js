@@ -18,14 +18,14 @@ export function roleOf({ id, facts }) {
 
 export function Brokers() {
   useAsking();
-  const told = report.value;
+  const known = report.value;
   return html`<section class="panel" id="brokers" tabindex="-1" aria-labelledby="brokers-title">
     <header class="panel-head">
       <h2 class="panel-title" id="brokers-title">${t("live.brokers")}</h2>
-      <span class="quiet">${t(told ? "live.brokers.hint" : "live.brokers.asking")}</span>
+      <span class="quiet">${t(known ? "live.brokers.hint" : "live.brokers.asking")}</span>
     </header>
     ${problem.value && html`<p class="panel-note problem-text" role="alert">${problem.value}</p>`}
-    ${Object.entries(told?.name_servers ?? {}).map(
+    ${Object.entries(known?.name_servers ?? {}).map(
       ([address, why]) =>
         why &&
         html`<p key=${address} class="panel-note problem-text" role="alert">
@@ -33,13 +33,13 @@ export function Brokers() {
         </p>`,
     )}
     <ul class="broker-cards" role="list">
-      ${told?.brokers.map((broker) => html`<${Card} key=${broker.address} broker=${broker} now=${told.now_us} />`)}
+      ${known?.brokers.map((broker) => html`<${Card} key=${broker.address} broker=${broker} now=${known.now_us} />`)}
     </ul>
     ${OMITTED.map(
       (name) =>
-        told &&
-        told[name] > 0 &&
-        html`<p key=${name} class="panel-note quiet">${t(`live.brokers.${name}`, { n: told[name] })}</p>`,
+        known &&
+        known[name] > 0 &&
+        html`<p key=${name} class="panel-note quiet">${t(`live.brokers.${name}`, { n: known[name] })}</p>`,
     )}
   </section>`;
 }

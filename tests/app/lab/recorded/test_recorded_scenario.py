@@ -9,6 +9,7 @@ import pytest
 
 from app.lab.recorded.recorded_scenario import recorded_film, recorded_scenario
 from app.lab.views.frame_recording_view import frame_recording_view
+from app.lab.views.recorded_frames import read_frames
 from engine.client import ConsumeConcurrentlyStatus, LocalTransactionState, Message
 from engine.lab.run.recording import parse_export
 from engine.lab.run.run import LabRun
@@ -31,7 +32,7 @@ def recorder():
 def frames_of_recording(data):
     """By client: the frames that its application caused, in order."""
     found = {}
-    for frame in frame_recording_view(data)["frames"].values():
+    for frame in frame_recording_view(read_frames(data))["frames"].values():
         if frame["name"] in CAUSED:
             found.setdefault(frame["source"], []).append(frame["name"])
     return found

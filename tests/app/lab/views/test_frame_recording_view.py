@@ -31,6 +31,10 @@ def frame_file(**changes):
     return {"format": "glassmq-frames", "version": 1, "broker": "broker-a", "frames": rows, **changes}
 
 
+def film_of(data):
+    return frame_recording_view.frame_recording_view(recorded_frames.read_frames(data))
+
+
 def pictures(film):
     view = film["view"]
     yield view
@@ -40,7 +44,7 @@ def pictures(film):
 
 
 def test_clients_that_send_and_those_that_pull_have_their_names_and_their_counts():
-    *_, last = pictures(frame_recording_view.frame_recording_view(frame_file()))
+    *_, last = pictures(film_of(frame_file()))
     counts = {
         name: (node["role"], node["full_name"], node["sent"], node["got"]) for name, node in last["nodes"].items()
     }
@@ -52,13 +56,13 @@ def test_clients_that_send_and_those_that_pull_have_their_names_and_their_counts
 
 
 def test_a_recorded_film_follows_the_schema():
-    assert list(schema_problems(frame_recording_view.frame_recording_view(frame_file()), RecordedFilm)) == []
+    assert list(schema_problems(film_of(frame_file()), RecordedFilm)) == []
     strip = frame_recording_view.frame_recording_strip(frame_file())
     assert list(schema_problems(strip, FrameStrip)) == []
 
 
 def test_a_reply_names_its_request_and_comes_from_it():
-    film = frame_recording_view.frame_recording_view(frame_file())
+    film = film_of(frame_file())
     reply = film["frames"]["8"]
     assert (reply["source"], reply["target"], reply["reply_to"], reply["reply_to_name"]) == (
         "B1",
@@ -74,7 +78,7 @@ def test_a_reply_names_its_request_and_comes_from_it():
 
 
 def test_the_bytes_of_a_frame_are_those_of_the_wire_and_a_dropped_one_is_lost():
-    film = frame_recording_view.frame_recording_view(frame_file())
+    film = film_of(frame_file())
     send = encode_command(RemotingCommand.request(RequestCode.SEND_MESSAGE, body=b"hello"))
     assert film["frames"]["7"]["hex"] == send.hex()
     assert film["frames"]["7"]["body_text"] == "hello"
@@ -90,7 +94,7 @@ def test_a_strip_shows_the_newest_frames_under_the_names_of_the_live_page():
         (8, "B1", "P31"),
         (9, "C2", "B1"),
     ]
-    film = frame_recording_view.frame_recording_view(frame_file(names=names))
+    film = film_of(frame_file(names=names))
     assert [*film["view"]["nodes"]] == ["B1", "P31", "C2"]
 
 
@@ -98,9 +102,9 @@ def test_a_strip_shows_the_newest_frames_under_the_names_of_the_live_page():
 def test_a_name_in_a_file_that_cannot_be_a_client_s_or_is_given_twice_is_replaced(name):
     if len(name) > 255:
         with pytest.raises(LabRefused):
-            frame_recording_view.frame_recording_view(frame_file(names={"c@2": name}))
+            film_of(frame_file(names={"c@2": name}))
         return
-    film = frame_recording_view.frame_recording_view(frame_file(names={"p@1": "P1", "c@2": name}))
+    film = film_of(frame_file(names={"p@1": "P1", "c@2": name}))
     assert [*film["view"]["nodes"]] == ["B1", "P1", "C1"]
 
 
@@ -129,5 +133,5 @@ def test_a_name_in_a_file_that_cannot_be_a_client_s_or_is_given_twice_is_replace
 )
 def test_a_file_that_is_none_is_refused_by_name(data, problem):
     with pytest.raises(LabRefused) as caught:
-        frame_recording_view.frame_recording_view(data)
+        film_of(data)
     assert problem in str(caught.value)
