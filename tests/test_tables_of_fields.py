@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.requests import read_control, read_open
 from app.lab.views.frame_recording_view import frame_recording_view
+from app.lab.views.recorded_frames import read_frames
 from app.lessons.check import read_check
 from app.lessons.lesson_files import load_lesson
 from engine.acl.access_rules import parse_rules
@@ -143,12 +145,12 @@ def test_any_value_is_read_by_a_table_or_refused(name, of_text, data):
 
 LESSON = load_lesson("01-first-message")
 #: A reader of outside input, an input of the kind that it takes, and its refusal.
-READERS = {
+READERS: dict[str, tuple[Callable[[Any], object], object, type[Exception]]] = {
     "open": (read_open, {"scenario": "hello", "seed": 1, "link": "", "fresh": True}, LabRefused),
     "control": (read_control, {"action": "run-until", "on": "time", "time_us": 5, "speed": 1}, LabRefused),
     "check": (lambda data: read_check(data, LESSON), {"world": "w", "step": "behind", "prediction": 1}, LabRefused),
     "frames": (
-        frame_recording_view,
+        lambda data: frame_recording_view(read_frames(data)),
         {
             "format": "glassmq-frames",
             "version": 1,
