@@ -24,6 +24,7 @@ ENGINE_FILES = sorted((PROJECT / "engine").rglob("*.py"))
 APP_FILES = sorted((PROJECT / "app").rglob("*.py"))
 OTHER_FILES = sorted([*(PROJECT / "scripts").rglob("*.py"), *(PROJECT / "tests").rglob("*.py")])
 LONGEST_FILE_LINES = 450
+PICTURES = {".png", ".webp"}
 
 #: The engine's files that may touch the world: the runtime, the one place that makes a live runtime for users who
 #: bring none, those that read the lab's own scenarios and the texts, what decides which form of the engine Python
@@ -165,9 +166,20 @@ def test_a_room_imports_from_the_rooms_before_it_only(imports, modules):
     assert upward_imports(imports, modules) == []
 
 
-def test_a_folder_holds_twenty_files_at_most():
+@pytest.fixture(scope="module")
+def tracked() -> list[Path]:
     listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert crowded_folders(map(Path, listed.stdout.splitlines())) == {}
+    return [Path(line) for line in listed.stdout.splitlines()]
+
+
+def test_a_folder_holds_twenty_files_at_most(tracked):
+    assert crowded_folders(tracked) == {}
+
+
+def test_what_is_neither_text_nor_a_picture_is_a_golden_file_of_a_test(tracked):
+    golden = Path("tests/golden")
+    binary = [one for one in tracked if one.suffix not in PICTURES and b"\0" in (PROJECT / one).read_bytes()]
+    assert [one for one in binary if one.parent != golden] == []
 
 
 def test_a_circle_is_found_also_where_only_type_checkers_see_it(tmp_path):
