@@ -9,10 +9,11 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
+
+from msgspec import to_builtins
 
 from app.foundation.json_text import dump_json
 from app.foundation.refusal_json import refusal_json
@@ -61,10 +62,10 @@ class ApiApplication:
         try:
             status, answer = HTTPStatus.OK, self._answer(environ)
         except _Refused as refused:
-            status, answer, headers = refused.status, asdict(refused.refusal), refused.headers
+            status, answer, headers = refused.status, to_builtins(refused.refusal), refused.headers
         except Exception as error:
             log.exception("an operation of the test kit failed")
-            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, asdict(Refusal(repr(error), "defect"))
+            status, answer = HTTPStatus.INTERNAL_SERVER_ERROR, to_builtins(Refusal(repr(error), "defect"))
         content = dump_json(answer)
         length = [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
         start_response(f"{status.value} {status.phrase}", [*length, *headers])
@@ -79,7 +80,7 @@ class ApiApplication:
                 return openapi_document()
             operation, parts = _route(environ["REQUEST_METHOD"], path)
             read = _read_parameters(operation, parts, environ)
-            return asdict(operation.handle(self._session, read))  # type: ignore[call-overload]
+            return to_builtins(operation.handle(self._session, read))
         except FieldRefused as refused:
             status = HTTPStatus.CONFLICT if isinstance(refused, Contradiction) else HTTPStatus.BAD_REQUEST
             raise _Refused(status, _parameter_refusal(refused)) from refused

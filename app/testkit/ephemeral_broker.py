@@ -6,8 +6,9 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from app.testkit.api_application import ApiApplication
 from app.testkit.api_server import ApiServer
@@ -97,7 +98,7 @@ def write_ready_file(path: Path, addresses: Addresses) -> None:
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(asdict(addresses), file, indent=2)
+            json.dump(to_builtins(addresses), file, indent=2)
             file.write("\n")
         os.replace(temporary, path)
     except BaseException:

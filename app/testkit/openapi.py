@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.json import schema_components
 
 from app.foundation.json_types import JsonObject
 from app.testkit.operations import OPERATIONS, Operation
@@ -16,9 +16,9 @@ from engine.fields.field import Field
 #: Where all paths begin.
 ROOT = "/api/testkit"
 DOCUMENT_PATH = "/openapi.json"
+_REFERENCE = "#/components/schemas/{name}"
 #: The version of the API; a change that breaks clients counts up the first number.
 API_VERSION = "1.0.0"
-_PLAIN_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 #: Status -> its meaning. Every operation may be answered with these.
 _REFUSALS = {
     "400": "A parameter is missing, unknown or not allowed.",
@@ -29,11 +29,14 @@ _REFUSALS = {
 
 def openapi_document() -> JsonObject:
     """Return the document."""
-    schemas: dict[str, JsonObject] = {}
-    _reference(Refusal, schemas)
+    replies = dict.fromkeys((Refusal, *(operation.reply for operation in OPERATIONS)))
+    _, schemas = schema_components(replies, ref_template=_REFERENCE)
+    for schema in schemas.values():
+        schema["description"] = inspect.cleandoc(schema["description"])
+        schema["required"] = [*schema["properties"]]  # defaults are sent, too
     paths: dict[str, JsonObject] = {}
     for operation in OPERATIONS:
-        paths.setdefault(ROOT + operation.path, {})[operation.method.lower()] = _operation(operation, schemas)
+        paths.setdefault(ROOT + operation.path, {})[operation.method.lower()] = _operation(operation)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -42,11 +45,11 @@ def openapi_document() -> JsonObject:
             "description": "A RocketMQ broker for tests in any language: `glassmq serve --ephemeral`.",
         },
         "paths": paths,
-        "components": {"schemas": {name: schemas[name] for name in sorted(schemas)}},
+        "components": {"schemas": schemas},
     }
 
 
-def _operation(operation: Operation, schemas: dict[str, JsonObject]) -> JsonObject:
+def _operation(operation: Operation) -> JsonObject:
     parameters = [_parameter(part, "path") for part in operation.parts]
     if not operation.has_body:
         parameters += [_parameter(one, "query") for one in operation.fields]
@@ -54,8 +57,8 @@ def _operation(operation: Operation, schemas: dict[str, JsonObject]) -> JsonObje
         "operationId": _operation_id(operation),
         "summary": operation.summary,
         "responses": {
-            "200": _json_content("Carried out.", _reference(operation.reply, schemas)),
-            **{status: _json_content(text, _reference(Refusal, schemas)) for status, text in _REFUSALS.items()},
+            "200": _reply("Carried out.", operation.reply),
+            **{status: _reply(text, Refusal) for status, text in _REFUSALS.items()},
         },
     }
     if parameters:
@@ -72,7 +75,8 @@ def _operation_id(operation: Operation) -> str:
     return "_".join((operation.method.lower(), *words)) + of_one
 
 
-def _json_content(text: str, schema: JsonObject) -> JsonObject:
+def _reply(text: str, reply: type) -> JsonObject:
+    schema = {"$ref": _REFERENCE.format(name=reply.__name__)}
     return {"description": text, "content": {"application/json": {"schema": schema}}}
 
 
@@ -130,33 +134,3 @@ def _field_schema(one: Field) -> JsonObject:
     if one.default not in (..., None):
         schema["default"] = one.default
     return schema
-
-
-def _reference(reply: type, schemas: dict[str, JsonObject]) -> JsonObject:
-    """Return a reference to the schema of a reply's class; add the schema where it is missing."""
-    if reply.__name__ not in schemas:
-        schemas[reply.__name__] = {}  # it may be part of itself
-        hints = get_type_hints(reply)
-        schemas[reply.__name__] = {
-            "type": "object",
-            "description": inspect.cleandoc(reply.__doc__ or ""),
-            "properties": {name: _type_schema(hint, schemas) for name, hint in hints.items()},
-            "required": [one.name for one in fields(reply)],
-            "additionalProperties": False,
-        }
-    return {"$ref": f"#/components/schemas/{reply.__name__}"}
-
-
-def _type_schema(hint: Any, schemas: dict[str, JsonObject]) -> JsonObject:
-    if hint in _PLAIN_TYPES:
-        return {"type": _PLAIN_TYPES[hint]}
-    if is_dataclass(hint) and isinstance(hint, type):
-        return _reference(hint, schemas)
-    parts = get_args(hint)
-    if get_origin(hint) is list:
-        return {"type": "array", "items": _type_schema(parts[0], schemas)}
-    if get_origin(hint) in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _type_schema(parts[1], schemas)}
-    assert isinstance(hint, UnionType) and NoneType in parts, hint
-    schema = _type_schema(parts[0], schemas)
-    return {**schema, "type": [schema["type"], "null"]}

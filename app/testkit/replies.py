@@ -1,18 +1,22 @@
-"""The replies of the test kit's HTTP API. ``openapi.py`` describes them by their fields."""
+"""The replies of the test kit's HTTP API; msgspec describes them in the OpenAPI document."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from engine.protocol.message.message import MessageExt
 from engine.testkit.faults import Fault, Hold, describe
 from engine.testkit.group_state import GroupState, QueueLock
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Reply(Struct, frozen=True, forbid_unknown_fields=True):
+    """A reply. All fields are always there, and no others."""
+
+
+class Addresses(Reply, frozen=True):
     """The addresses of an ephemeral broker; the ready file has the same content."""
 
     pid: int
@@ -25,15 +29,13 @@ class Addresses:
     api: str
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Reply, frozen=True):
     """The reply of an operation that has nothing else to report."""
 
     done: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
+class StoredMessage(Reply, frozen=True):
     """A stored message. ``body`` is null if it is not UTF-8; ``body_base64`` is always there."""
 
     topic: str
@@ -50,22 +52,19 @@ class StoredMessage:
     store_timestamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class Messages:
+class Messages(Reply, frozen=True):
     """Messages in the order in which the broker stored them."""
 
     messages: list[StoredMessage]
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+class Lag(Reply, frozen=True):
     """The number of messages that a group has not confirmed."""
 
     lag: int
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Reply, frozen=True):
     """A group of consumers or producers."""
 
     name: str
@@ -74,15 +73,13 @@ class Group:
     subscriptions: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Reply, frozen=True):
     """All groups that the broker knows."""
 
     groups: list[Group]
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Reply, frozen=True):
     """A queue that a member has locked for ordered consumption."""
 
     topic: str
@@ -91,15 +88,13 @@ class Lock:
     expires_in_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Locks:
+class Locks(Reply, frozen=True):
     """The locks of a group."""
 
     locks: list[Lock]
 
 
-@dataclass(frozen=True, slots=True)
-class FaultState:
+class FaultState(Reply, frozen=True):
     """A fault rule. ``hits``: frames that it acted on; ``waiting``: frames that it holds now."""
 
     fault_id: int
@@ -108,22 +103,19 @@ class FaultState:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
-class FaultStates:
+class FaultStates(Reply, frozen=True):
     """The fault rules since the last end of all faults."""
 
     faults: list[FaultState]
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Reply, frozen=True):
     """The number of frames that were released."""
 
     released: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Reply, frozen=True):
     """The reply to a request that was not carried out.
 
     ``kind``: ``parameter`` (malformed request), ``refused`` (not possible now) or ``expectation`` (a check failed).

@@ -20,8 +20,9 @@ from pathlib import Path
 from engine.client import ConsumeConcurrentlyStatus, Message
 from engine.testkit import GlassMQ
 from tests.benchmarks.document import machine, parse_with_document, publish
-from tests.interop.harness.clients import DRIVERS
-from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
+from tests.interop.harness.clients import Clients
+from tests.interop.harness.glassmq_cluster import cluster_of
+from tests.interop.harness.installs import ClientUnavailable
 from tests.support.live.kit_clients import consuming, send
 from tests.support.waiting import START_POLL_INTERVAL_S, wait_until
 
@@ -31,8 +32,6 @@ _START_DEADLINE_S = 60
 _SENDING_SUITE = """
 import pytest
 from engine.client import Message
-from tests.interop.harness.clients import DRIVERS
-from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
 from tests.support.live.kit_clients import send
 
 @pytest.mark.parametrize("number", range({count}))
@@ -103,27 +102,25 @@ def sixteen_retries() -> float:
         return seconds(lambda: asyncio.run(work(glassmq)))
 
 
-def sixteen_retries_of_cpp_client() -> float | None:
-    """The same with the unmodified C++ client, once its first call has failed; None where it cannot be had."""
-    try:
-        command = [str(cpp_client_python()), str(DRIVERS / "cpp_client.py"), "consume", "--failing"]
-    except ClientUnavailable as missing:
-        print(missing, file=sys.stderr)
-        return None
+def sixteen_retries_of(language: str, folder: Path) -> float | None:
+    """The same with an unmodified client, once its first call has failed; None where it cannot be had."""
     with GlassMQ() as glassmq:
         send(glassmq, Message("orders", b"1"))
-        command += ["--name-server", glassmq.name_server_address, "--group", "billing", "--topic", "orders"]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as consumer:
+        clients = Clients(cluster_of(glassmq), folder)
+        try:
+            clients.failing(language, "billing", "orders")
             glassmq.wait_for("SCHEDULE_TOPIC_XXXX", timeout=_START_DEADLINE_S)
 
             def die() -> None:
                 glassmq.advance(hours=5)
                 glassmq.assert_dead_letter("billing", timeout=30)
 
-            try:
-                return seconds(die)
-            finally:
-                consumer.kill()
+            return seconds(die)
+        except ClientUnavailable as missing:
+            print(missing, file=sys.stderr)
+            return None
+        finally:
+            clients.stop_all()
 
 
 def suite(folder: Path, source: str, *options: str) -> float:
@@ -150,8 +147,9 @@ def main(arguments: list[str]) -> int:
             folder, _SENDING_SUITE.format(count=200)
         )
         found["sixteen retries and the dead letter"] = sixteen_retries()
-        if (took_s := sixteen_retries_of_cpp_client()) is not None:
-            found["the same with the unmodified C++ client"] = took_s
+        for language, name in (("cpp", "C++"), ("java", "Java")):
+            if (took_s := sixteen_retries_of(language, folder / language)) is not None:
+                found[f"the same with the unmodified {name} client"] = took_s
         found[f"{options.starts:,} starts on {options.workers} workers of xdist, no failure"] = suite(
             folder, _STARTING_SUITE.format(count=options.starts), "-p", "xdist", "-n", str(options.workers)
         )

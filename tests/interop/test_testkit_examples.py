@@ -12,7 +12,8 @@ import pytest
 
 from engine.client import Message
 from engine.testkit import GlassMQ
-from tests.interop.harness.clients import DRIVERS, messages
+from tests.interop.harness.clients import Clients, messages
+from tests.interop.harness.glassmq_cluster import cluster_of
 from tests.interop.harness.installs import cpp_client_python, node_command, node_modules, tool
 from tests.interop.harness.process import ManagedProcess
 from tests.support.live.kit_clients import send
@@ -71,19 +72,19 @@ def test_the_junit_example_passes(run: Run) -> None:
     assert "Tests run: 2, Failures: 0, Errors: 0, Skipped: 0" in process.output()
 
 
-def test_advance_lets_all_retries_of_the_cpp_client_pass(real_client: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", ["cpp", pytest.param("java", marks=pytest.mark.interop_java)])
+def test_advance_lets_all_retries_pass(language: str, real_client: None, tmp_path: Path) -> None:
     with GlassMQ() as glassmq:
         send(glassmq, Message("orders", b"1"))
-        command = [str(cpp_client_python()), str(DRIVERS / "cpp_client.py"), "consume", "--failing"]
-        command += ["--name-server", glassmq.name_server_address, "--group", "billing", "--topic", "orders"]
-        consumer = ManagedProcess("failing consumer", command, tmp_path / "output.log")
+        clients = Clients(cluster_of(glassmq), tmp_path)
         try:
+            consumer = clients.failing(language, "billing", "orders")
             glassmq.wait_for("SCHEDULE_TOPIC_XXXX", timeout=60)
             glassmq.advance(hours=5, settle=10)
             glassmq.assert_dead_letter("billing", count=1, timeout=30)
             assert [event["reconsume_times"] for event in messages(consumer)] == [*range(17)]
         finally:
-            consumer.stop()
+            clients.stop_all()
 
 
 def test_the_junit_extension_is_short() -> None:

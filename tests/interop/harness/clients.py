@@ -90,6 +90,12 @@ class Clients:
         arguments = [action, name_server or self.cluster.name_server, *map(str, options)]
         return self._java(name, driver_jars(), "InteropClient", arguments, binary)
 
+    def failing(self, language: str, group: str, topic: str) -> ManagedProcess:
+        """A consumer, ``cpp`` or ``java``, that consumes no message, so that each is sent back."""
+        if language == "cpp":
+            return self.cpp("consume", group, topic, failing=True)
+        return self.java_driver("failing", group, topic)
+
     def java_vip_driver(self, action: str, group: str, topic: str, count: int = 0) -> ManagedProcess:
         """The same on a client that sends to the VIP channel by default."""
         arguments = [action, self.cluster.name_server, group, topic, str(count)]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from engine.testkit import GlassMQ
 from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
@@ -24,6 +25,13 @@ _START_DEADLINE_S = 60.0
 def glassmq_command() -> str:
     """Return the console script next to this interpreter."""
     return str(Path(sys.executable).parent / "glassmq")
+
+
+def cluster_of(glassmq: GlassMQ) -> Cluster:
+    """Describe a broker of the test kit to the clients of a test."""
+    addresses = glassmq.name_server_address, glassmq.broker_address
+    name_server_port, broker_port = (int(address.rpartition(":")[2]) for address in addresses)
+    return Cluster("GlassMQ", name_server_port, broker_port, BROKER_NAME, CLUSTER_NAME, [])
 
 
 def start_glassmq(

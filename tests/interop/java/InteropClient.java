@@ -33,9 +33,9 @@ import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
  *
  * <p>InteropClient ACTION NAME_SERVER GROUP TOPIC [COUNT] where ACTION is sync, async, oneway, selected (message n goes
  * to the queue of key n modulo 100), delayed (message n with delay level n + 1), batch (sends COUNT messages in batches
- * of 16), push, orderly, broadcast (these run until they are killed), pull, lite-pull (both end when COUNT messages were
- * read), transaction (sends one message, whose local transaction takes COUNT ms and commits; runs until it is killed, to
- * answer check-backs).
+ * of 16), push, failing (push, and no message is consumed), orderly, broadcast (these run until they are killed), pull,
+ * lite-pull (both end when COUNT messages were read), transaction (sends one message, whose local transaction takes
+ * COUNT ms and commits; runs until it is killed, to answer check-backs).
  */
 public final class InteropClient {
     private static final int BATCH_SIZE = 16;
@@ -68,13 +68,16 @@ public final class InteropClient {
                 client.send(args[0]);
                 break;
             case "push":
-                client.push(MessageModel.CLUSTERING);
+                client.push(MessageModel.CLUSTERING, ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
+                return;
+            case "failing":
+                client.push(MessageModel.CLUSTERING, ConsumeConcurrentlyStatus.RECONSUME_LATER);
                 return;
             case "orderly":
                 client.pushOrderly();
                 return;
             case "broadcast":
-                client.push(MessageModel.BROADCASTING);
+                client.push(MessageModel.BROADCASTING, ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
                 return;
             case "transaction":
                 client.sendInTransaction();
@@ -189,7 +192,7 @@ public final class InteropClient {
         return message;
     }
 
-    private void push(MessageModel model) throws Exception {
+    private void push(MessageModel model, ConsumeConcurrentlyStatus answer) throws Exception {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(nameServer);
         consumer.setMessageModel(model);
@@ -197,7 +200,7 @@ public final class InteropClient {
         consumer.subscribe(topic, "*");
         consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
             messages.forEach(InteropClient::reportReceived);
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            return answer;
         });
         consumer.start();
         report("{\"event\":\"ready\"}");

@@ -11,7 +11,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 #: ``resource`` is part of Python, but not of every Python.
-COMPILED_PACKAGES = ("google_crc32c", "librt", "lz4", "orjson", "resource", "uvloop", "zstandard")
+COMPILED_PACKAGES = ("google_crc32c", "librt", "lz4", "msgspec", "orjson", "resource", "uvloop", "zstandard")
 
 
 class CompiledPackagesHidden(MetaPathFinder):
