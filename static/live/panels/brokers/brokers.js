@@ -4,7 +4,7 @@
 
 import { html } from "htm/preact";
 import { bytes, clockTime, compact, count, span } from "../../../common/format.js";
-import { t } from "../../../common/i18n.js";
+import { language, t } from "../../../common/i18n.js";
 import { problem, report, useAsking } from "./asking.js";
 
 const ROLES = ["ASYNC_MASTER", "SYNC_MASTER", "SLAVE", "LEADER"];
@@ -29,7 +29,7 @@ export function Brokers() {
       ([address, why]) =>
         why &&
         html`<p key=${address} class="panel-note problem-text" role="alert">
-          ${t("live.brokers.name_server_silent", { address, why })}
+          ${t("live.brokers.name_server_silent", { address, why: why[language] })}
         </p>`,
     )}
     <ul class="broker-cards" role="list">
@@ -56,7 +56,7 @@ function Card({ broker, now }) {
     ${
       state !== "answers" &&
       html`<p class="broker-state" role="status">
-          ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why })}
+          ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why: why?.[language] })}
         </p>
         ${facts && html`<p class="quiet">${t("live.brokers.last_figures")}</p>`}`
     }
