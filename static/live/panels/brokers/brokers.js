@@ -72,27 +72,28 @@ function Card({ broker, now }) {
 }
 
 /**
- * The figures of a card, in order.
+ * The figures of a card, in order; only the address of a broker that has never answered.
  *
  * @param {Picture.BrokerReport} broker
  * @param {number} now
  * @returns {[string, any][]}
  */
 function rowsOf({ address, facts, state }, now) {
-  /** @param {(facts: Picture.BrokerFacts) => unknown} figure */
-  const of = (figure) => (facts ? figure(facts) : "–");
+  /** @type {[string, any]} */
+  const first = ["address", html`<code>${address}</code>`];
+  if (!facts) return [first];
   return [
-    ["address", html`<code>${address}</code>`],
-    ["version", of(versionOf)],
-    ["runs_for", of((one) => (state === "answers" ? span((now - one.started_us) / 1000) : "–"))],
-    ["in_rate", of((one) => `${compact(one.in_rate)}/s`)],
-    ["out_rate", of((one) => `${compact(one.out_rate)}/s`)],
-    ["messages", of((one) => count(one.messages))],
-    ["stored", of((one) => bytes(one.log_end - one.log_begin))],
-    ["log_end", of((one) => count(one.log_end))],
-    ["clients", of((one) => count(one.clients))],
-    ["held_pulls", of((one) => count(one.held_pulls))],
-    ["replicated", of((one) => html`<${Replicas} facts=${one} />`)],
+    first,
+    ["version", versionOf(facts)],
+    ["runs_for", state === "answers" ? span((now - facts.started_us) / 1000) : "–"],
+    ["in_rate", `${compact(facts.in_rate)}/s`],
+    ["out_rate", `${compact(facts.out_rate)}/s`],
+    ["messages", count(facts.messages)],
+    ["stored", bytes(facts.log_end - facts.log_begin)],
+    ["log_end", count(facts.log_end)],
+    ["clients", count(facts.clients)],
+    ["held_pulls", count(facts.held_pulls)],
+    ["replicated", html`<${Replicas} facts=${facts} />`],
   ];
 }
 
