@@ -11,9 +11,11 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from app.foundation.translator import in_all_languages
 from app.observation.bounds import client_text
 from app.remote.broker_facts import read_broker
 from app.remote.cluster_reader import ClusterReader
+from app.remote.no_answer import why_no_answer
 from app.remote.own_broker import OwnServers
 from app.remote.remote_broker import RemoteBroker
 from engine.client.foundation.errors import MQBrokerError, MQClientError
@@ -61,7 +63,7 @@ class BrokerWatch:
         self._runtime = LiveRuntime("brokers", None, client_tls=own_client_tls(tls))
         self._client = OwnServers(self._runtime, self._own_servers)
         self._reports: dict[_Key, BrokerReport] = {}
-        self._name_servers: dict[str, str] = {}
+        self._name_servers: dict[str, dict[str, str] | None] = {}
         self._topics: list[str] = []
         self._groups: list[str] = []
         self._omitted_brokers = 0
@@ -108,9 +110,9 @@ class BrokerWatch:
         """Return the brokers that any of them knows, and note the topics and groups of all."""
         addresses = self._machines.name_server_addresses
         answers = await asyncio.gather(*(self._ask_name_server(address) for address in addresses))
-        found = [answer for answer in answers if not isinstance(answer, str)]
+        found = [answer for answer in answers if not isinstance(answer, dict)]
         self._name_servers = {
-            address: answer if isinstance(answer, str) else ""
+            address: answer if isinstance(answer, dict) else None
             for address, answer in zip(addresses, answers, strict=True)
         }
         if not found:
@@ -119,13 +121,13 @@ class BrokerWatch:
         self._groups = sorted({group for _, _, groups in found for group in groups})
         return {key for brokers, _, _ in found for key in brokers}
 
-    async def _ask_name_server(self, address: str) -> tuple[list[_Key], list[str], list[str]] | str:
-        """Return its brokers, topics and groups, or why it does not answer."""
+    async def _ask_name_server(self, address: str) -> tuple[list[_Key], list[str], list[str]] | dict[str, str]:
+        """Return its brokers, topics and groups, or why it does not answer, by language."""
         reader = ClusterReader(self._client, (address,), ANSWER_TIMEOUT_MS)
         try:
             return await reader.brokers(), await reader.user_topics(), await reader.groups()
         except (MQClientError, ProtocolError) as error:
-            return client_text(str(error))
+            return why_no_answer(error)
 
     def _note_unregistered(self, known: set[_Key]) -> None:
         now_us = self._now_us()
@@ -146,16 +148,14 @@ class BrokerWatch:
                 async with asyncio.timeout(BROKER_TIMEOUT_S):
                     facts, page = await read_broker(broker, self._topics[:TOPICS_MAX], self._groups[:GROUPS_MAX])
             except TimeoutError:
-                self._note(key, "silent", f"its answers took longer than {BROKER_TIMEOUT_S:g} s")
-            except MQBrokerError as error:
-                self._note(key, "refuses", str(error))
+                self._note(key, "silent", in_all_languages("live.brokers.why_slow", seconds=f"{BROKER_TIMEOUT_S:g}"))
             except (MQClientError, ProtocolError) as error:
-                self._note(key, "silent", str(error))
+                self._note(key, "refuses" if isinstance(error, MQBrokerError) else "silent", why_no_answer(error))
             else:
                 self._note(key, "answers")
                 self._reports[key] = {**self._reports[key], "facts": facts, "page": page}
 
-    def _note(self, key: _Key, state: str, why: str = "") -> None:
+    def _note(self, key: _Key, state: str, why: dict[str, str] | None = None) -> None:
         """Note how the broker is; a state that stays keeps its begin."""
         name, broker_id, address = key
         last = self._reports.get(key)
@@ -167,7 +167,7 @@ class BrokerWatch:
             "is_own": self._machines.broker_runs and address == self._machines.broker.address,
             "state": state,
             "since_us": last["since_us"] if last is not None and is_same else self._now_us(),
-            "why": client_text(why),
+            "why": why,
             "page": None if last is None else last["page"],
             "facts": None if last is None else last["facts"],
         }

@@ -194,15 +194,15 @@ class ClusterReader:
 
     async def _ask_name_server(self, asked: AdminQuestion[_T]) -> _T:
         """Return the answer of the first name server that answers: all know the same."""
-        failures = []
+        failures: list[RequestFailed] = []
         for address in self._api.name_server_addresses:
             try:
                 reply = await self._api.request(address, asked.code, asked.header, asked.what)
             except RequestFailed as error:
-                failures.append(str(error))
+                failures.append(error)
                 continue
             return asked.read(reply)
-        raise NameServerUnreachable("; ".join(failures))
+        raise NameServerUnreachable("; ".join(map(str, failures))) from (failures[-1] if failures else None)
 
     async def _ask_brokers(
         self, code: RequestCode, header: CommandHeader, what: str

@@ -69,8 +69,8 @@ class BrokerReport(TypedDict):
     state: str
     #: The begin of that state.
     since_us: int
-    #: Why it does not answer or refuses; else empty.
-    why: str
+    #: Why it does not answer or refuses, by language; else None.
+    why: dict[str, str] | None
     #: The address of its page; None: it reports none.
     page: str | None
     #: The last answer; None: it has never answered.
@@ -80,8 +80,8 @@ class BrokerReport(TypedDict):
 class BrokersReport(Now):
     """All brokers."""
 
-    #: Name server -> why it does not answer; empty: it does.
-    name_servers: dict[str, str]
+    #: Name server -> why it does not answer, by language; None: it does.
+    name_servers: dict[str, dict[str, str] | None]
     brokers: list[BrokerReport]
     omitted_brokers: int
     omitted_topics: int

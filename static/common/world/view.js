@@ -256,8 +256,8 @@ export const openFrame = signal(/** @type {number | null} */ (null));
 export const openRecord = signal(/** @type {{ broker: string, holder?: string, record: any } | null} */ (null));
 /** The setting in the editor, or null. */
 export const openSetting = signal(/** @type {{ node: string, name: string } | null} */ (null));
-/** { broker, message } of the half message that is decided by hand, or null. */
-export const openHalf = signal(/** @type {{ broker: string, message: any } | null} */ (null));
+/** The half message that is decided by hand, or null; `action`: what is chosen at first. */
+export const openHalf = signal(/** @type {{ broker: string, message: any, action?: any } | null} */ (null));
 /** Whose dead letters are listed, or null. */
 export const openDeadLetters = signal(/** @type {{ broker: string, group: string } | null} */ (null));
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */

@@ -7,6 +7,7 @@ import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../../common/world/commands.js";
 import { bilingual, span } from "../../common/world/format.js";
 import { labelText, stateText } from "../../common/world/labels.js";
+import { actionsOf } from "../messages/half_facts.js";
 import { canAsk, openWhy } from "../messages/why.js";
 import { isSound } from "../nodes/work/guard.js";
 import { command, runUntil, setForAll, stepActor } from "../../common/world/session.js";
@@ -222,7 +223,7 @@ function heldMessage({ node: holder, broker, topic, queueId, offset, key }) {
   };
 }
 
-/** A half message, or one that the broker gave up; what is decided already is decided again only in the dialog. */
+/** A half message, or one that the broker gave up: a dialog asks before it is decided. */
 function half({ node: broker, id }) {
   const {
     messages = [],
@@ -236,22 +237,19 @@ function half({ node: broker, id }) {
   const op = "decided_by" in message ? message.decided_by : null;
   const topic = gone ? "TRANS_CHECK_MAX_TIME_TOPIC" : "RMQ_SYS_TRANS_HALF_TOPIC";
   const record = { offset, key, topic, queue_id: 0, queue_offset };
-  const decide = (kind) => action(kind, broker, { message: id });
   const isOpen = !gone && op === null;
+  /** @param {import("../messages/half_facts.js").HalfAction} one */
+  const decide = (one) => ({
+    ...action(`${one}-half`, broker, {}, `${commandName(`${one}-half`)} …`),
+    act: () => (openHalf.value = { broker, message, action: one }),
+  });
   return {
     title: `${key || id} · ${broker}`,
     text: isOpen || gone ? t("lab.half.checks_hint", { n, max }) : t("lab.half.decided_hint", { op }),
     actions: [
       look("open", t("lab.actions.open_message"), () => (openRecord.value = { broker, record })),
       why(key),
-      isOpen && decide("commit-half"),
-      isOpen && decide("rollback-half"),
-      gone && decide("resume-half"),
-      !isOpen &&
-        !gone && {
-          ...look("decide", t("lab.actions.decide"), () => (openHalf.value = { broker, message })),
-          changes: true,
-        },
+      ...actionsOf(message).map(decide),
     ],
   };
 }

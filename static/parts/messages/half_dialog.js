@@ -17,7 +17,7 @@ export function WorldHalfDialog() {
     return { why: "" };
   };
   return html`<${HalfDialog}
-    open=${open ? { message: open.message, action: onlyOne(actionsOf(open.message)) } : null}
+    open=${open ? { message: open.message, action: open.action ?? onlyOne(actionsOf(open.message)) } : null}
     part=${part}
     clock=${worldClock}
     source=${{ act, done: () => {} }}

@@ -75,7 +75,7 @@ def test_each_broker_reports_its_own_queues_messages_and_lag(tmp_path):
         assert list(schema_problems(report_of(first), BrokersReport)) == []
         own, other = (brokers[address] for address in addresses)
         assert (own["is_own"], other["is_own"]) == (True, False)
-        assert (other["name"], other["id"], other["why"]) == ("broker-b", 0, "")
+        assert (other["name"], other["id"], other["why"]) == ("broker-b", 0, None)
         assert other["page"] == f"http://{second.server.page_address}"
         for facts in (own["facts"], other["facts"]):
             assert (facts["role"], facts["version"], facts["is_glassmq"]) == ("ASYNC_MASTER", "V4_9_8", True)
@@ -110,12 +110,12 @@ def test_a_paused_broker_is_silent_keeps_its_last_figures_and_answers_again(tmp_
         before = other_when(first, second, "answers")
         second.break_it("pause", "broker-b", ms=30_000)
         silent = other_when(first, second, "silent")
-        assert "no reply" in silent["why"]
+        assert silent["why"] == {"en": "the request timed out", "zh": "请求超时"}
         assert silent["since_us"] >= before["since_us"]
         assert silent["facts"]["started_us"] == before["facts"]["started_us"]
         assert other_when(first, second, "silent")["since_us"] == silent["since_us"]
         second.host._thread.resume()
-        assert other_when(first, second, "answers")["why"] == ""
+        assert other_when(first, second, "answers")["why"] is None
 
 
 def test_a_killed_broker_stays_in_the_list_as_one_that_no_name_server_knows(tmp_path):
@@ -127,12 +127,13 @@ def test_a_killed_broker_stays_in_the_list_as_one_that_no_name_server_knows(tmp_
         other_when(first, second, "answers")
 
 
-def test_a_broker_with_access_rules_refuses_and_says_why(tmp_path):
+def test_a_broker_with_access_rules_refuses_and_the_reason_says_what_helps(tmp_path):
     rules = tmp_path / "second" / "config" / "plain_acl.yml"
     rules.parent.mkdir(parents=True)
     rules.write_text("accounts:\n- accessKey: operator\n  secretKey: 12345678\n  admin: true\n", encoding="utf-8")
     with two_brokers(tmp_path, acl_enable=True) as (first, second):
-        assert other_when(first, second, "refuses")["why"] != ""
+        why = other_when(first, second, "refuses")["why"]
+        assert all("globalWhiteRemoteAddresses" in why[language] for language in ("en", "zh"))
         # Its own page asks without a connection: who may open it is its operator.
         other_when(second, second, "answers")
 
@@ -151,6 +152,7 @@ def test_a_name_server_that_does_not_answer_is_named_and_its_brokers_are_still_a
             lambda: next((one for one in [report_of(server)] if any(one["name_servers"].values())), None), "it"
         )
         assert list(report["name_servers"]) == list(server.name_servers)
+        assert list(schema_problems(report, BrokersReport)) == []
         other_when(server, server, "answers")
 
 

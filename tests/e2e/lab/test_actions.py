@@ -81,7 +81,7 @@ def test_a_timer_fires_now_from_the_list_of_timers(page):
     expect(page.locator(f".timer-row[data-due='{due}']", has_text="rebalance")).to_have_count(0)
 
 
-def test_a_half_message_is_decided_where_it_stands(address, open_page):
+def test_a_half_message_is_decided_where_it_stands_after_a_question(address, open_page):
     page = opened(open_page(f"{address}/lab/unknown-and-check-back"))
     run_to_ms(page, 12_000)
     row = page.locator("#node-B1 [data-half='6']")
@@ -89,11 +89,15 @@ def test_a_half_message_is_decided_where_it_stands(address, open_page):
     expect(page.locator("#actions [data-action]")).to_have_count(4)
     assert findings_in_every_theme(page, "#actions") == []
     page.locator("#actions [data-kind=rollback-half]").click()
+    expect(page.locator("#half-dialog input[value=rollback]")).to_be_checked()
+    page.keyboard.press("Escape")
+    row.locator(".half-key").click()
+    page.locator("#actions [data-kind=rollback-half]").click()
+    page.locator("#half-dialog button[type=submit]").click()
     run_to_ms(page, 12_500)
     expect(row).to_contain_text("✕ rolled back")
     row.locator(".half-key").click()
-    expect(page.locator("#actions [data-kind=rollback-half]")).to_have_count(0)
-    page.locator("#actions [data-kind=decide]").click()
+    page.locator("#actions [data-kind=commit-half]").click()
     expect(page.locator("#half-dialog input[name=anyway]")).to_be_visible()
 
 

@@ -4,7 +4,7 @@
 
 import { html } from "htm/preact";
 import { bytes, clockTime, compact, count, span } from "../../../common/format.js";
-import { t } from "../../../common/i18n.js";
+import { language, t } from "../../../common/i18n.js";
 import { problem, report, useAsking } from "./asking.js";
 
 const ROLES = ["ASYNC_MASTER", "SYNC_MASTER", "SLAVE", "LEADER"];
@@ -29,7 +29,7 @@ export function Brokers() {
       ([address, why]) =>
         why &&
         html`<p key=${address} class="panel-note problem-text" role="alert">
-          ${t("live.brokers.name_server_silent", { address, why })}
+          ${t("live.brokers.name_server_silent", { address, why: why[language] })}
         </p>`,
     )}
     <ul class="broker-cards" role="list">
@@ -56,7 +56,7 @@ function Card({ broker, now }) {
     ${
       state !== "answers" &&
       html`<p class="broker-state" role="status">
-          ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why })}
+          ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why: why?.[language] })}
         </p>
         ${facts && html`<p class="quiet">${t("live.brokers.last_figures")}</p>`}`
     }
@@ -72,27 +72,28 @@ function Card({ broker, now }) {
 }
 
 /**
- * The figures of a card, in order.
+ * The figures of a card, in order; only the address of a broker that has never answered.
  *
  * @param {Picture.BrokerReport} broker
  * @param {number} now
  * @returns {[string, any][]}
  */
 function rowsOf({ address, facts, state }, now) {
-  /** @param {(facts: Picture.BrokerFacts) => unknown} figure */
-  const of = (figure) => (facts ? figure(facts) : "–");
+  /** @type {[string, any]} */
+  const first = ["address", html`<code>${address}</code>`];
+  if (!facts) return [first];
   return [
-    ["address", html`<code>${address}</code>`],
-    ["version", of(versionOf)],
-    ["runs_for", of((one) => (state === "answers" ? span((now - one.started_us) / 1000) : "–"))],
-    ["in_rate", of((one) => `${compact(one.in_rate)}/s`)],
-    ["out_rate", of((one) => `${compact(one.out_rate)}/s`)],
-    ["messages", of((one) => count(one.messages))],
-    ["stored", of((one) => bytes(one.log_end - one.log_begin))],
-    ["log_end", of((one) => count(one.log_end))],
-    ["clients", of((one) => count(one.clients))],
-    ["held_pulls", of((one) => count(one.held_pulls))],
-    ["replicated", of((one) => html`<${Replicas} facts=${one} />`)],
+    first,
+    ["version", versionOf(facts)],
+    ["runs_for", state === "answers" ? span((now - facts.started_us) / 1000) : "–"],
+    ["in_rate", `${compact(facts.in_rate)}/s`],
+    ["out_rate", `${compact(facts.out_rate)}/s`],
+    ["messages", count(facts.messages)],
+    ["stored", bytes(facts.log_end - facts.log_begin)],
+    ["log_end", count(facts.log_end)],
+    ["clients", count(facts.clients)],
+    ["held_pulls", count(facts.held_pulls)],
+    ["replicated", html`<${Replicas} facts=${facts} />`],
   ];
 }
 
