@@ -12,7 +12,6 @@ the half message at it was read, it waits as a row of its own.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +50,6 @@ BROKER = "broker"
 #: Settled transactions that a stream no longer remembers individually; ``key`` is their status.
 FORGOTTEN = "forgotten"
 
-#: Most characters kept of a text from a client. A longer one keeps this many, and a hash of the whole.
-TEXT_MAX = 256
 #: ``TransactionalMessageUtil.REMOVETAG``: the tags of an op message.
 _REMOVE_TAG = "d"
 #: Columns of messages that :func:`facts_of` needs; ``body`` too if op messages, which are tiny, are among them.
@@ -210,20 +207,6 @@ def _lists(*columns: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(ends), pa.array(values[values >= 0]))
 
 
-def bounded_text(text: str) -> str:
-    """Return ``text`` if it is short; else its beginning and a hash, so that different texts stay different."""
-    if len(text) <= TEXT_MAX:
-        return text
-    return f"{text[:TEXT_MAX]}...{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-
-def bounded_texts(texts: Any) -> Any:
-    """Apply :func:`bounded_text` to each text."""
-    is_long = pc.fill_null(pc.greater(pc.utf8_length(texts), TEXT_MAX), False)
-    long = texts.filter(is_long).to_pylist()
-    return pc.replace_with_mask(texts, is_long, pa.array(map(bounded_text, long), pa.string())) if long else texts
-
-
 class _Extraction:
     """Extraction of columns of facts from messages: each column applies to some kinds of messages only."""
 
@@ -275,7 +258,7 @@ class _Extraction:
         sender.
         """
         is_op, not_op = self._is[_OP], pc.invert(self._is[_OP])
-        key = bounded_texts(first_elements(self._of("keys")))
+        key = first_elements(self._of("keys"))
 
         def of_sender(values: Any) -> Any:
             return pc.if_else(not_op, values, None)
@@ -283,14 +266,14 @@ class _Extraction:
         # The unique id; if a sender gives no id, fields that stay the same when a half message is stored again.
         born_ms = pc.cast(pa.array(milliseconds(self._of("born_timestamp"))), pa.string())
         anonymous = pc.binary_join_element_wise(self._of("born_host"), born_ms, key, "/", null_handling="skip")
-        identity = bounded_texts(pc.coalesce(self._of("unique_id"), anonymous))
+        identity = pc.coalesce(self._of("unique_id"), anonymous)
         return {
             "role": pc.if_else(is_op, WAITING_OP, TRANSACTION),
             "broker_name": self._of("broker_name"),
             "identity": pc.if_else(is_op, pc.cast(half_offsets, pa.string()), identity),
             "half_offsets": _lists(first_put_off, half_offsets),
-            "topic": of_sender(bounded_texts(self._property(PROPERTY_REAL_TOPIC))),
-            "producer_group": of_sender(bounded_texts(self._property(PROPERTY_PRODUCER_GROUP))),
+            "topic": of_sender(self._property(PROPERTY_REAL_TOPIC)),
+            "producer_group": of_sender(self._property(PROPERTY_PRODUCER_GROUP)),
             "key": of_sender(key),
             "born": of_sender(self._of("born_timestamp")),
             "last_stored": self._of("store_timestamp"),

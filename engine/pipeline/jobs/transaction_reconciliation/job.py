@@ -40,9 +40,6 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Most topics that half messages name; more than a broker usually has in all.
-_TOPICS_MAX = 1_000
-
 
 def transaction_reconciliation(run: JobRun) -> None:
     """Run the job of :mod:`engine.pipeline.jobs.transaction_reconciliation.description`."""
@@ -120,7 +117,7 @@ def _reconcile_once(run: JobRun) -> None:
         # Persisted, since it may have to give the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
-            wanted = run.names("topics") or _named_topics(run, system)
+            wanted = run.names("topics") or _named_topics(system)
             topics = cluster.known(wanted)
             _report_unknown(run, [topic for topic in wanted if topic not in topics])
             facts = system
@@ -155,17 +152,11 @@ def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[s
     )
 
 
-def _named_topics(run: JobRun, facts: DataFrame) -> tuple[str, ...]:
+def _named_topics(facts: DataFrame) -> tuple[str, ...]:
     named = rows_of(facts, "topic string", _topics_of_piece).distinct()
     # A sender can name any topic; those of the brokers are read already.
     named = named.where(~named["topic"].isin(sorted(NOT_ALLOWED_SEND_TOPICS)))
-    topics = [row[0] for row in named.orderBy("topic").limit(_TOPICS_MAX + 1).collect()]
-    if len(topics) > _TOPICS_MAX:
-        topics.pop()
-        run.report.note(
-            Text("job.note.too_many_topics", limit=_TOPICS_MAX, not_read=Text(f"job.cell.{Status.NOT_READ}"))
-        )
-    return tuple(topics)
+    return tuple(row[0] for row in named.orderBy("topic").collect())
 
 
 def _topics_of_piece(facts: Any) -> Any:
@@ -216,7 +207,7 @@ class _Following:
         if not wanted:
             ends = cluster.max_offsets(cluster.queues([TRANSACTION_HALF_TOPIC]))
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
-            wanted = _named_topics(self._run, facts_of(half))
+            wanted = _named_topics(facts_of(half))
         topics = cluster.known(wanted)
         _report_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:

@@ -26,7 +26,6 @@ from typing import Any
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.report import ROWS_MAX, Cell
-from engine.pipeline.jobs.transaction_reconciliation.facts import TEXT_MAX, bounded_text
 from engine.pipeline.jobs.transaction_reconciliation.summary import LONGEST_MAX, Buckets
 from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement, Status
 from engine.texts import Text
@@ -231,7 +230,6 @@ class Ledgers:
         path = self._attach_copy(name, bank)
         with _named(path):
             self._check(path, bank)
-            self._shorten_keys(bank)
             count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
             rows = self._database.execute(_ACCOUNTS.format(bank=bank), (self._rows_max,)).fetchall()
         self.account_count += count
@@ -252,15 +250,6 @@ class Ledgers:
                 source.backup(target)
             self._database.execute(f"ATTACH ? AS {bank}", (str(copy),))
         return path
-
-    def _shorten_keys(self, bank: str) -> None:
-        """Shorten keys in the copy as the facts do, with :func:`bounded_text`."""
-        self._database.create_function("bounded_text", 1, bounded_text, deterministic=True)
-        for table in ("transfer", "credit"):
-            # Bytes, which are never fewer than characters: text may contain a zero, where length() would stop.
-            is_long = f"length(CAST(key AS BLOB)) > {TEXT_MAX}"
-            self._database.execute(f"UPDATE {bank}.{table} SET key = bounded_text(key) WHERE {is_long}")
-        self._database.commit()
 
     def _check(self, path: Path, bank: str) -> None:
         """Check the tables. Raises :class:`JobFailed` if one holds what a bank would not write."""
@@ -321,7 +310,6 @@ class Ledgers:
         self._database.commit()
         path = self._attach_copy(PAYING_FILE, "later")
         with _named(path):
-            self._shorten_keys("later")
             self._database.execute(_DONE_SINCE)
 
     # --- results -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
 from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPTION
-from engine.pipeline.jobs.transaction_reconciliation.facts import bounded_text
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.results import money_row
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
@@ -29,10 +28,9 @@ def folder(tmp_path):
 
 def test_a_transfer_that_is_done_after_the_ledgers_were_copied_is_not_wrong(folder):
     with Ledgers(folder) as ledgers:
-        long_key = "k" * 5_000
-        post(folder / "icbc.db", "transfer", "A", ("meanwhile", 10, 70), (long_key, 10, 70))
+        post(folder / "icbc.db", "transfer", "A", ("meanwhile", 10, 70))
         # Read after that: the newest messages are newer than the copies.
-        ledgers.add_messages(["t", "meanwhile", bounded_text(long_key), "never"], ["committed"] * 4)
+        ledgers.add_messages(["t", "meanwhile", "never"], ["committed"] * 3)
         ledgers.compare()
         assert [row[:2] for row in ledgers.transfer_rows()] == [[Agreement.NO_TRANSFER, "never"]]
         assert ledgers.without_transfer() == ["never"]

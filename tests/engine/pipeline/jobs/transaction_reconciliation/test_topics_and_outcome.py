@@ -8,7 +8,6 @@ import pytest
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.transaction_reconciliation import job as job_module
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
 from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics
 from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
@@ -30,20 +29,13 @@ def test_a_topic_that_nobody_can_send_to_is_refused(follow):
     assert "RMQ_SYS_TRANS_HALF_TOPIC" in failed.value.sentence["zh"]
 
 
-def test_topics_are_those_that_half_messages_name_and_too_many_are_reported(spark, monkeypatch):
+def test_topics_are_those_that_half_messages_name(spark):
     rows = []
     for topic in ("Orders", "Parcels", "RMQ_SYS_TRANS_HALF_TOPIC"):
         log = TransactionLog(topic=topic)
         log.half(f"id-{topic}")
         rows += log.rows
-    facts, report = facts_of(messages(spark, rows)), MemoryReport()
-    run = JobRun(spark, {}, {}, report, print)
-    assert _named_topics(run, facts) == ("Orders", "Parcels")
-    assert report.notes == []
-    monkeypatch.setattr(job_module, "_TOPICS_MAX", 1)
-    assert _named_topics(run, facts) == ("Orders",)
-    (note,) = report.notes
-    assert note["en"].startswith("Half messages name more than 1 topics")
+    assert _named_topics(facts_of(messages(spark, rows))) == ("Orders", "Parcels")
 
 
 @pytest.mark.parametrize(
