@@ -40,10 +40,16 @@ def shared_work(master: str | None, processes: int | None) -> Iterator[tuple[Spr
     core).
     """
     if master is None:
+        from concurrent.futures.process import BrokenProcessPool
+
         from app.sweep_processes import ProcessSpread
 
         count = processes if processes is not None else min(PROCESSES_MAX, os.cpu_count() or 1)
-        yield ProcessSpread(count), count
+        try:
+            yield ProcessSpread(count), count
+        except BrokenProcessPool:
+            problem = "one of the processes was killed, as by a system that is out of memory"
+            raise click.ClickException(f"{problem}; allowed: fewer --processes") from None
         return
     with contextlib.ExitStack() as stack:
         on_spark = start_spread(master, stack)

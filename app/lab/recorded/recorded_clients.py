@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from app.lab.views.recorded_frames import RecordedFrame, RecordedFrames
 from engine.lab.scenario.frame_names import request_name
+from engine.lab.scenario.scenario_traffic import BODIES_MAX_BYTES, BODY_BYTES_MAX
 from engine.protocol.body.bodies import LockBatchRequestBody
 from engine.protocol.body.heartbeat_data import ConsumerData, HeartbeatData
 from engine.protocol.command.consumer_headers import UnregisterClientRequestHeader
@@ -93,6 +94,8 @@ class RecordedClients:
         self._requests: dict[int, RecordedFrame] = {}
         self._sent: dict[int, list[SentMessage]] = {}
         self._first_ms: dict[str, float] = {}
+        #: What further bodies may take: a small file may hold gigabytes of compressed zeros.
+        self._room_bytes = BODIES_MAX_BYTES
         #: Offset in the log -> unique id.
         self._pulled: dict[int, str] = {}
         for frame in file.frames:
@@ -141,7 +144,8 @@ class RecordedClients:
             return
         self._see_queue(header.topic, header.queue_id)
         sent = self._sent.setdefault(frame.number, [])
-        for body, properties, is_batched in _messages_of(frame, header):
+        for body, properties, is_batched in _messages_of(frame, header, min(BODY_BYTES_MAX, self._room_bytes)):
+            self._room_bytes = max(0, self._room_bytes - len(body))
             is_half = properties.get(PROPERTY_TRANSACTION_PREPARED) == "true"
             client = (frame.client, header.producer_group, is_half)
             producer = self.producers.setdefault(client, RecordedProducer(*client))
@@ -212,14 +216,15 @@ class RecordedClients:
 
 
 def _messages_of(
-    frame: RecordedFrame, header: SendMessageRequestHeader
+    frame: RecordedFrame, header: SendMessageRequestHeader, most_bytes: int
 ) -> Iterable[tuple[bytes, dict[str, str], bool]]:
     """Yield body, properties, and whether it comes in a batch."""
     if frame.command.code == RequestCode.SEND_BATCH_MESSAGE or header.batch:
         for _, body, properties in decode_batch(frame.command.body):
             yield body, decode_properties(java_text(properties)), True
         return
-    yield decompress_body(frame.command.body, header.sys_flag), decode_properties(header.properties or ""), False
+    body = decompress_body(frame.command.body, header.sys_flag, most_bytes)
+    yield body, decode_properties(header.properties or ""), False
 
 
 #: A client's own group of producers, for what it sends by itself.

@@ -37,7 +37,7 @@ def compress_body(body: bytes, level: int = DEFAULT_COMPRESS_LEVEL) -> bytes:
     return zlib.compress(body, level)
 
 
-def decompress_body(body: bytes, sys_flag: int) -> bytes:
+def decompress_body(body: bytes, sys_flag: int, most_bytes: int = DECOMPRESSED_MAX_BYTES) -> bytes:
     """Return the original of a stored ``body``, or ``body`` itself if ``sys_flag`` says that it is not compressed.
 
     Raises :class:`MalformedMessage` for broken or oversize data, and for an algorithm that is unknown or not installed.
@@ -51,39 +51,39 @@ def decompress_body(body: bytes, sys_flag: int) -> bytes:
             "allowed: 0 and 3 (zlib), 1 (LZ4), 2 (Zstandard)"
         )
     try:
-        original, is_whole = unpack(body)
+        original, is_whole = unpack(body, most_bytes)
     except ImportError as error:
         kind = (sys_flag & COMPRESSION_TYPE_MASK) >> 8
         raise MalformedMessage(
             f"the body is compressed with type {kind} (1: LZ4, 2: Zstandard), whose library is not installed here"
         ) from error
-    if len(original) > DECOMPRESSED_MAX_BYTES:
-        raise MalformedMessage(f"the body grows beyond {DECOMPRESSED_MAX_BYTES} bytes when decompressed")
+    if len(original) > most_bytes:
+        raise MalformedMessage(f"the body grows beyond {most_bytes} bytes when decompressed")
     if not is_whole:
         raise MalformedMessage("the compressed body ends too early")
     return original
 
 
-def _unpack_zlib(body: bytes) -> tuple[bytes, bool]:
+def _unpack_zlib(body: bytes, most_bytes: int) -> tuple[bytes, bool]:
     """Return the original, cut if it is longer than allowed, and whether the data is complete."""
     unpacker = zlib.decompressobj()
     try:
-        return unpacker.decompress(body, DECOMPRESSED_MAX_BYTES + 1), unpacker.eof
+        return unpacker.decompress(body, most_bytes + 1), unpacker.eof
     except zlib.error as error:
         raise _broken("zlib", error) from error
 
 
-def _unpack_lz4(body: bytes) -> tuple[bytes, bool]:
+def _unpack_lz4(body: bytes, most_bytes: int) -> tuple[bytes, bool]:
     import lz4.frame  # not installed in a browser, nor where Spark's executors read messages, with Arrow's codecs
 
     unpacker = lz4.frame.LZ4FrameDecompressor()
     try:
-        return unpacker.decompress(body, max_length=DECOMPRESSED_MAX_BYTES + 1), unpacker.eof
+        return unpacker.decompress(body, max_length=most_bytes + 1), unpacker.eof
     except RuntimeError as error:
         raise _broken("LZ4", error) from error
 
 
-def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
+def _unpack_zstd(body: bytes, most_bytes: int) -> tuple[bytes, bool]:
     """Decompress piece by piece: a frame need not state its size, and the library takes no limit."""
     zstd = _zstd_library()
     unpacker = zstd.ZstdDecompressor()
@@ -93,7 +93,7 @@ def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
     length = 0
     try:
         for start in range(0, len(body), _ZSTD_PIECE_BYTES):
-            if unpacker.eof or length > DECOMPRESSED_MAX_BYTES:
+            if unpacker.eof or length > most_bytes:
                 break
             pieces.append(unpacker.decompress(body[start : start + _ZSTD_PIECE_BYTES]))
             length += len(pieces[-1])
@@ -115,7 +115,7 @@ def _broken(algorithm: str, error: Exception) -> MalformedMessage:
 
 
 #: Decompressors by the type in the system flag; clients that predate types write 0 and zlib.
-_UNPACKERS: Final[dict[int, Callable[[bytes], tuple[bytes, bool]]]] = {
+_UNPACKERS: Final[dict[int, Callable[[bytes, int], tuple[bytes, bool]]]] = {
     0: _unpack_zlib,
     COMPRESSION_ZLIB: _unpack_zlib,
     COMPRESSION_LZ4: _unpack_lz4,

@@ -7,15 +7,20 @@ import json
 
 import pytest
 
+from app.lab.recorded import recorded_clients
 from app.lab.recorded.recorded_scenario import recorded_film, recorded_scenario
 from app.lab.views.frame_recording_view import frame_recording_view
 from app.lab.views.recorded_frames import read_frames
 from engine.client import ConsumeConcurrentlyStatus, LocalTransactionState, Message
 from engine.lab.run.recording import parse_export
 from engine.lab.run.run import LabRun
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.compression import compress_body
+from engine.protocol.request_code import RequestCode
+from engine.protocol.system_flags import MESSAGE_COMPRESSED
 from engine.testkit import GlassMQ
 from engine.testkit.failed_test import recorded_frames
-from tests.app.lab.views.test_frame_recording_view import frame_file
+from tests.app.lab.views.test_frame_recording_view import frame_file, row
 from tests.support.live.kit_clients import Listener, consuming, send, transactional
 
 #: Requests that the application of a client causes. Pulls, heartbeats and offsets depend on timers.
@@ -132,6 +137,18 @@ def test_a_recording_without_rules_says_how_many_faults_are_missing():
     _, left_out = made(frame_file(frames=frame_file()["frames"][2:]))
     assert "faults on 1 frames" in " ".join(left_out)
     assert "the oldest 8 frames" in " ".join(left_out)
+
+
+def test_bodies_that_unpack_to_more_than_the_lab_allows_are_not_unpacked(monkeypatch):
+    monkeypatch.setattr(recorded_clients, "BODIES_MAX_BYTES", 10_000)
+    fields = {"b": "orders", "f": str(MESSAGE_COMPRESSED), "e": "0"} | dict.fromkeys("acdghjkl", "0")
+    rows = [
+        row(number, number, "p@1", "in", RemotingCommand(RequestCode.SEND_MESSAGE_V2, ext_fields=fields, body=packed))
+        for number, packed in enumerate([compress_body(b"0" * size) for size in (4_000, 7_000, 6_000, 1)], 1)
+    ]
+    scenario, left_out = made(frame_file(frames=rows))
+    assert [len(one.body_of("P1", 1)) for one in scenario.node("P1").traffic] == [4_000, 6_000]
+    assert "SEND_MESSAGE_V2?" in " ".join(left_out)
 
 
 def test_a_page_offers_the_run_that_the_lab_opens(recorder):

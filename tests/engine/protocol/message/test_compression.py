@@ -56,6 +56,8 @@ def test_a_body_may_grow_to_the_bound_and_not_beyond(kind: int) -> None:
     assert decompress_body(ALGORITHMS[kind](most), MESSAGE_COMPRESSED | kind) == most
     with pytest.raises(MalformedMessage, match="grows beyond 67108864 bytes"):
         decompress_body(ALGORITHMS[kind](most + b"1"), MESSAGE_COMPRESSED | kind)
+    with pytest.raises(MalformedMessage, match="grows beyond 10 bytes"):
+        decompress_body(ALGORITHMS[kind](most), MESSAGE_COMPRESSED | kind, 10)
 
 
 @pytest.mark.parametrize("kind", list(ALGORITHMS))
