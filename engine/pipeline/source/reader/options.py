@@ -35,6 +35,7 @@ READ_OPTIONS: tuple[Field, ...] = (
     Field("endingTimestamp", "integer", 0, _TIME_MAX_MS, default=None),
     Field("includeSystemTopics", "switch", default=False),
     Field("maxOffsetsPerTrigger", "integer", 1, default=None),
+    Field("maxBytesPerTrigger", "integer", 1, default=None),
     Field("minOffsetsPerTrigger", "integer", 1, default=None),
     Field("maxTriggerDelay", "text", default="15m"),
     Field("minPartitions", "integer", 1, 100_000, default=1),
@@ -95,6 +96,7 @@ class ReadOptions:
     starting: Bound | None
     ending: Bound | None
     max_offsets_per_trigger: int | None
+    max_bytes_per_trigger: int | None
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
     min_partitions: int
@@ -126,6 +128,7 @@ class ReadOptions:
             starting=starting,
             ending=ending,
             max_offsets_per_trigger=most,
+            max_bytes_per_trigger=values.read("maxBytesPerTrigger"),
             min_offsets_per_trigger=values.read("minOffsetsPerTrigger", high=most or EXACT_MAX),
             max_trigger_delay_ms=values.duration_ms("maxTriggerDelay"),
             min_partitions=values.read("minPartitions"),

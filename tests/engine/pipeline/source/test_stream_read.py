@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
 
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
 from engine.pipeline.source.decoding.schema import spark_schema
@@ -258,6 +258,26 @@ def test_a_limit_and_a_minimum_go_together(server, one_queue):
     lag = stream.reportLatestOffset()
     assert (lag["maxOffsetsBehindLatest"], lag["avgOffsetsBehindLatest"]) == (3, 3)
     assert stream.latestOffset(first, ReadMaxRows(6)) == first, "three are left"
+
+
+def test_micro_batches_hold_about_as_many_bytes_as_the_limit(spark, server, one_queue, tmp_path):
+    server.send(*[Message(one_queue, b"%d" % number + bytes(1_000)) for number in range(6)])
+    stream = reader(server, topic=one_queue, startingOffsets="earliest", maxBytesPerTrigger="2500")
+    limit = stream.getDefaultReadLimit()
+    assert limit == ReadMaxBytes(2_500)
+    assert [rows for _, rows in micro_batches(stream, stream.initialOffset(), limit)] == [2, 2, 2]
+    fewer = reader(
+        server, topic=one_queue, startingOffsets="earliest", maxBytesPerTrigger="2500", maxOffsetsPerTrigger="1"
+    )
+    assert [rows for _, rows in micro_batches(fewer, fewer.initialOffset(), fewer.getDefaultReadLimit())] == [1] * 6
+    assert [rows for _, rows in micro_batches(stream, stream.initialOffset(), ReadAllAvailable())] == [6], (
+        "the trigger wants all"
+    )
+    server.send(*[Message(one_queue, b"9") for _ in range(60)])
+    query = Query(spark, server, one_queue, tmp_path, maxBytesPerTrigger="3000")
+    query._keep = lambda batch, _: query.bodies.append(batch.count())
+    query.run()
+    assert query.bodies[:2] == [2, 2] and sum(query.bodies) == 66 and len(query.bodies) > 3
 
 
 def test_a_query_with_a_minimum_runs_in_spark(spark, server, topic, tmp_path):
