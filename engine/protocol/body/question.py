@@ -257,11 +257,15 @@ def _entries(reply: RemotingCommand) -> tuple[dict[str, Any], ...]:
     return get_list(loads_json_object(reply.body, "entries of a queue"), "queueData", as_object)
 
 
-def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> AdminQuestion[bytes]:
-    """Request messages with this key, or with this unique id, as they are stored (code 12)."""
-    header = QueryMessageRequestHeader(
-        topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
-    )
+def messages_called(
+    topic: str, name: str, count: int, *, is_unique_id: bool = False, end_ms: int | None = None
+) -> AdminQuestion[bytes]:
+    """Request the newest messages with this key, or with this unique id, as they are stored (code 12).
+
+    :param end_ms: only messages stored until then, to the second.
+    """
+    end = _END_OF_TIME_MS if end_ms is None else end_ms
+    header = QueryMessageRequestHeader(topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=end)
     flags = {UNIQUE_KEY_QUERY_FLAG: "true"} if is_unique_id else {}
     return AdminQuestion(RequestCode.QUERY_MESSAGE, header, f"search {topic}", _body, flags)
 

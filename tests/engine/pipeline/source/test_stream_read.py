@@ -396,9 +396,11 @@ def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless
     assert "topic Moved queue broker-y:0: no master is known for it, so offsets 0 to 0 are never read" in caplog.text
 
 
-def test_a_stream_has_no_ending_options(server, topic):
+def test_a_stream_has_no_ending_options_and_no_key(server, topic):
     with pytest.raises(RocketMQError, match=r"option 'endingTimestamp': a stream has no end"):
         reader(server, topic=topic, endingTimestamp="5")
+    with pytest.raises(RocketMQError, match=r"option 'key': a stream reads no index"):
+        reader(server, topic=topic, key="K")
 
 
 def test_wrong_options_of_a_stream_are_the_only_error_that_spark_shows(spark, server, topic, tmp_path):
