@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from engine.protocol.body.bodies import ClusterInfo, GetConsumerListByGroupResponseBody, TopicList
 from engine.protocol.body.message_queue import MessageQueue
@@ -235,18 +235,37 @@ def place_of(queue: QueueOfTopic, offset: int) -> AdminQuestion[int | None]:
     return AdminQuestion(RequestCode.QUERY_CONSUME_QUEUE, header, f"read the entries of {queue}", _first_place)
 
 
+def entry_sizes(queue: QueueOfTopic, offset: int, count: int) -> AdminQuestion[list[int]]:
+    """Request the stored sizes (bytes) of at most ``count`` messages of a queue from ``offset`` on (code 321)."""
+    header = QueryConsumeQueueRequestHeader(queue.topic, queue.queue_id, offset, count)
+    return AdminQuestion(
+        RequestCode.QUERY_CONSUME_QUEUE,
+        header,
+        f"read the entries of {queue}",
+        lambda reply: [get_integer(entry, "physicSize") for entry in _entries(reply)],
+    )
+
+
 def _first_place(reply: RemotingCommand) -> int | None:
-    if not reply.body:  # RocketMQ's way to report an absent entry
-        return None
-    entries = get_list(loads_json_object(reply.body, "entries of a queue"), "queueData", as_object)
+    entries = _entries(reply)
     return get_integer(entries[0], "physicOffset") if entries else None
 
 
-def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> AdminQuestion[bytes]:
-    """Request messages with this key, or with this unique id, as they are stored (code 12)."""
-    header = QueryMessageRequestHeader(
-        topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
-    )
+def _entries(reply: RemotingCommand) -> tuple[dict[str, Any], ...]:
+    if not reply.body:  # RocketMQ's way to report an absent entry
+        return ()
+    return get_list(loads_json_object(reply.body, "entries of a queue"), "queueData", as_object)
+
+
+def messages_called(
+    topic: str, name: str, count: int, *, is_unique_id: bool = False, end_ms: int | None = None
+) -> AdminQuestion[bytes]:
+    """Request the newest messages with this key, or with this unique id, as they are stored (code 12).
+
+    :param end_ms: only messages stored until then, to the second.
+    """
+    end = _END_OF_TIME_MS if end_ms is None else end_ms
+    header = QueryMessageRequestHeader(topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=end)
     flags = {UNIQUE_KEY_QUERY_FLAG: "true"} if is_unique_id else {}
     return AdminQuestion(RequestCode.QUERY_MESSAGE, header, f"search {topic}", _body, flags)
 

@@ -203,6 +203,12 @@ class Cluster:
         """Return the offset of the message stored nearest to a time, whether before or after it."""
         return self.ask_queues(timestamps_ms, lambda queue: question.offset_at(queue, timestamps_ms[queue]))
 
+    def entry_sizes(self, starts: Mapping[QueueKey, int], count: int) -> dict[QueueKey, list[int]]:
+        """Return the stored sizes of at most ``count`` messages of each queue from its offset on; without queues that
+        have no message there.
+        """
+        return self.ask_queues(starts, lambda queue: question.entry_sizes(queue, starts[queue], count), without=None)
+
     def group_offsets(self, group: str, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
         """Return the next offset of a group in each queue; queues without one are left out.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -93,6 +94,13 @@ class StoredProperties:
         texts = as_text(take_ranges(words.values, words.starts[is_word], words.ends[is_word], pa.string()))
         offsets = np.searchsorted(owners[words.owners[is_word]], np.arange(self._count + 1)).astype(np.int32)
         return pa.Array.from_buffers(_LIST_OF_KEYS, self._count, [None, pa.py_buffer(offsets)], children=[texts])
+
+    def has_key(self, key: str) -> npt.NDArray[np.bool_]:
+        """Return whether each message has this word among its keys."""
+        keys, has = self.keys(), np.zeros(self._count, bool)
+        is_key = pc.equal(keys.flatten(), key).to_numpy(zero_copy_only=False)
+        has[pc.list_parent_indices(keys).to_numpy()[is_key]] = True
+        return has
 
     def _places_of(self, name: str) -> tuple[Int64Array, Int64Array]:
         """Return the indices of a property among all, and of its messages."""

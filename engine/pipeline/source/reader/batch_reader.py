@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
+from engine.fields.field import EXACT_MAX
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import Briefly, RocketMQError, wrong_option
 from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
@@ -69,6 +70,9 @@ class RocketMQReader(DataSourceReader):
             return []
         with Briefly(), closing(Cluster(self._options.cluster)) as cluster:
             ranges = self._ranges(cluster)
+        if self._options.key is not None:
+            # Parts of a queue would search the index for the same messages.
+            return list(plan_partitions(ranges, 1, EXACT_MAX))
         return list(plan_partitions(ranges, self._options.min_partitions, self._options.max_records_per_partition))
 
     def _ranges(self, cluster: Cluster) -> list[OffsetRange]:

@@ -24,17 +24,19 @@ from engine.pipeline.source.cluster.queue_offsets import (
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES, check_column
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_group, validate_topic
 
 _TIME_MAX_MS = 2**62
 READ_OPTIONS: tuple[Field, ...] = (
     *CLUSTER_OPTIONS,
-    *text_options("topic", "subscribe", "subscribePattern", "assign", "columns", "tags"),
+    *text_options("topic", "subscribe", "subscribePattern", "assign", "columns", "tags", "key"),
     *text_options("startingOffsets", "startingOffsetsByTimestamp", "endingOffsets", "endingOffsetsByTimestamp"),
     Field("startingTimestamp", "integer", 0, _TIME_MAX_MS, default=None),
     Field("endingTimestamp", "integer", 0, _TIME_MAX_MS, default=None),
     Field("includeSystemTopics", "switch", default=False),
     Field("maxOffsetsPerTrigger", "integer", 1, default=None),
+    Field("maxBytesPerTrigger", "integer", 1, default=None),
     Field("minOffsetsPerTrigger", "integer", 1, default=None),
     Field("maxTriggerDelay", "text", default="15m"),
     Field("minPartitions", "integer", 1, 100_000, default=1),
@@ -84,6 +86,7 @@ class ReadOptions:
     :ivar starting: None for the default: a batch begins at the earliest message, a stream at the latest.
     :ivar ending: None if the option is not given: the latest message.
     :ivar tags: messages with other tags are left out; empty: nothing is.
+    :ivar key: messages without this key are left out; None: nothing is.
     """
 
     cluster: ClusterOptions
@@ -95,6 +98,7 @@ class ReadOptions:
     starting: Bound | None
     ending: Bound | None
     max_offsets_per_trigger: int | None
+    max_bytes_per_trigger: int | None
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
     min_partitions: int
@@ -103,6 +107,7 @@ class ReadOptions:
     retry_timeout_ms: int
     columns: tuple[str, ...]
     tags: tuple[str, ...]
+    key: str | None
     consumer_group: str
     commit_group: str | None
 
@@ -126,6 +131,7 @@ class ReadOptions:
             starting=starting,
             ending=ending,
             max_offsets_per_trigger=most,
+            max_bytes_per_trigger=values.read("maxBytesPerTrigger"),
             min_offsets_per_trigger=values.read("minOffsetsPerTrigger", high=most or EXACT_MAX),
             max_trigger_delay_ms=values.duration_ms("maxTriggerDelay"),
             min_partitions=values.read("minPartitions"),
@@ -134,6 +140,7 @@ class ReadOptions:
             retry_timeout_ms=values.read("retryTimeoutMs"),
             columns=_columns(values),
             tags=_tags(values),
+            key=_key(values),
             consumer_group=values.read("consumerGroup"),
             commit_group=values.read("commitGroup"),
         )
@@ -261,6 +268,13 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
     if not all(is_pushable_tag(tag) for tag in tags):
         raise wrong_option("tags", f"{text!r} is not allowed; write tags as 'A || B', or * for all messages")
     return tags
+
+
+def _key(values: OptionValues) -> str | None:
+    key = values.text("key")
+    if key is not None and KEY_SEPARATOR in key:
+        raise wrong_option("key", f"{key!r} is not allowed; a key holds no space, which separates keys")
+    return key
 
 
 def is_pushable_tag(tag: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -15,6 +15,7 @@ from pyspark.sql.datasource import InputPartition
 
 from engine.pipeline.source.cluster.errors import Briefly
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, bounded_batches, message_starts
+from engine.pipeline.source.reader.key_search import find_key
 from engine.pipeline.source.reader.offset_range import OffsetRange, RangesPartition
 from engine.pipeline.source.reader.options import ReadOptions
 from engine.pipeline.source.reader.range_puller import PulledRange, RangePuller, report_loss
@@ -58,7 +59,11 @@ def read_ranges(
     for (_, knows_tags), of_broker in groupby(ranges, key=lambda item: (item.address, _knows_tags(item.queue.topic))):
         pulled: list[PulledRange] = []
         size = 0
-        for answer in RangePuller(options, list(of_broker), tags if knows_tags else ()).pull():
+        items = list(of_broker)
+        found: Iterable[PulledRange] | None = None if options.key is None else find_key(options, items, options.key)
+        if found is None:
+            found = RangePuller(options, items, tags if knows_tags else ()).pull()
+        for answer in found:
             pulled.append(answer)
             size += len(answer.body)
             if size >= _BATCH_BYTES:
@@ -76,23 +81,30 @@ def _knows_tags(topic: str) -> bool:
 def _batches(options: ReadOptions, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
     data = pulled[0].body if len(pulled) == 1 else b"".join([answer.body for answer in pulled])
     starts = message_starts(data)
-    if not tags and len(starts) != sum(answer.end - answer.begin for answer in pulled):
+    is_whole = not tags and options.key is None
+    if is_whole and len(starts) != sum(answer.end - answer.begin for answer in pulled):
         _report_holes(options, pulled)
     # If bodies are not requested, none is decompressed.
     has_bodies = "body" in schema.names
     for batch in bounded_batches(data, starts, _DECOMPRESSED_MAX_BYTES) if has_bodies else [StoredBatch(data, starts)]:
-        if not tags:
+        if is_whole:
             yield batch.record_batch(schema, pulled[0].queue.broker_name)
         else:
-            yield from _filtered(batch, pulled, schema, tags)
+            yield from _filtered(batch, pulled, schema, tags, options.key)
 
 
-def _filtered(batch: StoredBatch, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
-    """Yield batches without messages that only share a tag's hash, and without those that a pull returned beyond its
-    range.
+def _filtered(
+    batch: StoredBatch, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...], key: str | None
+) -> Iterator[Any]:
+    """Yield batches without messages that only share the hash of a tag or of the key, and without those that a pull
+    returned beyond its range.
     """
-    is_wanted = pc.is_in(batch.properties.value_of(PROPERTY_TAGS), pa.array(tags, pa.string()))
-    is_wanted = is_wanted.to_numpy(zero_copy_only=False) & _within(batch, pulled)
+    is_wanted = _within(batch, pulled)
+    if tags:
+        has_tag = pc.is_in(batch.properties.value_of(PROPERTY_TAGS), pa.array(tags, pa.string()))
+        is_wanted &= has_tag.to_numpy(zero_copy_only=False)
+    if key is not None:
+        is_wanted &= batch.properties.has_key(key)
     if is_wanted.any():
         whole = batch.record_batch(schema, pulled[0].queue.broker_name)
         yield whole if is_wanted.all() else whole.filter(pa.array(is_wanted))

@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
+    ReadMaxBytes,
     ReadMaxRows,
     ReadMinRows,
     SupportsTriggerAvailableNow,
@@ -35,6 +36,7 @@ from engine.pipeline.source.cluster.queue_offsets import (
 )
 from engine.pipeline.source.decoding.schema import arrow_schema_of
 from engine.pipeline.source.reader.batch_reader import matching_queues, wanted_queues
+from engine.pipeline.source.reader.byte_limit import share_bytes
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
 from engine.pipeline.source.reader.offset_commits import OffsetCommits
 from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions, share_limit
@@ -54,6 +56,8 @@ def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSo
     read_options = ReadOptions.parse(options)
     if read_options.ending is not None:
         raise wrong_option(read_options.ending.option, "a stream has no end; use spark.read, or Trigger.AvailableNow")
+    if read_options.key is not None:
+        raise wrong_option("key", "a stream reads no index; filter it by array_contains(keys, ...)")
     return RocketMQStreamReader(read_options, arrow_schema_of(schema))
 
 
@@ -133,10 +137,14 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return offsets
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Return the option ``maxOffsetsPerTrigger``, or else ``minOffsetsPerTrigger``."""
+        """Return the first of ``maxOffsetsPerTrigger``, ``maxBytesPerTrigger`` and ``minOffsetsPerTrigger`` that is
+        given: Spark has no limit for Python sources that combines them, so ``latestOffset`` does.
+        """
         most, least = self._options.max_offsets_per_trigger, self._options.min_offsets_per_trigger
         if most is not None:
             return ReadMaxRows(most)
+        if self._options.max_bytes_per_trigger is not None:
+            return ReadMaxBytes(self._options.max_bytes_per_trigger)
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def latestOffset(self, start: JsonOffsets, limit: ReadLimit) -> JsonOffsets:  # noqa: N802 - Spark's name
@@ -157,6 +165,12 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return start
         if isinstance(limit, ReadMaxRows):
             lags = share_limit(lags, limit.max_rows, sum(starts.values()))
+        max_bytes = self._options.max_bytes_per_trigger
+        if max_bytes is not None and not isinstance(limit, ReadAllAvailable):
+            of_rows, turn = lags, sum(starts.values())
+            lags = self._retrying.call(
+                lambda: share_bytes(self._connected.entry_sizes, begins, of_rows, max_bytes, turn)
+            )
         self._lags = [ends[queue] - begin - lags[queue] for queue, begin in begins.items()]
         return to_json_object(starts | {queue: begin + lags[queue] for queue, begin in begins.items()})
 

@@ -23,7 +23,7 @@ from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
 from engine.pipeline.source.data_source import FilteringDataSource, RocketMQDataSource
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, arrow_schema_of, spark_schema
-from engine.pipeline.source.reader import batch_reader, range_puller
+from engine.pipeline.source.reader import batch_reader, range_puller, range_reader
 from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.pipeline.source.writer.writer_replay import WriteIdentity
@@ -69,6 +69,22 @@ def table(server, *filters, columns=COLUMN_NAMES, **options):
     assert list(reader.pushFilters(list(filters))) == list(filters), "Spark is to check every filter again"
     batches = [batch for partition in reader.partitions() for batch in reader.read(partition)]
     return pa.Table.from_batches(batches, arrow_schema(columns))
+
+
+def no_scan(*_, **__):
+    raise AssertionError("the queue is scanned")
+
+
+def test_a_key_of_few_messages_is_found_without_a_scan_and_one_of_many_by_a_scan(server, monkeypatch):
+    every = table(server, columns=("queue_id", "queue_offset", "keys"))
+    assert table(server, key="all", columns=("queue_id", "queue_offset", "keys")) == every
+    assert len(table(server, key="al")) == 0
+    place = ds.EqualTo(("queue_offset",), 2)
+    monkeypatch.setattr(range_reader, "RangePuller", no_scan)
+    assert table(server, key="k7", columns=("body",))["body"].to_pylist() == [b"body 7"]
+    assert len(table(server, place, key="k7")) + len(table(server, place, key="k11")) == 1
+    with pytest.raises(AssertionError, match="scanned"):
+        table(server, key="all")
 
 
 # --- in Spark --------------------------------------------------------------------------------------------------------
@@ -125,6 +141,14 @@ def test_the_option_columns_prunes_and_sql_works(spark, read):
     frame.createOrReplaceTempView("messages")
     counts = spark.sql("SELECT topic, count(*) n, max(length(body)) longest FROM messages GROUP BY topic").collect()
     assert {row.topic: (row.n, row.longest) for row in counts} == {"Orders": (COUNT, 8), "Orders_2": (2, 5_000)}
+
+
+def test_the_option_key_finds_the_messages_by_the_index_and_gives_what_a_filter_gives(read):
+    (row,) = read(topic="Orders", key="k7").where("tags = 'T1'").collect()
+    assert (bytes(row.body), row.keys) == (b"body 7", ["k7", "all"])
+    assert read(topic="Orders", key="k7", tags="T2").collect() == []
+    assert read(topic="Orders", key=row.unique_id).collect() == [], "an id is not a key"
+    assert read(subscribe="Orders,Orders_2", key="nothing").collect() == []
 
 
 def test_a_topic_without_messages_is_an_empty_frame(read, server):

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows, ReadMinRows
 
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
 from engine.pipeline.source.decoding.schema import spark_schema
@@ -260,6 +260,26 @@ def test_a_limit_and_a_minimum_go_together(server, one_queue):
     assert stream.latestOffset(first, ReadMaxRows(6)) == first, "three are left"
 
 
+def test_micro_batches_hold_about_as_many_bytes_as_the_limit(spark, server, one_queue, tmp_path):
+    server.send(*[Message(one_queue, b"%d" % number + bytes(1_000)) for number in range(6)])
+    stream = reader(server, topic=one_queue, startingOffsets="earliest", maxBytesPerTrigger="2500")
+    limit = stream.getDefaultReadLimit()
+    assert limit == ReadMaxBytes(2_500)
+    assert [rows for _, rows in micro_batches(stream, stream.initialOffset(), limit)] == [2, 2, 2]
+    fewer = reader(
+        server, topic=one_queue, startingOffsets="earliest", maxBytesPerTrigger="2500", maxOffsetsPerTrigger="1"
+    )
+    assert [rows for _, rows in micro_batches(fewer, fewer.initialOffset(), fewer.getDefaultReadLimit())] == [1] * 6
+    assert [rows for _, rows in micro_batches(stream, stream.initialOffset(), ReadAllAvailable())] == [6], (
+        "the trigger wants all"
+    )
+    server.send(*[Message(one_queue, b"9") for _ in range(60)])
+    query = Query(spark, server, one_queue, tmp_path, maxBytesPerTrigger="3000")
+    query._keep = lambda batch, _: query.bodies.append(batch.count())
+    query.run()
+    assert query.bodies[:2] == [2, 2] and sum(query.bodies) == 66 and len(query.bodies) > 3
+
+
 def test_a_query_with_a_minimum_runs_in_spark(spark, server, topic, tmp_path):
     send(server, topic, *range(3))
     query = Query(spark, server, topic, tmp_path, minOffsetsPerTrigger="10")
@@ -376,9 +396,11 @@ def test_a_broker_that_is_gone_when_a_micro_batch_is_repeated_is_an_error_unless
     assert "topic Moved queue broker-y:0: no master is known for it, so offsets 0 to 0 are never read" in caplog.text
 
 
-def test_a_stream_has_no_ending_options(server, topic):
+def test_a_stream_has_no_ending_options_and_no_key(server, topic):
     with pytest.raises(RocketMQError, match=r"option 'endingTimestamp': a stream has no end"):
         reader(server, topic=topic, endingTimestamp="5")
+    with pytest.raises(RocketMQError, match=r"option 'key': a stream reads no index"):
+        reader(server, topic=topic, key="K")
 
 
 def test_wrong_options_of_a_stream_are_the_only_error_that_spark_shows(spark, server, topic, tmp_path):

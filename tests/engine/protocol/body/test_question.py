@@ -53,6 +53,14 @@ def test_a_name_is_a_key_unless_it_is_said_to_be_a_unique_id():
     assert QueryMessageRequestHeader.decode(asked.ext_fields).key == "k1"
 
 
+def test_sizes_of_messages_are_those_of_their_queue_s_entries():
+    request = question.entry_sizes(QUEUE, 9, 3).request()
+    assert (request.ext_fields["index"], request.ext_fields["count"]) == ("9", "3")
+    entries = b'{"queueData": [{"physicOffset": 0, "physicSize": 201}, {"physicOffset": 201, "physicSize": 99}]}'
+    assert question.entry_sizes(QUEUE, 9, 3).read(request.reply(0, body=entries)) == [201, 99]
+    assert question.entry_sizes(QUEUE, 9, 3).read(request.reply(0)) == []
+
+
 def test_each_request_is_a_new_one():
     note = question.store_group_offset("readers", QUEUE, 4)
     first, second = note.request(), note.request()

@@ -30,6 +30,7 @@ def parse(**options):
         ({"topic": " "}, r"'topic': is missing; give exactly one"),
         ({"subscribe": "a,b"}, r"'subscribe': topic and subscribe are given"),
         ({"topic": "a,b"}, r"'topic': 'a,b' names several; use subscribe"),
+        ({"key": "a b"}, r"'key': 'a b' is not allowed; a key holds no space"),
         ({"topic": "a b"}, r"'topic': .*illegal character"),
         ({"topic": "", "subscribePattern": "("}, r"'subscribePattern': '\(' is not a regular expression"),
         ({"startingOffsets": "first"}, r"'startingOffsets': .*earliest, latest, or JSON"),
