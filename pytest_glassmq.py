@@ -109,8 +109,22 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker, and refuse options before the first test."""
     config.addinivalue_line("markers", "glassmq_seeds: run under seeded delays of frames, see --glassmq-seeds")
+    _seeds(config)
+    for name in _CHOICES:
+        _choice(config, name)
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Refuse parameters of the marker, which would mean nothing."""
+    for item in items:
+        marker = item.get_closest_marker("glassmq_seeds")
+        if marker is not None and (marker.args or marker.kwargs):
+            raise pytest.UsageError(
+                f"glassmq: {item.nodeid}: the marker glassmq_seeds has no parameters; "
+                "write @pytest.mark.glassmq_seeds, and give the number of seeds as --glassmq-seeds N"
+            )
 
 
 def _seeds(config: pytest.Config) -> Sequence[int]:
@@ -196,11 +210,14 @@ def _write_frames(item: pytest.Item, report: pytest.TestReport, frames: FrameFil
     import re
 
     folder = item.config.rootpath / _option(item.config, "record-folder")
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{re.sub(r'[^0-9A-Za-z_-]+', '-', item.nodeid)[-_NAME_MAX_LENGTH:].strip('-')}{number}.json"
     crash = getattr(report.longrepr, "reprcrash", None)
     note = "" if crash is None else str(crash.message)[:_NOTE_MAX_LENGTH]
-    file.write_text(json.dumps({**frames, "title": item.nodeid, "note": note}), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({**frames, "title": item.nodeid, "note": note}), encoding="utf-8")
+    except OSError as error:
+        return f"not written, choose another --glassmq-record-folder: {error}"
     if not _has_flask():
         return f"{file}; an HTML page with: pip install 'glassmq[page]'"
     item.config.stash.setdefault(_FRAME_FILES, []).append(file)
@@ -274,6 +291,13 @@ def glassmq(_glassmq_of_session: GlassMQ) -> Iterator[GlassMQ]:
     """A RocketMQ broker without topics, groups and messages, at the same address in each test."""
     _glassmq_of_session.reset()
     yield _glassmq_of_session
+    if not _glassmq_of_session.is_running:
+        _glassmq_of_session.start()
+        pytest.fail(
+            "the test stopped the broker of all tests, which has new addresses now: "
+            "stop a broker of make_glassmq() instead, or kill this one with glassmq.faults.crash()",
+            pytrace=False,
+        )
     _glassmq_of_session.faults.clear()
 
 

@@ -179,8 +179,6 @@ def test_a_fault_that_nothing_met_fails_its_test_with_the_frames_that_came(suite
 
 def test_faults_that_nothing_met_may_be_allowed(suite):
     suite(UNHIT, ini="glassmq_unhit_faults = ignore").assert_outcomes(passed=2)
-    refused = suite(UNHIT, "--glassmq-unhit-faults", "no")
-    refused.stdout.fnmatch_lines(["*'no' is no value of --glassmq-unhit-faults; allowed: fail, ignore*"])
 
 
 def test_faults_end_with_a_test_that_fails(suite):
@@ -280,9 +278,26 @@ def test_without_the_page_s_packages_a_failed_test_leaves_its_frames(suite, pyte
     result.stdout.fnmatch_lines(["frames: *test_it.json; an HTML page with: pip install 'glassmq[[]page[]]'"])
 
 
-def test_an_unknown_mode_of_recording_is_refused_by_name(suite):
-    result = suite(FAILS, "--glassmq-record", "always")
-    result.stdout.fnmatch_lines(["*'always' is no value of --glassmq-record; allowed: retain-on-failure, on, off*"])
+def test_a_folder_that_cannot_be_written_costs_the_page_only(suite, pytester):
+    pytester.makefile(".txt", taken="")
+    result = suite(FAILS, "--glassmq-record-folder", "taken.txt")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["frames: not written, choose another --glassmq-record-folder: *File exists*"])
+
+
+def test_a_test_that_stops_the_broker_of_all_tests_is_the_only_one_that_fails(suite):
+    result = suite(
+        """
+    def test_it(glassmq):
+        glassmq.stop()
+
+    def test_next(glassmq):
+        send(glassmq.name_server_address)
+        glassmq.assert_sent("orders")
+    """
+    )
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["the test stopped the broker of all tests, *make_glassmq()*"])
 
 
 COUNTS_WHAT_IS_LEFT = """
@@ -396,7 +411,21 @@ def test_a_failure_that_needs_no_delay_says_so(suite):
     result.stdout.fnmatch_lines(["none: it fails without delays, too"])
 
 
-@pytest.mark.parametrize("option", [("--glassmq-seeds", "many"), ("--glassmq-seed", "-1")])
-def test_a_wrong_number_of_seeds_is_refused_by_name(suite, option):
-    result = suite(SEEDED, *option)
-    result.stderr.fnmatch_lines([f"*{option[1]!r} is no value of {option[0]}; allowed: 0 to 1,000,000*"])
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("--glassmq-seeds", "many", "0 to 1,000,000"),
+        ("--glassmq-seed", "-1", "0 to 1,000,000"),
+        ("--glassmq-record", "always", "retain-on-failure, on, off"),
+        ("--glassmq-unhit-faults", "no", "fail, ignore"),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_refused_before_the_first_test(suite, option, value, allowed):
+    result = suite(SEEDED, option, value)
+    result.stderr.fnmatch_lines([f"ERROR: glassmq: {value!r} is no value of {option}; allowed: {allowed}"])
+
+
+@pytest.mark.parametrize("parameters", ["(50)", "(seeds=50)"])
+def test_parameters_of_the_marker_are_refused(suite, parameters):
+    result = suite(SEEDED.replace("glassmq_seeds", f"glassmq_seeds{parameters}"))
+    result.stderr.fnmatch_lines(["*::test_it: the marker glassmq_seeds has no parameters; *--glassmq-seeds N*"])

@@ -81,7 +81,7 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
         if field is None:
             raise BadSetting(_unknown(name, allowed, reserved))
         if field in reserved:
-            raise BadSetting(f"{name} has an option of its own: {reserved[field]}")
+            raise BadSetting(f"{name} is set by {reserved[field]}")
         changes[field] = parse_setting(config, name, text)
     return with_settings(config, changes)
 

@@ -70,4 +70,5 @@ class NameServer:
 
     async def shutdown(self) -> None:
         """Stop listening and clear all tables."""
+        self.route_info_manager.forget_brokers()
         await self._parts.end()

@@ -149,6 +149,10 @@ class RouteInfoManager:
                 logger.warning("the connection of broker %s closed: it is removed", address)
                 self._remove_dead(address)
 
+    def forget_brokers(self) -> None:
+        """Forget which brokers are alive, at the end of the name server: it closes their connections itself."""
+        self._broker_live_table.clear()
+
     def scan_not_active_broker(self) -> None:
         """Remove every broker that has not registered for too long, and close its connection."""
         now_ms = self._clock.now_ms()

@@ -42,11 +42,11 @@ _GRACE_S = 5.0
 #: Linux's file system in memory, and the room that it must have; a container often has 64 MiB.
 _MEMORY_FOLDER = "/dev/shm"
 _MEMORY_ROOM_BYTES = 1 << 30
-#: Settings that the kit decides itself -> how to say them.
+#: Settings that are decided elsewhere -> by what.
 _DECIDED = {
     "host": "the parameter host",
-    "port": "the kit's own choice, a free port",
-    "name_server_addresses": "the kit's own name server",
+    "port": "the kit itself, to a free port",
+    "name_server_addresses": "the kit itself, to its own name server",
 }
 
 
@@ -56,7 +56,7 @@ class BrokerParameters(TypedDict, total=False):
     host: str
     broker_settings: Mapping[str, object] | None
     store_settings: Mapping[str, object] | None
-    data_folder: Path | None
+    data_folder: Path | str | None
     records_frames: bool
 
 
@@ -78,12 +78,13 @@ class EmbeddedBroker:
         host: str = "127.0.0.1",
         broker_settings: Mapping[str, object] | None = None,
         store_settings: Mapping[str, object] | None = None,
-        data_folder: Path | None = None,
+        data_folder: Path | str | None = None,
         records_frames: bool = False,
     ) -> None:
-        if data_folder is not None and data_folder.exists() and any(data_folder.iterdir()):
+        folder = None if data_folder is None else Path(data_folder)
+        if folder is not None and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
             raise TestKitError(
-                f"{data_folder} is not empty; allowed is an empty or a missing folder, as reset() clears it"
+                f"{folder} is not an empty folder; allowed is an empty or a missing one, as stop() removes it"
             )
         self._host = host
         # A VIP channel has no port of its own: two below the broker's, which may be any other program's.
@@ -91,9 +92,10 @@ class EmbeddedBroker:
             BrokerConfig(host=host, port=0, vip_channel_enable=False), broker_settings, "broker_settings"
         )
         self._store_config = _configured(MessageStoreConfig(), store_settings, "store_settings")
-        self._wanted_folder = data_folder
+        self._wanted_folder = folder
         self._records_frames = records_frames
         self._thread: EngineThread | None = None
+        self._pid: int
         self._ports: tuple[HeldPort, ...] = ()
         self._addresses: tuple[str, str]
         self._injector: FaultInjector
@@ -118,10 +120,11 @@ class EmbeddedBroker:
             broker=replace(self._broker_config, port=self._ports[1].number),
             store=self._store_config,
         )
+        self._pid = os.getpid()
         self._thread = EngineThread("glassmq")
         # It also runs when the process ends without a stop: files in memory would stay there, and the thread would go
         # on while Python takes down what it uses.
-        self._end_thread = weakref.finalize(self, _end, self._thread, folder)
+        self._end_thread = weakref.finalize(self, _end, self._thread, folder, self._pid)
         try:
             self._thread.run(self._start_nodes(), LIFE_CYCLE_TIMEOUT_S)
         except BaseException:
@@ -153,10 +156,11 @@ class EmbeddedBroker:
         """End both as a kill would, as nothing of what they hold is needed any more."""
         self._injector.clear()
         self._machines.broker_disk.mend()
-        if self._machines.broker_runs:
-            await self._machines.crash_broker()
+        # The name server first: it would log that it loses its broker, in the report of each failed test.
         if self._machines.name_server_runs:
             await self._machines.crash_name_server()
+        if self._machines.broker_runs:
+            await self._machines.crash_broker()
         shutil.rmtree(self._settings.data_folder, ignore_errors=True)
 
     def reset(self) -> None:
@@ -175,7 +179,7 @@ class EmbeddedBroker:
 
     def stop(self) -> None:
         """End the broker and remove its files. A stopped broker may be started again, on other ports."""
-        if self._thread is None:
+        if self._thread is None or os.getpid() != self._pid:
             return
         self._thread.resume()
         try:
@@ -187,13 +191,13 @@ class EmbeddedBroker:
     @property
     def name_server_address(self) -> str:
         """Return ``"host:port"`` of the name server, for the clients under test."""
-        self._running()
+        self._started()
         return self._addresses[0]
 
     @property
     def broker_address(self) -> str:
         """Return ``"host:port"`` of the broker; clients learn it from the name server."""
-        self._running()
+        self._started()
         return self._addresses[1]
 
     @property
@@ -207,10 +211,19 @@ class EmbeddedBroker:
         for port in self._ports:
             port.release()
 
-    def _running(self) -> EngineThread:
+    def _started(self) -> EngineThread:
         if self._thread is None:
             raise TestKitError(Text("testkit.stopped"))
         return self._thread
+
+    def _running(self) -> EngineThread:
+        thread = self._started()
+        if os.getpid() != self._pid:
+            raise TestKitError(
+                f"the broker runs in process {self._pid}, of which this is a fork without its threads: "
+                "only the addresses are of use here; start a broker in this process, or ask in that one"
+            )
+        return thread
 
     # --- access to the engine -----------------------------------------------------------------------------------------
 
@@ -244,7 +257,10 @@ class EmbeddedBroker:
         async def wait() -> bool:
             loop = asyncio.get_running_loop()
             ends_s = loop.time() + timeout_s
+            machines = self._machines
             while not condition():
+                if self._machines is not machines:
+                    raise TestKitError(Text("testkit.reset_meanwhile"))
                 if loop.time() >= ends_s:
                     return False
                 await asyncio.sleep(_POLL_INTERVAL_S)
@@ -254,11 +270,15 @@ class EmbeddedBroker:
 
     def _run(self, coroutine: Coroutine[Any, Any, _T], timeout_s: float) -> _T:
         """Run ``coroutine`` in the engine's loop and return its result. Raises :class:`TestKitError`."""
-        if self._thread is None:
-            coroutine.close()
         try:
-            return self._running().run(coroutine, timeout_s)
+            thread = self._running()
+        except TestKitError:
+            coroutine.close()
+            raise
+        try:
+            return thread.run(coroutine, timeout_s)
         except EngineUnavailable as error:
+            self._running()  # stopped meanwhile
             raise TestKitError(str(error)) from error
 
     # --- access for faults --------------------------------------------------------------------------------------------
@@ -321,10 +341,11 @@ class EmbeddedBroker:
         return self._machines.broker.client_id_at(address) if self._machines.broker_runs else ""
 
 
-def _end(thread: EngineThread, folder: Path) -> None:
-    """End the thread, and remove the files that it uses no more."""
-    thread.stop()
-    shutil.rmtree(folder, ignore_errors=True)
+def _end(thread: EngineThread, folder: Path, pid: int) -> None:
+    """End the thread, and remove the files that it uses no more; not at the end of a fork, which has neither."""
+    if os.getpid() == pid:
+        thread.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _temporary_folder() -> Path:

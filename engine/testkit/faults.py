@@ -78,11 +78,13 @@ class Fault:
     def wait(self, count: int = 1, timeout: float = TIMEOUT_S) -> None:
         """Wait until it has acted on ``count`` frames. Raises ``AssertionError`` with the frames that came instead."""
         check_may_block("fault.wait")
-        if not self._faults.until(lambda: self._rule.hits >= count, timeout):
-            raise AssertionError(
-                f"{describe(self._rule)} acted on {self.hits} of {count} frames after {timeout:g} s"
-                f"{self._faults.nearest(self._rule)}"
-            )
+        rule = self._rule
+        is_decided = self._faults.until(lambda injector: rule.hits >= count or rule not in injector.rules, timeout)
+        if rule.hits < count:
+            acted = f"{describe(rule)} acted on {rule.hits} of {count} frames"
+            if is_decided:
+                raise AssertionError(f"{acted} and is over: its block or its test has ended, or the broker was reset")
+            raise AssertionError(f"{acted} after {timeout:g} s{self._faults.nearest(rule)}")
 
     def __await__(self) -> Generator[Any, None, None]:
         return asyncio.to_thread(self.wait).__await__()
@@ -171,8 +173,7 @@ class Faults:
 
     def reject(self, frame: str = "", *, code: str = "SYSTEM_ERROR", **which: Unpack[Which]) -> Fault:
         """Answer requests with an error instead of carrying them out. ``code`` is a ``ResponseCode`` by its name."""
-        if code not in ResponseCode.__members__:
-            raise TestKitError(f"there is no response code {code!r}{_allowed(code, list(ResponseCode.__members__))}")
+        _check_name("response code", str(code), ResponseCode)
         return self._add(Fault, self.rule(FaultAction.REJECT, frame, which, code=code))
 
     def cut(self, frame: str = "", **which: Unpack[Which]) -> Fault:
@@ -278,9 +279,8 @@ class Faults:
 
     def rule(self, what: FaultAction, frame: str, which: Which, **more: Any) -> FaultRule:
         """Return a checked rule. Raises :class:`TestKitError`, which names what is wrong and what is allowed."""
-        name = frame.removeprefix(f"{REPLY} to ")
-        if name not in ("", REPLY) and name not in RequestCode.__members__:
-            raise TestKitError(f"there is no request {name!r}{_allowed(name, list(RequestCode.__members__))}")
+        if frame not in ("", REPLY):
+            _check_name("request", str(frame).removeprefix(f"{REPLY} to "), RequestCode)
         values: dict[str, Any] = {**which, **more}
         known = (*Which.__annotations__, *more)
         try:
@@ -332,10 +332,9 @@ class Faults:
 
         return self._broker.at_gate(release)
 
-    def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+    def until(self, condition: Callable[[FaultInjector], bool], timeout_s: float) -> bool:
         """Wait for a condition of rules; return whether it came true in time."""
-
-        return self._broker.until(condition, timeout_s)
+        return self._broker.until_gate(condition, timeout_s)
 
     def has_passed(self, other: FaultRule, after: FaultRule, timeout_s: float) -> bool:
         """Wait until a frame that ``other`` means has passed after the first one that ``after`` held."""
@@ -364,6 +363,15 @@ def describe(rule: FaultRule) -> str:
     return f"faults.{rule.what.value.replace('-', '_')}({', '.join(arguments)})"
 
 
-def _allowed(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name.upper(), known, n=3)
-    return f"; did you mean {' or '.join(close)}?" if close else f"; allowed: {', '.join(known)}"
+def _check_name(what: str, name: str, codes: type[RequestCode | ResponseCode]) -> None:
+    """Refuse what is not the name of a code: with its name for a number, or else with those that come near."""
+    known = list(codes.__members__)
+    if name in known:
+        return
+    wanted = name.upper()
+    near = [one for one in known if wanted == str(codes[one].value)] or [
+        *difflib.get_close_matches(wanted, known, n=3),
+        *(one for one in known if wanted and wanted in one),
+    ]
+    said = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"allowed: {', '.join(known)}"
+    raise TestKitError(f"there is no {what} {name!r}; {said}")

@@ -57,13 +57,14 @@ class GlassMQProcess:
 
     @property
     def pid(self) -> int | None:
-        """Return the process id; None while there is no process."""
-        return None if self._process is None else self._process.pid
+        """Return the process id; None while there is no process, as after an ``os.kill`` of the test itself."""
+        return None if self._process is None or self._process.poll() is not None else self._process.pid
 
     def start(self) -> None:
         """Start the process; it listens when this returns. Raises :class:`TestKitError` with what it printed."""
-        if self._process is not None:
-            raise TestKitError(f"process {self._process.pid} runs already; kill() or stop() it before")
+        if self.pid is not None:
+            raise TestKitError(f"process {self.pid} runs already; kill() or stop() it before")
+        self.kill()  # one that has ended by itself
         command = [
             # -P: not the current folder first, which may have an app of its own.
             *(sys.executable, "-P", "-m", "app.command_line", "serve", "--no-page", "--data", str(self._data_folder)),

@@ -35,6 +35,8 @@ class EngineThread:
 
     def __init__(self, name: str = "engine") -> None:
         self._loop = new_event_loop()
+        #: What other threads wait for; a table, as sets have no order.
+        self._answers: dict[concurrent.futures.Future[Any], None] = {}
         self._goes_on = threading.Event()
         self._paused_until_s = 0.0
         self._pause_s = 0.0
@@ -47,6 +49,9 @@ class EngineThread:
         try:
             self._loop.run_forever()
         finally:
+            for answer in [*self._answers]:
+                answer.cancel()
+            self._loop.run_until_complete(asyncio.sleep(0))  # what was cancelled ends
             self._loop.close()
 
     @property
@@ -78,7 +83,10 @@ class EngineThread:
             raise EngineUnavailable(f"the engine did not answer within {timeout_s:g} s") from None
 
     def run(self, coroutine: Coroutine[Any, Any, _T], timeout_s: float) -> _T:
-        """Run ``coroutine`` in the engine's loop and return its result; cancelled when it takes too long."""
+        """Run ``coroutine`` in the engine's loop and return its result; cancelled when it takes too long.
+
+        Raises :class:`EngineUnavailable` then, and when the engine is stopped, also meanwhile.
+        """
         if not self.is_running:
             coroutine.close()
             raise EngineUnavailable("the engine is stopped")
@@ -86,11 +94,16 @@ class EngineThread:
             coroutine.close()
             raise self._paused()
         answer = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._answers[answer] = None
         try:
             return answer.result(timeout_s)
+        except concurrent.futures.CancelledError:
+            raise EngineUnavailable("the engine is stopped") from None
         except concurrent.futures.TimeoutError:
             answer.cancel()
             raise EngineUnavailable(f"the engine did not finish within {timeout_s:g} s") from None
+        finally:
+            del self._answers[answer]
 
     def pause(self, ms: int) -> None:
         """Let nothing run in the engine for this long, as if its process got no processor time; a fault.

@@ -1,15 +1,19 @@
 """A broker in the process of a test: started, emptied, stopped, and nothing of it is left."""
 
+import multiprocessing
+import os
 import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from engine.client import Message, NoRoute
 from engine.testkit import GlassMQ, TestKitError
 from tests.support.live.kit_clients import send
+from tests.support.waiting import wait_until
 
 
 def port_of(address):
@@ -64,6 +68,45 @@ def test_no_other_program_gets_the_port_of_a_broker_that_is_replaced(glassmq):
         other.bind(("127.0.0.1", port_of(glassmq.broker_address)))
 
 
+def test_a_reset_ends_waits_and_logs_no_warning(glassmq, caplog):
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(glassmq.wait_for, "orders", timeout=60)
+        wait_until(lambda: glassmq._thread._answers, "the wait")
+        glassmq.reset()
+        with pytest.raises(TestKitError, match="was reset while this call waited"):
+            waiting.result()
+    assert caplog.records == []
+
+
+def test_a_stop_ends_waits():
+    with ThreadPoolExecutor() as threads:
+        with GlassMQ() as broker:
+            waiting = threads.submit(broker.wait_for, "orders", timeout=60)
+            wait_until(lambda: broker._thread._answers, "the wait")
+        with pytest.raises(TestKitError, match="is stopped"):
+            waiting.result()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_fork_has_the_addresses_and_neither_asks_the_broker_nor_ends_it(tmp_path):
+    def in_fork(broker, results):
+        with pytest.raises(TestKitError, match=f"runs in process {os.getppid()}"):
+            broker.messages("orders")
+        broker.stop()
+        broker._end_thread()  # as at the end of a process
+        results.put(broker.name_server_address)
+
+    with GlassMQ(data_folder=tmp_path / "data") as broker:
+        context = multiprocessing.get_context("fork")
+        results = context.SimpleQueue()
+        fork = context.Process(target=in_fork, args=(broker, results))
+        fork.start()
+        fork.join()
+        assert fork.exitcode == 0
+        assert results.get() == broker.name_server_address
+        assert any((tmp_path / "data").iterdir())
+
+
 def test_a_broker_may_be_started_again_after_its_stop():
     broker = GlassMQ()
     for body in (b"1", b"2"):
@@ -82,7 +125,7 @@ def test_settings_have_rocketmq_s_names_and_plain_values():
     ("parameters", "parts"),
     [
         ({"broker_settings": {"autoCreateTopic": 1}}, ["broker_settings", "did you mean autoCreateTopicEnable"]),
-        ({"broker_settings": {"listenPort": 1}}, ["listenPort", "a free port"]),
+        ({"broker_settings": {"listenPort": 1}}, ["listenPort is set by the kit itself, to a free port"]),
         ({"store_settings": {"flushDiskType": "never"}}, ["store_settings", "flushDiskType"]),
     ],
 )
@@ -94,8 +137,9 @@ def test_an_unknown_setting_is_refused_with_what_is_allowed(parameters, parts):
 
 def test_a_folder_with_content_is_refused_and_kept(tmp_path):
     (tmp_path / "mine").write_text("x")
-    with pytest.raises(TestKitError, match="is not empty"):
-        GlassMQ(data_folder=tmp_path)
+    for folder in (tmp_path, str(tmp_path / "mine")):
+        with pytest.raises(TestKitError, match="is not an empty folder"):
+            GlassMQ(data_folder=folder)
     assert (tmp_path / "mine").exists()
 
 

@@ -195,11 +195,22 @@ def test_a_hit_that_is_waited_for_in_vain_shows_the_frames(glassmq):
             lost.wait(timeout=0.05)
 
 
+@pytest.mark.parametrize("end", [lambda glassmq, fault: fault.remove(), lambda glassmq, _: glassmq.reset()])
+def test_a_wait_for_a_fault_that_is_over_fails_at_once(glassmq, end):
+    fault = glassmq.faults.drop(SEND)
+    end(glassmq, fault)
+    with pytest.raises(AssertionError, match="acted on 0 of 1 frames and is over: "):
+        fault.wait(timeout=60)
+    glassmq.faults.clear()
+
+
 @pytest.mark.parametrize(
     ("call", "parts"),
     [
         (lambda faults: faults.drop("END_TRANSACTON"), ["END_TRANSACTON", "did you mean END_TRANSACTION"]),
-        (lambda faults: faults.drop("reply to PULL"), ["'PULL'", "PULL_MESSAGE"]),
+        (lambda faults: faults.drop("reply to PULL"), ["'PULL'; did you mean PULL_MESSAGE?"]),
+        (lambda faults: faults.drop("reply to "), ["no request ''", "allowed: SEND_MESSAGE, "]),
+        (lambda faults: faults.drop(310), ["did you mean SEND_MESSAGE_V2?"]),
         (lambda faults: faults.drop(SEND, topik="x"), ["topik", "did you mean topic?"]),
         (lambda faults: faults.drop(SEND, times=-1), ["times: -1", "0 to"]),
         (lambda faults: faults.drop(SEND, every=0), ["every: 0", "1 to"]),
@@ -207,7 +218,8 @@ def test_a_hit_that_is_waited_for_in_vain_shows_the_frames(glassmq):
         (lambda faults: faults.drop(SEND, topic="a*b"), ["topic: 'a*b'", "or a prefix followed by *"]),
         (lambda faults: faults.drop(SEND, direction="up"), ["direction: 'up'", "empty (= any), in, out"]),
         (lambda faults: faults.delay(SEND, ms=0), ["ms: 0", "1 to"]),
-        (lambda faults: faults.reject(SEND, code="BUSY"), ["BUSY", "SYSTEM_BUSY"]),
+        (lambda faults: faults.reject(SEND, code="BUSY"), ["did you mean SYSTEM_BUSY?"]),
+        (lambda faults: faults.reject(SEND, code=2), ["did you mean SYSTEM_BUSY?"]),
         (lambda faults: faults.reject("reply"), ["reject"]),
         (lambda faults: faults.corrupt(SEND, seed="x"), ["seed: 'x'", "an integer"]),
         (lambda faults: [faults.drop(SEND) for _ in range(201)], ["at most 200"]),

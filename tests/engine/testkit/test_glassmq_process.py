@@ -8,6 +8,7 @@ import pytest
 from engine.client import Message
 from engine.testkit import GlassMQProcess, TestKitError
 from tests.support.live.kit_clients import send
+from tests.support.waiting import wait_until
 
 
 def test_a_killed_process_starts_again_at_the_same_addresses_with_what_it_acknowledged(tmp_path):
@@ -54,6 +55,18 @@ def test_an_interrupted_start_leaves_no_process(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         GlassMQProcess(tmp_path / "data").start()
     assert started[0].poll() is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_the_test_ends_by_a_signal_starts_again(tmp_path, number):
+    with GlassMQProcess(tmp_path / "data") as process:
+        address = process.name_server_address
+        assert process.pid is not None
+        os.kill(process.pid, number)
+        wait_until(lambda: process.pid is None, "the end of the process")
+        process.start()
+        assert process.name_server_address == address
+        send(process, Message("orders", b"1"))
 
 
 def test_a_process_runs_once(tmp_path):
