@@ -24,7 +24,7 @@ from engine.lab.sweep.sweep import run_seed
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from tests.support.lab.bank_scenarios import bank_scenario, broken
 
-pytestmark = pytest.mark.seeds(quick=15, full=75)
+pytestmark = pytest.mark.seeds(quick=8, full=75)
 #: Without a listener that hangs: its message is never done with.
 KINDS = tuple(kind for kind in FaultKind if kind is not FaultKind.LISTENER)
 

@@ -11,7 +11,7 @@ from engine.lab.scenario.scenario_text import parse_scenario
 from engine.lab.sweep.fault_plan import draw_faults
 from engine.lab.sweep.sweep import run_with_faults
 
-pytestmark = pytest.mark.seeds(quick=10, full=100)
+pytestmark = pytest.mark.seeds(quick=5, full=100)
 SENT = 150
 GROUP = f"""
 title: {{en: own, zh: 自己的}}

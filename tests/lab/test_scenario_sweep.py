@@ -1,6 +1,6 @@
 """Every scenario that has a fault model, under random faults within it: no invariant breaks.
 
-Five seeds of each in ``make test``, a hundred in ``make test-rest``; more with
+Three seeds of each in ``make test``, a hundred in ``make test-rest``; more with
 ``GLASSMQ_SWEEP_SEEDS=500 make test TESTS=tests/lab/test_scenario_sweep.py``.
 A thousand seeds of one scenario take one to three minutes of processor time.
 """
@@ -13,7 +13,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep.sweep import run_seed
 
-pytestmark = pytest.mark.seeds(quick=5, full=100)
+pytestmark = pytest.mark.seeds(quick=3, full=100)
 #: One seed of these takes as long as ten of others.
 LARGE = ("backlog-and-scale-out", "big-stage", "expiry-and-retries", "moved-aside")
 #: What they are there to show is what breaks them: a scenario, and by what.

@@ -32,7 +32,7 @@ from engine.lab.sweep.sweep import run_seed
 from engine.lab.sweep.sweep_summary import SweepSummary
 from tests.support.lab.checked_run import TEXT
 
-pytestmark = pytest.mark.seeds(quick=10, full=100)
+pytestmark = pytest.mark.seeds(quick=5, full=100)
 
 
 def planned(scenario: Scenario, seed: int) -> list[PlannedCommand]:

@@ -18,7 +18,7 @@ SEARCHES = re.findall(
     r"^\$ glassmq (explore .*)\n[\w-]+: ([\d,]+ schedules(?: \(.*\))?).*\n(.*?)[:(]", DOCUMENT, re.MULTILINE
 )
 #: How many schedules a test of every day runs.
-QUICK_MAX = 100
+QUICK_MAX = 20
 
 
 def test_the_document_has_its_searches():

@@ -165,7 +165,7 @@ def test_the_link_of_a_step_leads_to_where_it_begins_and_a_learner_who_goes_on_t
                 assert right_answers(prediction, view) == right_answers(prediction, rehearsed.after)
 
 
-@every_lesson
+@some_lessons_quickly
 def test_whoever_presses_play_instead_of_the_button_stops_where_the_step_is_done(name):
     breakpoints = load_lesson(name).scenario.breakpoints
     tried = 0

@@ -39,6 +39,7 @@ def test_every_module_is_shorter_by_what_it_says_of_types_and_has_as_many_lines(
     assert sum(map(len, sent.values())) < 0.95 * sum(map(len, modules().values()))
 
 
+@pytest.mark.thorough
 def test_every_module_stays_the_same_program():
     node = find_node()
     if node is None or not (PROJECT / "node_modules" / "typescript").exists():

@@ -33,7 +33,7 @@ from engine.store.message_store import MessageStore
 from tests.engine.broker.lab_broker import BrokerLab
 from tests.support.lab.foreign_sender import foreign_message
 
-pytestmark = [pytest.mark.timeout(1_800), pytest.mark.seeds(quick=5, full=100)]
+pytestmark = [pytest.mark.timeout(1_800), pytest.mark.seeds(quick=3, full=100)]
 
 #: Every mistake that is made on purpose shows in one of these.
 FATES_TO_FIND = 30

@@ -35,6 +35,7 @@ from engine.replication.majority.group_config import GroupConfig
 from engine.runtime.lab.lab_disk import LabOpenFile
 from engine.runtime.started_parts import StartRefused
 from tests.support.lab.lab_cluster import LAB_STORE, LabCluster
+from tests.support.tiers import examples
 
 #: Where the component runs that is started.
 NODE = "X"
@@ -230,7 +231,7 @@ def test_a_start_that_is_cancelled_again_while_it_is_undone_leaves_nothing(stage
 
 @pytest.mark.parametrize("kind", COMPONENTS)
 def test_a_shutdown_that_is_cancelled_at_any_step_is_finished_all_the_same(stages, kind):
-    for events in range(1, MOST_EVENTS):
+    for events in range(1, MOST_EVENTS, examples(quick=3, full=1)):
         stage = stages(kind)
         world = stage.cluster.world
         world.run(stage.begin(stage.component.start()))

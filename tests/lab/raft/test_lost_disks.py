@@ -20,7 +20,7 @@ from engine.replication.raft.hard_state import JoinReason
 from engine.replication.raft.raft_role import RaftRole
 from tests.support.raft.raft_scenarios import core_of, leaders, peer_of
 
-pytestmark = pytest.mark.seeds(quick=4, full=20)
+pytestmark = pytest.mark.seeds(quick=2, full=20)
 DAMAGES = (FaultKind.WIPE, FaultKind.FLIP, FaultKind.LAST_SECOND)
 OTHERS = (FaultKind.CRASH, FaultKind.CRASH_POWER, FaultKind.PARTITION, FaultKind.DELAY, FaultKind.DUPLICATE)
 

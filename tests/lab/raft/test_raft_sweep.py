@@ -18,7 +18,7 @@ from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep.fault_plan import draw_faults
 from engine.lab.sweep.sweep import run_with_faults
 
-pytestmark = pytest.mark.seeds(quick=4, full=20)
+pytestmark = pytest.mark.seeds(quick=2, full=20)
 RAFT = ("majority-log", "split-brain", "old-term-commit", "membership-change")
 
 

@@ -156,6 +156,7 @@ def test_other_checkers_than_those_of_order_may_be_searched_for() -> None:
     assert exploration.state.finding.violation.checker == "one-consumption-per-queue"
 
 
+@pytest.mark.thorough
 def test_random_schedules_follow_when_the_bounded_search_finds_nothing() -> None:
     state = explore(without=("message-queue-lock", "consuming-flag"), max_stalls=0, random_schedules=400).state
     assert state.is_random

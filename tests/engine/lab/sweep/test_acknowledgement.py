@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep.acknowledgement import Acknowledged, FailureKind, figures_of
@@ -48,6 +50,7 @@ def test_the_less_often_a_broker_flushes_the_more_a_power_cut_takes() -> None:
     assert often.back_us_max <= 1_000_000 < seldom.back_us_max <= 10_000_000
 
 
+@pytest.mark.thorough
 def test_what_slaves_have_is_there_whatever_becomes_of_the_master() -> None:
     memory = figures_of(SCENARIO, Acknowledged.IN_MEMORY, every=EVERY)
     for acknowledged in (Acknowledged.BY_A_REPLICA, Acknowledged.BY_A_MAJORITY):

@@ -65,7 +65,8 @@ def test_a_leader_without_followers_promises_nothing_unless_it_never_waited_and_
 
 
 @pytest.mark.parametrize(
-    "name", ["async-master", "raft-majority", pytest.param("kafka-acks-1", marks=pytest.mark.thorough)]
+    "name",
+    ["async-master", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("raft-majority", "kafka-acks-1"))],
 )
 def test_a_cell_is_what_its_run_says_and_leads_to_it_shortly_before_the_fault(name) -> None:
     policy = POLICIES[name]
