@@ -281,10 +281,12 @@ class GlassMQ(EmbeddedBroker):
         if is_right(len(found)):
             return found
         topics, everywhere = self.ask(partial(_everywhere, wanted=wanted))
+        is_alone = self.ask(lambda broker: not broker.server.channels)
+        clients = f", and no client is connected: is its name server {self.name_server_address}?" if is_alone else ""
         after = f" after {waited_s:g} s" if waited_s else ""
         raise AssertionError(
             f"{topic} does not have {said}{wanted}, but {len(found)}{after}"
-            f"{what_was_there(topic, there, wanted, topics)}{nearest_misses(topic, wanted, everywhere)}"
+            f"{what_was_there(topic, there, wanted, topics, clients)}{nearest_misses(topic, wanted, everywhere)}"
         )
 
 
