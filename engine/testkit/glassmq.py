@@ -241,10 +241,11 @@ class GlassMQ(EmbeddedBroker):
 
         Where a key occurs several times, its first message counts.
         """
-        if len(keys) < 2 or len(dict.fromkeys(keys)) < len(keys):
-            raise TestKitError(Text("testkit.order_keys", keys=list(keys)))
+        wanted = {key: Selection(key) for key in keys}
+        if isinstance(keys, str) or len(keys) < 2 or len(wanted) < len(keys):
+            raise TestKitError(Text("testkit.order_keys", keys=repr(keys)))
         there = self.messages(topic)
-        first = {key: next((one for one in there if key in one.keys), None) for key in keys}
+        first = {key: next((one for one in there if not of_key.misses(one)), None) for key, of_key in wanted.items()}
         found = [message for message in first.values() if message is not None]
         missing = [key for key, message in first.items() if message is None]
         places = [(message.queue_id, message.queue_offset) for message in found]

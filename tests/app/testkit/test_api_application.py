@@ -139,7 +139,7 @@ def test_a_delayed_message_arrives_once_time_is_advanced(api, glassmq):
         (("POST", "/faults", {"what": "drop", "ms": 1}), 409, "what=delay, answer-late"),
         (("POST", "/faults", {"what": "drop", "frame": "SEND_MESAGE"}), 409, "did you mean"),
         (("POST", "/faults", {"what": "dorp"}), 400, "drop, delay, duplicate"),
-        (("GET", "/faults/7"), 404, "fault_id"),
+        (("GET", "/faults/7"), 404, "fault_id: 7 is not allowed; allowed: no id"),
         (("POST", "/topics", {"topic": "no topic"}), 409, "no topic"),
         (("GET", "/locks"), 400, "group: is missing"),
     ],
