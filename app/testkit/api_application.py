@@ -84,9 +84,9 @@ class ApiApplication:
         except FieldRefused as refused:
             status = HTTPStatus.CONFLICT if isinstance(refused, Contradiction) else HTTPStatus.BAD_REQUEST
             raise _Refused(status, _parameter_refusal(refused)) from refused
-        except UnknownFault:
-            known = ", ".join(map(str, self._session.faults)) or Text("field.none")
-            unknown = FieldRefused("fault_id", Text("field.unknown"), known)
+        except UnknownFault as error:
+            known = ", ".join(map(str, self._session.faults)) or Text("testkit.no_faults")
+            unknown = FieldRefused("fault_id", Text("field.bad", value=error.args[0]), known)
             raise _Refused(HTTPStatus.NOT_FOUND, _parameter_refusal(unknown)) from None
         except (TestKitError, EngineUnavailable) as error:
             raise _conflict("refused", error) from error

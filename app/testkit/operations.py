@@ -82,7 +82,7 @@ class TestSession:
         """Return the rule that a request names. Raises :class:`UnknownFault`."""
         found = self.faults.get(read["fault_id"])
         if found is None:
-            raise UnknownFault
+            raise UnknownFault(read["fault_id"])
         return found
 
 

@@ -51,15 +51,15 @@ def _row(message: MessageExt) -> tuple[object, ...]:
 
 
 def what_was_there(
-    topic: str, there: Sequence[MessageExt], wanted: Selection, topics: Iterable[tuple[str, int]]
+    topic: str, there: Sequence[MessageExt], wanted: Selection, topics: Iterable[tuple[str, int]], clients: str
 ) -> str:
-    """Return the messages of ``topic``; where it has none, the topics that have some."""
+    """Return the messages of ``topic``; where it has none, the topics that have some; else what is said of clients."""
     if there:
         # Those that come nearest first.
         ranked = sorted(there, key=lambda message: len(wanted.misses(message)))
         return f"\n{topic} has {len(there)}:\n{message_table(ranked)}"
     others = [(name, count) for name, count in topics if count]
-    listed = table(("topic", "messages"), others) if others else "  no topic has any"
+    listed = table(("topic", "messages"), others) if others else f"  no topic has any{clients}"
     return f"\n{topic} has no message; messages are in:\n{listed}"
 
 

@@ -173,7 +173,8 @@ class Faults:
 
     def reject(self, frame: str = "", *, code: str = "SYSTEM_ERROR", **which: Unpack[Which]) -> Fault:
         """Answer requests with an error instead of carrying them out. ``code`` is a ``ResponseCode`` by its name."""
-        _check_name("response code", str(code), ResponseCode)
+        if code not in ResponseCode.__members__:
+            raise TestKitError(Text("testkit.no_code", name=repr(code), hint=_hint(str(code), ResponseCode)))
         return self._add(Fault, self.rule(FaultAction.REJECT, frame, which, code=code))
 
     def cut(self, frame: str = "", **which: Unpack[Which]) -> Fault:
@@ -279,8 +280,9 @@ class Faults:
 
     def rule(self, what: FaultAction, frame: str, which: Which, **more: Any) -> FaultRule:
         """Return a checked rule. Raises :class:`TestKitError`, which names what is wrong and what is allowed."""
-        if frame not in ("", REPLY):
-            _check_name("request", str(frame).removeprefix(f"{REPLY} to "), RequestCode)
+        name = str(frame).removeprefix(f"{REPLY} to ")
+        if frame not in ("", REPLY) and name not in RequestCode.__members__:
+            raise TestKitError(Text("testkit.no_request", name=repr(name), hint=_hint(name, RequestCode)))
         values: dict[str, Any] = {**which, **more}
         known = (*Which.__annotations__, *more)
         try:
@@ -363,15 +365,13 @@ def describe(rule: FaultRule) -> str:
     return f"faults.{rule.what.value.replace('-', '_')}({', '.join(arguments)})"
 
 
-def _check_name(what: str, name: str, codes: type[RequestCode | ResponseCode]) -> None:
-    """Refuse what is not the name of a code: with its name for a number, or else with those that come near."""
-    known = list(codes.__members__)
-    if name in known:
-        return
-    wanted = name.upper()
+def _hint(name: str, codes: type[RequestCode | ResponseCode]) -> Text:
+    """Return the code that a number means, else those whose names come near, else all."""
+    wanted, known = name.upper(), list(codes.__members__)
     near = [one for one in known if wanted == str(codes[one].value)] or [
         *difflib.get_close_matches(wanted, known, n=3),
         *(one for one in known if wanted and wanted in one),
     ]
-    said = f"did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"allowed: {', '.join(known)}"
-    raise TestKitError(f"there is no {what} {name!r}; {said}")
+    if near:
+        return Text("refusal.did_you_mean", likely=", ".join(dict.fromkeys(near)))
+    return Text("refusal.allowed", known=", ".join(known))

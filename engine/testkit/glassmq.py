@@ -241,10 +241,11 @@ class GlassMQ(EmbeddedBroker):
 
         Where a key occurs several times, its first message counts.
         """
-        if len(keys) < 2 or len(dict.fromkeys(keys)) < len(keys):
-            raise TestKitError(Text("testkit.order_keys", keys=list(keys)))
+        wanted = {key: Selection(key) for key in keys}
+        if isinstance(keys, str) or len(keys) < 2 or len(wanted) < len(keys):
+            raise TestKitError(Text("testkit.order_keys", keys=repr(keys)))
         there = self.messages(topic)
-        first = {key: next((one for one in there if key in one.keys), None) for key in keys}
+        first = {key: next((one for one in there if not of_key.misses(one)), None) for key, of_key in wanted.items()}
         found = [message for message in first.values() if message is not None]
         missing = [key for key, message in first.items() if message is None]
         places = [(message.queue_id, message.queue_offset) for message in found]
@@ -281,10 +282,12 @@ class GlassMQ(EmbeddedBroker):
         if is_right(len(found)):
             return found
         topics, everywhere = self.ask(partial(_everywhere, wanted=wanted))
+        is_alone = self.ask(lambda broker: not broker.server.channels)
+        clients = f", and no client is connected: is its name server {self.name_server_address}?" if is_alone else ""
         after = f" after {waited_s:g} s" if waited_s else ""
         raise AssertionError(
             f"{topic} does not have {said}{wanted}, but {len(found)}{after}"
-            f"{what_was_there(topic, there, wanted, topics)}{nearest_misses(topic, wanted, everywhere)}"
+            f"{what_was_there(topic, there, wanted, topics, clients)}{nearest_misses(topic, wanted, everywhere)}"
         )
 
 

@@ -35,6 +35,13 @@ class Selection:
     body: bytes | str | None = None
     properties: Mapping[str, str] | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what no message has: ``key=17`` would match none, and the tables show its key as 17."""
+        given: dict[str, object] = {**(self.properties or {}), "key": self.key, "tag": self.tag, "body": self.body}
+        for name, value in given.items():
+            if not (value is None or isinstance(value, str) or (name == "body" and isinstance(value, bytes))):
+                raise TestKitError(f"{name}={value!r} is not a text; write {name}={str(value)!r}")
+
     def misses(self, message: MessageExt) -> tuple[str, ...]:
         """Return the names of the parts in which ``message`` differs."""
         differs = {

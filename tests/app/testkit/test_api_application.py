@@ -82,6 +82,15 @@ def test_a_crashed_broker_is_restarted_with_its_messages(api, glassmq):
     assert len(messages_of(api("GET", "/messages", query="topic=orders"))) == 1
 
 
+def test_an_unknown_frame_is_refused_in_both_languages(api):
+    status, reply = api("POST", "/faults", {"what": "drop", "frame": "PULL"})
+    assert (status, reply["kind"]) == (409, "refused")
+    assert reply["text"] == {
+        "en": "there is no request 'PULL'; did you mean PULL_MESSAGE?",
+        "zh": "没有请求 'PULL'；是否想写 PULL_MESSAGE？",
+    }
+
+
 def test_a_full_disk_takes_messages_again_once_it_has_room(api, glassmq):
     assert api("POST", "/full-disk")[0] == 200
     with pytest.raises(MQClientError):
@@ -130,7 +139,7 @@ def test_a_delayed_message_arrives_once_time_is_advanced(api, glassmq):
         (("POST", "/faults", {"what": "drop", "ms": 1}), 409, "what=delay, answer-late"),
         (("POST", "/faults", {"what": "drop", "frame": "SEND_MESAGE"}), 409, "did you mean"),
         (("POST", "/faults", {"what": "dorp"}), 400, "drop, delay, duplicate"),
-        (("GET", "/faults/7"), 404, "fault_id"),
+        (("GET", "/faults/7"), 404, "fault_id: 7 is not allowed; allowed: no id"),
         (("POST", "/topics", {"topic": "no topic"}), 409, "no topic"),
         (("GET", "/locks"), 400, "group: is missing"),
     ],

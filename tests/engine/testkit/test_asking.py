@@ -1,6 +1,7 @@
 """What a test may ask the broker, wait for and assert, and what a failure shows."""
 
 import asyncio
+import re
 import threading
 
 import pytest
@@ -96,12 +97,26 @@ def test_a_missing_message_shows_the_same_key_in_another_topic_and_the_same_body
     assert "same tag and body, but topic orders" in text_of(failure)
 
 
+@pytest.mark.parametrize(
+    ("selection", "said"),
+    [
+        ({"key": 17}, "key=17 is not a text; write key='17'"),
+        ({"tag": b"paid"}, "tag=b'paid' is not a text"),
+        ({"body": 10}, "write body='10'"),
+        ({"properties": {"shop": 1}}, "write shop='1'"),
+    ],
+)
+def test_a_selection_that_no_message_can_meet_is_refused(glassmq, selection, said):
+    with pytest.raises(TestKitError, match=re.escape(said)):
+        glassmq.assert_sent("orders", **selection)
+
+
 def test_an_empty_topic_shows_where_messages_are(glassmq):
     send(glassmq, order("1"), order("2"))
     with pytest.raises(AssertionError, match=r"order has no message; messages are in:\n.*\n  orders +2"):
         glassmq.assert_sent("order", key="none")
     glassmq.reset()
-    with pytest.raises(AssertionError, match="no topic has any"):
+    with pytest.raises(AssertionError, match=f"no topic has any, and no client .* {glassmq.name_server_address}"):
         glassmq.assert_sent("orders")
 
 
@@ -155,8 +170,11 @@ def test_an_order_holds_within_one_queue(glassmq):
         glassmq.assert_order("orders", ["1", "3"])
     with pytest.raises(AssertionError, match="4 not sent"):
         glassmq.assert_order("orders", ["1", "4"])
-    with pytest.raises(TestKitError, match="at least two keys"):
-        glassmq.assert_order("orders", ["1"])
+    for keys in (["1"], ["1", "1"], "12"):
+        with pytest.raises(TestKitError, match="at least two keys"):
+            glassmq.assert_order("orders", keys)
+    with pytest.raises(TestKitError, match="write key='17'"):
+        glassmq.assert_order("orders", [17, 18])
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
