@@ -44,8 +44,10 @@ class EphemeralBroker:
         self.addresses: Addresses
 
     def start(self) -> None:
-        """Start everything; then write the ready file."""
+        """Start everything; then write the ready file. One that a killed process left is removed first."""
         try:
+            if self._ready_file is not None:
+                self._ready_file.unlink(missing_ok=True)
             self._kit.start()
             self._server = ApiServer(self._host)
             self.addresses = self._found_addresses(self._server.port)
