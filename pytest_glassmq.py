@@ -48,9 +48,8 @@ _DELAYS = pytest.StashKey["list[FrameDelay]"]()
 _SEEDS_MAX = 1_000_000
 #: In the stash of the session's configuration: files of frames whose pages are not written yet.
 _FRAME_FILES = pytest.StashKey[list[Path]]()
-#: Characters of a test's id in the name of its page, and of the failure's text in it.
+#: Characters of a test's id in the name of its page.
 _NAME_MAX_LENGTH = 120
-_NOTE_MAX_LENGTH = 600
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -209,13 +208,16 @@ def _write_frames(item: pytest.Item, report: pytest.TestReport, frames: FrameFil
     import json
     import re
 
+    from engine.faults.frame_file import file_text
+
     folder = item.config.rootpath / _option(item.config, "record-folder")
     file = folder / f"{re.sub(r'[^0-9A-Za-z_-]+', '-', item.nodeid)[-_NAME_MAX_LENGTH:].strip('-')}{number}.json"
     crash = getattr(report.longrepr, "reprcrash", None)
-    note = "" if crash is None else str(crash.message)[:_NOTE_MAX_LENGTH]
+    note = "" if crash is None else str(crash.message)
+    texts = {"title": file_text(item.nodeid), "note": file_text(note)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({**frames, "title": item.nodeid, "note": note}), encoding="utf-8")
+        file.write_text(json.dumps({**frames, **texts}), encoding="utf-8")
     except OSError as error:
         return f"not written, choose another --glassmq-record-folder: {error}"
     if not _has_flask():

@@ -92,7 +92,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; name the extra where one of its packages is missing."""
+        """Run a command; name the extra where one of its packages is missing, and a file that cannot be used."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as error:
@@ -102,6 +102,12 @@ class LazyGroup(click.Group):
                 raise
             needed = f"{ctx.invoked_subcommand} needs the Python package {error.name}: pip install 'glassmq[page]'"
             raise click.ClickException(needed) from error
+        except OSError as error:
+            if error.filename is None:
+                raise
+            from app.foundation.terminal_text import clean
+
+            raise click.ClickException(f"{clean(error.filename)}: {error.strerror}") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands and examples without importing any command."""

@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING
 from flask import render_template
 
 from app.foundation.page_folders import PageFolders
-from app.lab.foundation.refusal import fields_refused
 from app.lab.recorded.recorded_scenario import recorded_film
 from app.lab.routes.html_export import recording_page
 from app.lab.routes.routes import page_tables
 from app.lab.routes.scenario_list import poster
 from app.lab.session.film import FilmMaker
+from app.lab.views.recorded_frames import parse_frames
 from app.web.flask_application import create_flask
 from app.web.page_modules import page_modules
-from engine.fields.field import Field, read_fields
 from engine.texts import LANGUAGES
 
 if TYPE_CHECKING:
     from app.picture.session.film import Film
     from engine.lab.run.recording import Recording
-
-#: What a failed test adds to a file of frames: its id, and its failure.
-_TEST = (Field("title", "text", 0, 1_000, default=""), Field("note", "text", 0, 1_000, default=""))
 
 
 def recording_file(recording: Recording, language: str) -> str:
@@ -65,17 +61,12 @@ def live_file(recording: Recording, site: str, language: str) -> str:
         )
 
 
-def frames_file(data: object, title: str) -> str:
-    """Return a page of the content of a file of frames. ``title``: for a file without one.
+def frames_file(content: bytes | str, name: str) -> str:
+    """Return a page of a file of frames. ``name``: its title, if the file has none.
 
     Raises :class:`app.lab.foundation.refusal.LabRefused` that names what is wrong with the file.
     """
-    with fields_refused("import"):
-        test = read_fields(_TEST, data, what="file", is_open=True)
-    film = recorded_film(data, test["title"] or title)
-    film["view"]["title"] = dict.fromkeys(LANGUAGES, test["title"] or title)
-    if test["note"]:
-        film["view"]["summary"] = dict.fromkeys(LANGUAGES, test["note"])
+    film = recorded_film(parse_frames(content), name)
     with _rendering(LANGUAGES[0]) as static_folder:
         return recording_page(film, static_folder)
 

@@ -101,6 +101,8 @@ class BrokerWatch:
     async def _ask_all(self) -> None:
         known = await self._ask_name_servers()
         shown = sorted(known)[:BROKERS_MAX]
+        for key in known.difference(shown):
+            self._reports.pop(key, None)
         self._omitted_brokers = len(known) - len(shown)
         self._note_unregistered(known)
         may_ask = asyncio.Semaphore(OPEN_MAX)

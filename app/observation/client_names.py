@@ -11,6 +11,7 @@ import logging
 import re
 from pathlib import Path
 
+from app.foundation.whole_file import write_whole
 from app.observation.bounds import client_text
 
 log = logging.getLogger("glassmq.host")
@@ -64,11 +65,10 @@ class ClientNames:
         if self._file is None or self._is_saved:
             return
         self._is_saved = True
-        beside = self._file.with_suffix(".tmp")
+        # Escapes, as ids may hold halves of characters, which UTF-8 does not have.
+        text = json.dumps({"last": self._last, "names": self._names}, indent=2)
         try:
-            # Escapes, as ids may hold halves of characters, which UTF-8 does not have.
-            beside.write_text(json.dumps({"last": self._last, "names": self._names}, indent=2), encoding="ascii")
-            beside.replace(self._file)
+            write_whole(self._file, text.encode())
         except OSError as error:
             log.warning("the names of clients cannot be written to %s: %s", self._file, error)
 

@@ -14,9 +14,15 @@ from app.observation.bounds import client_text
 from engine.idempotence.loss_detection.judge import SETTLING_MS, ProducerVerdict, TopicVerdict, judge, judging
 from engine.idempotence.loss_detection.reader_report import ReaderReport
 from engine.protocol.errors import MalformedBody, ProtocolError
+from engine.protocol.message.compression import decompress_body
 from engine.protocol.message.message_codec import decode_stored_message, stored_properties_text
 from engine.protocol.message.message_properties import decode_properties
-from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC, PRODUCER_ID_PROPERTY, NumberingLedger
+from engine.protocol.message.numbering_ledger import (
+    LEDGER_BYTES_MAX,
+    NUMBERING_LEDGER_TOPIC,
+    PRODUCER_ID_PROPERTY,
+    NumberingLedger,
+)
 from engine.protocol.message.record_layout import store_timestamp_of
 from engine.protocol.names import is_dlq_topic, is_retry_topic
 from engine.store.files.consume_queue_entry import FILLER_SIZE
@@ -135,7 +141,8 @@ class StoredNumbers:
         waiting = [key for key in self._read if self._broker.store.max_offset(*key) > self._read[key][0]]
         share = max(1, LOOK_MAX // max(1, len(waiting)))
         for topic, queue_id in waiting[:LOOK_MAX]:
-            self._read_queue(topic, queue_id, share)
+            # A ledger may take 20 ms, in which the broker answers nobody.
+            self._read_queue(topic, queue_id, 1 if topic == NUMBERING_LEDGER_TOPIC else share)
         # Queues that were read go to the end of the line.
         for key in waiting[:LOOK_MAX]:
             self._read[key] = self._read.pop(key)
@@ -163,9 +170,10 @@ class StoredNumbers:
 
     def _note(self, topic: str, queue: str, offset: int, record: bytes, end: int) -> None:
         if topic == NUMBERING_LEDGER_TOPIC:
-            message = decode_stored_message(record, decompress=True)
+            message = decode_stored_message(record)
             try:
-                self._take_ledger(NumberingLedger.decode(message.body), message.store_timestamp)
+                body = decompress_body(message.body, message.sys_flag, LEDGER_BYTES_MAX)
+                self._take_ledger(NumberingLedger.decode(body), message.store_timestamp)
             except MalformedBody:
                 return
         else:

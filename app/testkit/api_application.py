@@ -34,6 +34,7 @@ log = logging.getLogger("glassmq.testkit")
 
 #: Bytes of a request's body; the largest is a message body of 4 MiB as a JSON text.
 _BODY_BYTES_MAX = 8 << 20
+_LENGTH = re.compile("[0-9]{1,18}")
 _PART = re.compile(r"\{\w+\}")
 #: For each path, in the order of the table: its operations by method.
 _BY_PATH: dict[str, dict[str, Operation]] = {}
@@ -144,7 +145,7 @@ def _query(text: str) -> dict[str, str]:
 def _body(environ: WSGIEnvironment) -> object:
     """Return the JSON body; an empty one is an object without fields."""
     length = environ.get("CONTENT_LENGTH") or "0"
-    if not length.isascii() or not length.isdigit() or int(length) > _BODY_BYTES_MAX:
+    if not _LENGTH.fullmatch(length) or int(length) > _BODY_BYTES_MAX:
         raise FieldRefused("body", Text("field.too_large"), Text("field.bytes", high=_BODY_BYTES_MAX))
     if int(length) == 0:
         return {}

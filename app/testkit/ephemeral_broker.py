@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import to_builtins
 
+from app.foundation.whole_file import write_whole
 from app.testkit.api_application import ApiApplication
 from app.testkit.api_server import ApiServer
 from app.testkit.openapi import DOCUMENT_PATH, ROOT
@@ -44,14 +44,16 @@ class EphemeralBroker:
         self.addresses: Addresses
 
     def start(self) -> None:
-        """Start everything; then write the ready file."""
+        """Start everything; then write the ready file. One that a killed process left is removed first."""
         try:
+            if self._ready_file is not None:
+                self._ready_file.unlink(missing_ok=True)
             self._kit.start()
             self._server = ApiServer(self._host)
             self.addresses = self._found_addresses(self._server.port)
             self._server.start(ApiApplication(TestSession(self._kit, self.addresses)))
             if self._ready_file is not None:
-                write_ready_file(self._ready_file, self.addresses)
+                write_whole(self._ready_file, f"{json.dumps(to_builtins(self.addresses), indent=2)}\n".encode())
                 self._is_announced = True
         except (TestKitError, OSError) as error:
             self.stop()
@@ -91,16 +93,3 @@ class EphemeralBroker:
         if self._server is not None:
             self._server.stop()
         self._kit.stop()
-
-
-def write_ready_file(path: Path, addresses: Addresses) -> None:
-    """Write the addresses: a reader sees all of them or no file. Raises ``OSError``."""
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(to_builtins(addresses), file, indent=2)
-            file.write("\n")
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from app.foundation.json_types import JsonValue
 from app.foundation.translator import in_all_languages
+from app.foundation.whole_file import write_whole
 from app.watch.rules import RULES, Rule
 from engine.fields.field import Field, only_known
 from engine.fields.refusal import FieldRefused
@@ -45,12 +47,10 @@ class Thresholds:
         # Defaults are not stored: they follow the defaults of later versions.
         changed = {name: value for name, value in changed.items() if value != _BY_NAME[name].default}
         if self._file is not None:
-            beside = self._file.with_suffix(".tmp")
-            beside.write_bytes(json_library.dumps_pretty(changed))
             if self._is_unreadable:
-                self._file.replace(self._file.with_suffix(".damaged"))
-                self._is_unreadable = False
-            beside.replace(self._file)
+                shutil.copyfile(self._file, self._file.with_suffix(".damaged"))
+            write_whole(self._file, json_library.dumps_pretty(changed))
+            self._is_unreadable = False
         self._set = changed
 
     def _read(self, file: Path) -> None:

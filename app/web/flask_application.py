@@ -11,7 +11,7 @@ from typing import cast
 
 from flask import Flask, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
 from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
@@ -22,8 +22,8 @@ from app.web.framing import frame_options, framing_policy
 from app.web.page_modules import PageModules, page_modules
 from app.web.static_files import VersionedFiles
 from app.web.throttle import REQUESTS_PER_SECOND
-from engine.fields.refusal import FieldRefused
-from engine.texts import LANGUAGES
+from engine.fields.refusal import FieldRefused, shown
+from engine.texts import LANGUAGES, Text
 
 log = logging.getLogger("glassmq.http")
 
@@ -129,16 +129,32 @@ def _add_error_pages(app: Flask) -> None:
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> ResponseReturnValue:
+        refused = _refusal_of(error)
         if request.path.startswith("/api/"):
-            return http_error_answer(error)
+            if refused is None:
+                return http_error_answer(error)
+            return json_answer(refusal_json(refused), error.code or 500)
         if isinstance(error.response, Response) or error.code in (301, 302, 307, 308):
             return error.get_response()
         key = {404: "error.not_found", 429: "error.too_often"}.get(error.code or 500, "error.other")
-        text = translate(g.get("language", "en"), key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
+        language = g.get("language", "en")
+        text = translate(language, key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
+        if refused is not None:
+            text = f"{error.code}: {refused.text[language]}"
         # A browser accepts HTML; for a program that accepts anything, one line is easier to read than a page.
         if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html" and "language" in g:
             return Response(render_template("error.html", code=error.code, text=text), status=error.code)
         return Response(text + "\n", status=error.code, mimetype="text/plain")
+
+
+def _refusal_of(error: HTTPException) -> FieldRefused | None:
+    """Return what was wrong with the request and what is allowed, where Werkzeug's error knows it."""
+    if isinstance(error, RequestEntityTooLarge):
+        return FieldRefused("body", Text("field.too_large"), Text("field.bytes", high=request.max_content_length))
+    if isinstance(error, MethodNotAllowed):
+        allowed = ", ".join(sorted(error.valid_methods or ()))
+        return FieldRefused("method", Text("field.bad", value=shown(request.method)), allowed)
+    return None
 
 
 def _add_security_headers(response: Response) -> Response:

@@ -9,8 +9,11 @@ from typing import TypedDict
 from engine.faults.fault_rule import RULE_FIELDS, FaultAction, FaultRule
 from engine.faults.frame_record import FrameRecord
 from engine.faults.frame_subject import REPLY
+from engine.faults.state_record import StateChange
 
 FORMAT, VERSION = "glassmq-frames", 1
+#: Characters of a name or of another text in a file.
+TEXT_MAX = 1_000
 
 
 class FrameFile(TypedDict):
@@ -41,6 +44,11 @@ class FrameFile(TypedDict):
     states: list[list[int | str | list[int | str]]]
 
 
+def file_text(text: str) -> str:
+    """Return a text as files have it: readers refuse longer ones, and halves of characters, which a client may send."""
+    return text[:TEXT_MAX].encode("utf-8", "replace").decode()
+
+
 def frame_file(
     record: FrameRecord, broker: str, names: Mapping[str, str] | None = None, last: int | None = None
 ) -> FrameFile:
@@ -56,12 +64,12 @@ def frame_file(
         "client": record.client,
         "bodies": record.with_bodies,
         "count": record.count,
-        "names": dict(names or {}),
+        "names": {file_text(client): name for client, name in (names or {}).items()},
         "frames": [
             [
                 one.number,
                 one.at_us,
-                record.clients.get(one.address, one.address),
+                file_text(record.clients.get(one.address, one.address)),
                 one.direction.value,
                 base64.b64encode(one.frame).decode("ascii"),
                 one.body_bytes,
@@ -71,8 +79,13 @@ def frame_file(
             for one in frames
         ],
         "rules": [_rule(rule, record.started_ms) for rule in record.rules.values()],
-        "states": [] if record.states is None else [[*change] for change in record.states.changes()],
+        "states": [] if record.states is None else [*map(_state, record.states.changes())],
     }
+
+
+def _state(change: StateChange) -> list[int | str | list[int | str]]:
+    frame, part, name, values = change
+    return [frame, part, file_text(name), [file_text(one) if isinstance(one, str) else one for one in values]]
 
 
 def _rule(rule: FaultRule, started_ms: int) -> dict[str, int | float | str]:

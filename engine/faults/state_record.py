@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 CHANGES_MAX = 5_000
 
-#: Part of a node -> name of a row -> its values.
-NodeState = Mapping[str, Mapping[str, list[int | str]]]
+StatePart = Literal["broker", "topics", "queues", "groups", "offsets", "half_messages", "locks", "held_pulls"]
+#: Part of a broker -> name of a row -> its values.
+NodeState = Mapping[StatePart, Mapping[str, list[int | str]]]
 #: Number of the frame after which a row changed, its part, its name, and its values; none: it is gone.
-StateChange = tuple[int, str, str, list[int | str]]
+StateChange = tuple[int, StatePart, str, list[int | str]]
 
 
 class StateRecord:
@@ -23,7 +25,7 @@ class StateRecord:
         self._take = take
         self._last: NodeState = {}
         self._changes: deque[StateChange] = deque()
-        self._merged: dict[tuple[str, str], StateChange] = {}
+        self._merged: dict[tuple[StatePart, str], StateChange] = {}
 
     def note(self, frame: int) -> None:
         """Record what has changed; ``frame`` is the number of the last frame."""

@@ -7,7 +7,7 @@ from itertools import islice
 
 from engine.broker.broker import Broker
 from engine.broker.transactions.half_message import HALF_QUEUE_ID, producer_group
-from engine.faults.state_record import NodeState
+from engine.faults.state_record import NodeState, StatePart
 from engine.live.live_machines import LiveMachines
 from engine.protocol.message.message_properties import PROPERTY_REAL_TOPIC
 from engine.protocol.names import (
@@ -37,12 +37,12 @@ class BrokerState:
         """Return part -> name of a row -> its values."""
         machines = self._machines()
         running = machines.broker_runs
-        parts: dict[str, _Rows] = {"broker": [("", [int(running), machines.ahead_ms])]}
+        parts: dict[StatePart, _Rows] = {"broker": [("", [int(running), machines.ahead_ms])]}
         if running:
             parts |= self._tables(machines.broker)
         return {part: dict(islice(rows, ROWS_MAX)) for part, rows in parts.items()}
 
-    def _tables(self, broker: Broker) -> dict[str, _Rows]:
+    def _tables(self, broker: Broker) -> dict[StatePart, _Rows]:
         queues: dict[str, dict[int, tuple[int, int]]] = {}
         for topic, queue_id, queue in broker.store.consume_queues():
             queues.setdefault(topic, {})[queue_id] = queue.min_offset, queue.max_offset

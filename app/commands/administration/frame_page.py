@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
+
+from app.foundation.whole_file import write_whole
 
 
 @click.command("page")
@@ -27,8 +28,8 @@ def command(files: tuple[Path, ...], replace: bool) -> None:
     for file in files:
         page = file.with_suffix(".html")
         try:
-            page.write_text(frames_file(json.loads(file.read_bytes()), file.stem), encoding="utf-8")
-        except (LabRefused, ValueError) as error:
+            write_whole(page, frames_file(file.read_bytes(), file.stem).encode())
+        except (LabRefused, OSError) as error:
             failed += 1
             click.echo(f"{file}: {error}", err=True)
             continue

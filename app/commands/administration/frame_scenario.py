@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import click
 
-_PAGE_DATA = re.compile(r'<script type="application/json" id="lab-data"[^>]*>(.*?)</script>', re.DOTALL)
+from app.foundation.whole_file import write_whole
+from engine.fields.field import Field, read_fields
+from engine.fields.json_input import parse_json
+from engine.texts import LANGUAGES
+
+_PAGE_DATA = re.compile(rb'<script type="application/json" id="lab-data"[^>]*>(.*?)</script>', re.DOTALL)
+_PAGE = (Field("recording", "object", default={}),)
+_FILM = (Field("scenario", "object", default=None),)
+_OFFER = (
+    Field("text", "text", 1),
+    Field("left_out", "list", fields=tuple(Field(language, "text") for language in LANGUAGES)),
+)
 
 
 @click.command("scenario")
@@ -36,7 +45,7 @@ def command(file: Path, out: Path) -> None:
 
     try:
         text, left_out = _scenario(file)
-        out.write_text(text, encoding="utf-8")
+        write_whole(out, text.encode())
     except (LabRefused, ScenarioError, OSError, ValueError) as error:
         raise click.ClickException(f"{file}: {error}") from error
     click.echo(out)
@@ -48,15 +57,16 @@ def command(file: Path, out: Path) -> None:
 def _scenario(file: Path) -> tuple[str, list[str]]:
     """Return its text, and what is left out. Raises ``ValueError``, :class:`LabRefused` and :class:`ScenarioError`."""
     from app.lab.recorded.recorded_scenario import recorded_scenario
+    from app.lab.views.recorded_frames import parse_frames
 
-    content = file.read_text(encoding="utf-8")
-    if not content.lstrip().startswith("<"):
-        data: Any = json.loads(content)
-        title = data.get("title") if isinstance(data, dict) else None
-        made = recorded_scenario(data, title if isinstance(title, str) and title else file.stem)
+    content = file.read_bytes()
+    if not content.lstrip().startswith(b"<"):
+        made = recorded_scenario(parse_frames(content), file.stem)
         return made.scenario.text, [str(text) for text in made.left_out]
     found = _PAGE_DATA.search(content)
-    offered = json.loads(found[1]).get("recording", {}).get("scenario") if found is not None else None
-    if offered is None:
+    page = read_fields(_PAGE, {} if found is None else parse_json(found[1]), "page", is_open=True)
+    film = read_fields(_FILM, page["recording"], "page.recording", is_open=True)
+    if film["scenario"] is None:
         raise ValueError("the page has no scenario; allowed: pages of glassmq faults page and of failed tests")
+    offered = read_fields(_OFFER, film["scenario"], "page.recording.scenario", is_open=True)
     return offered["text"], [text["en"] for text in offered["left_out"]]

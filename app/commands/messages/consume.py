@@ -15,6 +15,7 @@ import click
 from app.commands.messages.loss import add_ledgers, open_of_ended, print_report, read_report
 from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text, clean
+from app.foundation.whole_file import write_whole
 from app.remote.cluster_access import cluster_access
 from engine.protocol.java_trim import java_trim
 
@@ -218,10 +219,8 @@ class _Losses:
             await add_ledgers(reader, report)
         self.found = any(map(_is_certain, print_report([report])))
         if self._file is not None:
-            beside = self._file.with_name(f"{self._file.name}.tmp")
             try:
-                beside.write_bytes(report.encode())
-                beside.replace(self._file)
+                write_whole(self._file, report.encode())
             except OSError as error:
                 raise click.ClickException(f"{self._file} cannot be written: {error.strerror}") from None
 

@@ -72,23 +72,29 @@ class RecordedScenario:
     left_out: tuple[Text, ...]
 
 
-def recorded_scenario(data: object, title: str) -> RecordedScenario:
-    """Return the scenario of the content of a file of frames.
+def recorded_scenario(data: object, name: str) -> RecordedScenario:
+    """Return the scenario of the content of a file of frames. ``name``: its title, if the file has none.
 
     Raises :class:`LabRefused`, as the file's reader does, and :class:`ScenarioError` where the lab cannot have it.
     """
-    return _Builder(read_frames(data)).scenario(title)
+    return _Builder(read_frames(data)).scenario(name)
 
 
-def recorded_film(data: object, title: str) -> RecordedFilm:
+def recorded_film(data: object, name: str = "") -> RecordedFilm:
     """Return the film of the content of a file of frames, with its scenario if the lab can have it.
+
+    ``name``: its title, if the file has none.
 
     Raises :class:`LabRefused`.
     """
     file = read_frames(data)
     film = frame_recording_view(file)
+    if title := file.title or name:
+        film["view"]["title"] = dict.fromkeys(LANGUAGES, title)
+    if file.note:
+        film["view"]["summary"] = dict.fromkeys(LANGUAGES, file.note)
     with suppress(ScenarioError):
-        made = _Builder(file).scenario(title)
+        made = _Builder(file).scenario(name)
         run = Recording(made.scenario, made.scenario.seed, (), event=0, time_us=0, python=python_version())
         film["scenario"] = {
             "text": made.scenario.text,
@@ -109,7 +115,8 @@ class _Builder:
         self._missing: Counter[str] = Counter()
         self._left_out: list[Text] = []
 
-    def scenario(self, title: str) -> RecordedScenario:
+    def scenario(self, name: str) -> RecordedScenario:
+        title = (self._file.title or name or NAME)[:200]
         clients = self._clients
         if (gone := self._file.frames[0].number - 1) > 0:
             self._left_out.append(Text("recorded.frames", n=gone))
@@ -127,7 +134,7 @@ class _Builder:
             if not (is_retry_topic(name) or is_dlq_topic(name))
         }
         whole = {
-            "title": dict.fromkeys(LANGUAGES, title[:200] or "-"),
+            "title": dict.fromkeys(LANGUAGES, title),
             "about": {},
             "seed": 1,
             "duration_ms": min(last_ms + _REST_MS, TIME_MAX_MS),
@@ -141,7 +148,7 @@ class _Builder:
             language: separator.join(text[language] for text in self._left_out)
             for language, separator in zip(LANGUAGES, ("; ", "；"), strict=True)
         }
-        about = Text("recorded.about", title=title[:200], left_out=_cut(left_out))
+        about = Text("recorded.about", title=title, left_out=_cut(left_out))
         whole["about"] = {language: about[language] for language in LANGUAGES}
         text = yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
         return RecordedScenario(parse_scenario(text, NAME), tuple(self._left_out))

@@ -15,13 +15,12 @@ from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.foundation.version import version
-from app.lab.foundation.refusal import LabRefused, fields_refused
+from app.lab.foundation.refusal import LabRefused
 from app.lab.recorded.recorded_scenario import recorded_film
 from app.lab.views.frame_recording_view import frame_recording_strip
-from app.lab.views.recorded_frames import FILE_BYTES_MAX
+from app.lab.views.recorded_frames import FILE_BYTES_MAX, parse_frames
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
-from engine.fields.json_input import parse_json
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
 
     def film_page(data: object) -> str:
         film = {
-            **recorded_film(data, "frames"),
+            **recorded_film(data),
             "exported": datetime.now(tz=UTC).date().isoformat(),
             "version": version(),
         }
@@ -71,9 +70,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
         try:
             if file is None:
                 raise LabRefused("no_frame_file", format="glassmq-frames", version=1)
-            with fields_refused("import"):
-                content = parse_json(file.read(), "file")
-            return film_page(content)
+            return film_page(parse_frames(file.read()))
         except LabRefused as refusal:
             return form(refusal.text[g.language], 400)
 

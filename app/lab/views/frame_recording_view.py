@@ -93,7 +93,8 @@ def frame_recording_strip(data: FrameFile) -> FrameStrip:
 
 def _changed(state: BrokerParts, changes: list[StateChange]) -> BrokerParts:
     """Return ``state`` with the rows that changed; parts that did not are shared."""
-    later = {**state, **{part: {**state.get(part, {})} for _, part, _, _ in changes}}
+    copies: BrokerParts = {part: {**state.get(part, {})} for _, part, _, _ in changes}
+    later = {**state, **copies}
     for _, part, name, values in changes:
         if values:
             later[part][name] = values

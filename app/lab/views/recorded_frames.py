@@ -5,55 +5,55 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from engine.faults.fault_rule import RULE_FIELDS, FaultAction
-from engine.faults.frame_file import FORMAT, VERSION
+from engine.faults.frame_file import FORMAT, TEXT_MAX, VERSION
 from engine.faults.frame_record import RULES_MAX
-from engine.fields.field import Field, read_fields
+from engine.faults.state_record import StateChange, StatePart
+from engine.fields.field import EXACT_MAX, Field, read_fields
+from engine.fields.json_input import parse_json
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
 
-if TYPE_CHECKING:
-    from engine.faults.state_record import StateChange
-
 FRAMES_MAX = 2_000
 FILE_BYTES_MAX = 8 * 1024 * 1024
-_NAME_MAX = 255
 #: A record keeps 5,000, and merges what changed before.
 _CHANGES_MAX = 10_000
-#: Parts of a broker's state, see ``engine/testkit/broker_state.py``.
-STATE_PARTS = ("broker", "topics", "queues", "groups", "offsets", "half_messages", "locks", "held_pulls")
 
 _ROW = (
     Field("number", "integer"),
     Field("at_us", "integer"),
-    Field("client", "text", 1, _NAME_MAX),
+    Field("client", "text", 1, TEXT_MAX),
     Field("direction", "choice", allowed=("in", "out")),
     Field("frame", "text", 1, FILE_BYTES_MAX),
     Field("body_bytes", "integer"),
     Field("answers", "integer"),
-    Field("action", "text", 0, _NAME_MAX),
+    Field("action", "text", 0, TEXT_MAX),
 )
 _RULE = (
     Field("what", "choice", allowed=tuple(action.value for action in FaultAction)),
-    Field("frame", "text", 0, _NAME_MAX),
+    Field("frame", "text", 0, TEXT_MAX),
     *RULE_FIELDS,
-    Field("made_ms", "integer"),
+    # Negative: before the record began.
+    Field("made_ms", "integer", -EXACT_MAX),
     Field("hits", "integer"),
 )
 _STATE_ROW = (
     Field("frame", "integer"),
-    Field("part", "choice", allowed=STATE_PARTS),
-    Field("name", "text", 0, 3 * _NAME_MAX),
-    Field("values", "list", 0, 3, item=Field("", "any", 0, 3 * _NAME_MAX)),
+    Field("part", "choice", allowed=get_args(StatePart)),
+    Field("name", "text", 0, TEXT_MAX),
+    Field("values", "list", 0, 3, item=Field("", "any", 0, TEXT_MAX)),
 )
 FILE_FIELDS = (
     Field("format", "choice", allowed=(FORMAT,)),
     Field("version", "integer", VERSION, VERSION),
-    Field("broker", "text", 0, _NAME_MAX),
-    Field("names", "texts", default={}, each=_NAME_MAX),
+    Field("broker", "text", 0, TEXT_MAX),
+    # A failed test adds its id and its failure.
+    Field("title", "text", 0, TEXT_MAX, default=""),
+    Field("note", "text", 0, TEXT_MAX, default=""),
+    Field("names", "texts", default={}, each=TEXT_MAX),
     Field("frames", "list", 1, FRAMES_MAX, item=Field("", "row", fields=_ROW)),
     Field("rules", "list", 0, RULES_MAX, default=[], fields=_RULE),
     Field("states", "list", 0, _CHANGES_MAX, default=[], item=Field("", "row", fields=_STATE_ROW)),
@@ -79,16 +79,25 @@ class RecordedFrame:
 class RecordedFrames:
     """The content of a file.
 
+    :ivar title: the id of the test, ``note`` its failure; empty in any other recording.
     :ivar frames: by time.
     :ivar names: short names that the broker's own page has for clients; a file of an older version has none.
     :ivar rules: fields of the fault rules that acted on frames, see :class:`engine.faults.frame_file.FrameFile`.
     """
 
+    title: str
+    note: str
     frames: list[RecordedFrame]
     broker: str
     names: Mapping[str, str]
     rules: list[dict[str, Any]]
     states: list[StateChange]
+
+
+@fields_refused("import")
+def parse_frames(content: bytes | str) -> object:
+    """Return the JSON of a file. Raises :class:`LabRefused` that names what is wrong with it."""
+    return parse_json(content, "file")
 
 
 @fields_refused("import")
@@ -106,4 +115,5 @@ def read_frames(data: object) -> RecordedFrames:
         if frames.setdefault(number, frame) is not frame:
             raise LabRefused("frame_file_row", place=place)
     ordered = sorted(frames.values(), key=lambda frame: (frame.at_us, frame.number))
-    return RecordedFrames(ordered, file["broker"], file["names"], file["rules"], file["states"])
+    own = {name: file[name] for name in ("title", "note", "broker", "names", "rules", "states")}
+    return RecordedFrames(frames=ordered, **own)

@@ -130,6 +130,14 @@ def test_a_bad_option_is_refused_by_name(arguments, words):
         assert word in line
 
 
+@pytest.mark.parametrize("option", ["--tls-ca", "--tls-cert", "--tls-key"])
+@pytest.mark.parametrize("command", [("topics", "list"), ("send", "orders", "hello")])
+def test_a_file_that_the_system_refuses_is_one_line_with_its_name(command, option):
+    result = CliRunner().invoke(main, [*command, option, "x" * 300])
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: /.*x{300}: File name too long\n", result.output)
+
+
 @pytest.mark.parametrize("option", ["--name-server-port", "--broker-port", "--http-port"])
 def test_a_port_in_use_is_one_line_with_its_option(tmp_path, option):
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -173,12 +173,16 @@ def test_pages_that_ask_together_share_the_requests(tmp_path, monkeypatch):
 
 
 def test_more_brokers_topics_and_groups_than_a_page_shows_are_counted(tmp_path, monkeypatch):
-    for name in ("BROKERS_MAX", "TOPICS_MAX", "GROUPS_MAX"):
-        monkeypatch.setattr(broker_watch, name, 1)
-    with two_brokers(tmp_path) as (first, _):
+    with two_brokers(tmp_path) as (first, second):
+        other_when(first, second, "answers")
+        for name in ("BROKERS_MAX", "TOPICS_MAX", "GROUPS_MAX"):
+            monkeypatch.setattr(broker_watch, name, 1)
         for topic in ("orders", "payments", "%RETRY%billing", "%RETRY%ledger"):
             first.create_topic(topic, 1)
-        report = wait_until(lambda: next((one for one in [report_of(first)] if one["omitted_groups"]), None), "all")
+        report = wait_until(
+            lambda: next((one for one in [report_of(first)] if one["omitted_groups"] and one["omitted_brokers"]), None),
+            "all",
+        )
         assert [report[f"omitted_{name}"] for name in ("brokers", "topics", "groups")] == [1, 1, 1]
         (shown,) = report["brokers"]
         assert list(shown["facts"]["topics"]) == ["orders"]

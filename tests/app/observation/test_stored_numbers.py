@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -12,7 +13,8 @@ from app.observation.stored_numbers import StoredNumbers
 from app.watch.facts import facts_of
 from engine.idempotence.loss_detection.judge import SETTLING_MS, judge
 from engine.protocol.command.headers import DeleteTopicRequestHeader, UpdateConsumerOffsetRequestHeader
-from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC, NumberingLedger
+from engine.protocol.message.compression import ZLIB_SYSTEM_FLAG, compress_body
+from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import broker_lab
@@ -100,6 +102,25 @@ def test_a_look_is_bounded_and_nothing_is_judged_before_all_queues_are_read(lab,
         assert view["unread"] > 0
     assert looks >= 6
     assert seen.see_all()["unread"] == 0
+
+
+def test_a_ledger_takes_no_more_memory_than_a_ledger_may_and_a_look_reads_one_of_a_queue(lab):
+    client = lab.client("reporter")
+    client.create_topic(NUMBERING_LEDGER_TOPIC, queues=1)
+    for _ in range(2):
+        sent = client.send(NUMBERING_LEDGER_TOPIC, compress_body(bytes(32 << 20)), sys_flag=ZLIB_SYSTEM_FLAG)
+        assert sent.code == ResponseCode.SUCCESS
+    report(lab, NumberingLedger(P, "Orders", 8))
+    send(lab, 0)
+    seen = StoredNumbers(lab.broker)
+    seen._find_topics()
+    tracemalloc.start()
+    looks = [seen.look() for _ in range(3)]
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert looks == [True, True, False]
+    assert peak_bytes < 4 * LEDGER_BYTES_MAX
+    assert seen.report.books["Orders", P].ledger.numbered == 8
 
 
 def test_a_topic_that_is_deleted_is_forgotten(lab):

@@ -15,7 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from app.testkit.ephemeral_broker import EphemeralBroker
 from engine.client import Message
+from engine.live.live_machines import StartFailed
+from engine.testkit import GlassMQ, TestKitError
 from tests.support.live.kit_clients import send
 from tests.support.waiting import wait_until
 
@@ -52,6 +55,18 @@ def serving(folder, *options, **settings):
             yield process, ready
         finally:
             process.kill()
+
+
+def test_a_ready_file_that_a_killed_process_left_is_gone_before_anything_starts(tmp_path, monkeypatch):
+    def fails(_kit):
+        raise TestKitError("it does not start")
+
+    monkeypatch.setattr(GlassMQ, "start", fails)
+    left = tmp_path / "ready.json"
+    left.write_text("{}")
+    with pytest.raises(StartFailed, match="does not start"):
+        EphemeralBroker("127.0.0.1", left, (), ()).start()
+    assert not left.exists()
 
 
 def test_the_ready_file_names_what_answers_and_is_gone_at_the_end(tmp_path):

@@ -10,6 +10,7 @@ from app.web.flask_application import LANGUAGE_COOKIE
 from app.web.throttle import REQUEST_BURST
 from app.web_application import WebSettings, create_app
 from engine.runtime.live.engine_thread import EngineUnavailable
+from engine.texts import LANGUAGES
 from tests.support.live.fixture_server import FixtureSource
 
 
@@ -149,10 +150,24 @@ def test_an_unknown_api_address_is_answered_in_json(client, address):
     assert get_json(client, address, 404)["error"].startswith("404")
 
 
-def test_a_method_that_is_not_allowed_is_answered_in_json(client):
-    response = client.post("/api/live/state")
-    assert response.status_code == 405
-    assert "405" in response.get_json()["error"]
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("address", "size", "status", "allowed"),
+    [
+        ("/api/live/state", 0, 405, "GET, HEAD, OPTIONS"),
+        ("/live", 0, 405, "GET, HEAD, OPTIONS"),
+        ("/api/filter/tags", (64 << 10) + 1, 413, "65536"),
+        ("/lab/wire", (8 << 20) + 1, 413, "8388608"),
+    ],
+)
+def test_a_method_or_a_size_that_is_not_allowed_is_answered_with_those_that_are(
+    client, language, address, size, status, allowed
+):
+    mime_type = "application/json" if address.startswith("/api/") else "multipart/form-data; boundary=b"
+    response = client.post(address, data=bytes(size), content_type=mime_type, headers={"Accept-Language": language})
+    assert response.status_code == status
+    reported = response.get_json()["text"][language] if response.is_json else response.text
+    assert ("allowed" if language == "en" else "允许") in reported and allowed in reported
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "nothing"), ("zh", "没有")])

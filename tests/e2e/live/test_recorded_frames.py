@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
@@ -50,7 +51,7 @@ def test_a_page_of_the_test_kit_shows_the_broker_s_state_frame_by_frame_and_offe
         glassmq.create_topic("orders", queues=1)
         elsewhere.submit(send, glassmq, *(Message("orders", b"1", keys=key) for key in ("17", "18"))).result()
         file = tmp_path / "shop.html"
-        file.write_text(frames_file(recorded_frames(glassmq), "shop"), encoding="utf-8")
+        file.write_text(frames_file(json.dumps(recorded_frames(glassmq)), "shop"), encoding="utf-8")
     page = open_page(file.as_uri())
     queue = page.locator("#node-B1 .wire-state tr", has_text="orders 0")
     expect(queue).to_have_count(0)

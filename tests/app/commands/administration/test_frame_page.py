@@ -24,6 +24,11 @@ def run(tmp_path, monkeypatch):
     return run
 
 
+def page_with(data):
+    """A page with this data for its stage."""
+    return b'<html><script type="application/json" id="lab-data" nonce="n">' + data + b"</script>"
+
+
 def recording_of(page):
     found = re.search(r'<script type="application/json" id="lab-data"[^>]*>(.*?)</script>', page, re.DOTALL)
     return json.loads(found[1])["recording"]
@@ -62,11 +67,20 @@ def test_a_wrong_file_is_named_and_stays_and_the_others_are_written(run, tmp_pat
     assert (tmp_path / "wrong.json").exists() and (tmp_path / "shop.html").exists()
 
 
-def test_a_file_that_is_not_json_is_named(run, tmp_path):
-    (tmp_path / "shop.json").write_text("{")
+@pytest.mark.parametrize("content", ["{", "[" * 100_000, "\ufeff{}", '{"format": "a", "format": "b"}'])
+def test_a_file_that_is_not_json_is_named(run, tmp_path, content):
+    (tmp_path / "shop.json").write_text(content)
     result = run("shop.json")
-    assert result.exit_code == 1
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
     assert "shop.json: " in result.output
+
+
+def test_a_page_that_cannot_be_written_is_named_and_its_frames_stay(run, tmp_path):
+    (tmp_path / "shop.html").mkdir()
+    result = run("shop.json", "--replace", shop=frame_file())
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
+    assert "shop.html" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["shop.html", "shop.json"]
 
 
 def test_a_page_and_its_frames_give_the_same_scenario_with_a_list_of_what_is_missing(run, tmp_path):
@@ -83,11 +97,22 @@ def test_a_page_and_its_frames_give_the_same_scenario_with_a_list_of_what_is_mis
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [("<html>", "the page has no scenario; allowed: pages of glassmq faults page"), ("{}", "format: is missing")],
+    [
+        ("<html>", "the page has no scenario; allowed: pages of glassmq faults page"),
+        (page_with(b"{}"), "the page has no scenario; allowed: pages of glassmq faults page"),
+        (page_with(b"[]"), "page: [] is not allowed; allowed: an object"),
+        (page_with(b'{"recording": 7}'), "page.recording: 7 is not allowed"),
+        (page_with(b'{"recording": {"scenario": {"text": "", "left_out": []}}}'), "page.recording.scenario.text: "),
+        (page_with(b'{"recording": {"scenario": {"text": "a", "left_out": [7]}}}'), "scenario.left_out[0]: 7"),
+        (page_with(b"[" * 100_000), "is not JSON"),
+        ("{}", "format: is missing"),
+        ("[" * 100_000, "file: is not JSON"),
+        (b"\xff\xfe", "file: is not JSON"),
+    ],
 )
 def test_a_file_without_frames_gives_no_scenario(run, tmp_path, content, problem):
-    (tmp_path / "shop.html").write_text(content)
+    (tmp_path / "shop.html").write_bytes(content if isinstance(content, bytes) else content.encode())
     result = CliRunner().invoke(main, ["faults", "scenario", "shop.html"])
-    assert result.exit_code == 1
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
     assert problem in result.output
     assert not (tmp_path / "recorded.yaml").exists()

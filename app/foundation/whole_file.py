@@ -1,0 +1,21 @@
+"""Files that are replaced as a whole: a reader, and the next start after a crash, finds the old content or the new."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write ``content`` next to the file, then replace the file by it.
+
+    Raises ``OSError``: then the file is as it was, and nothing is left next to it.
+    """
+    draft = path.with_name(f"{path.name}.tmp")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise
