@@ -138,10 +138,11 @@ coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach o
 	@$(BIN)/coverage report
 
 .PHONY: wheel
-wheel: $(DEVELOPMENT) $(PAGE_PACKAGES)  ## Build a wheel with the page in it, and one with the compiled modules too; their version follows the newest git tag
+wheel: $(DEVELOPMENT) $(PAGE_PACKAGES)  ## Build a wheel with the page in it, one with the compiled modules too, and glassmq-spark; their version follows the newest git tag
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .
 	@if $(BIN)/python -m scripts.fast; then \
 	  GLASSMQ_COMPILED_WHEEL=1 $(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .; fi
+	@$(BIN)/python -m scripts.spark_wheel dist
 	@ls dist/*.whl
 
 

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 #: The same sources always give the same archive, so that its name identifies it.
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
+#: ``engine``, or the package that ``scripts/spark_wheel.py`` makes of it.
+_PACKAGE = (__package__ or "").partition(".")[0]
 #: What a program with the data source imports; the archive for it has these modules and those that they import.
-_OF_THE_SOURCE = ("engine.pipeline.registration", "engine.pipeline.shipping", "engine.pipeline.source.data_source")
+_OF_THE_SOURCE = tuple(f"{_PACKAGE}.pipeline.{name}" for name in ("registration", "shipping", "source.data_source"))
 
 
 def ship(spark: SparkSession, *, jobs: bool = True) -> None:
@@ -75,8 +77,8 @@ def engine_digest() -> str:
     """
     digest = hashlib.sha256()
     for path, text in _sources():
-        if path.endswith((".py", ".lark")) and not path.startswith("engine/pipeline/"):
-            path = path.removeprefix("engine/")
+        if path.endswith((".py", ".lark")) and not path.startswith(f"{_PACKAGE}/pipeline/"):
+            path = path.removeprefix(f"{_PACKAGE}/")
             digest.update(f"{path}\0{len(text)}\0".encode())
             digest.update(text)
     return digest.hexdigest()[:16]
@@ -86,7 +88,7 @@ def _sources() -> list[tuple[str, bytes]]:
     """Return path and content of every file of the package ``engine``, sorted, wherever it was imported from: a folder,
     a wheel or a zip.
     """
-    return sorted(_files(files("engine"), "engine/"))
+    return sorted(_files(files(_PACKAGE), f"{_PACKAGE}/"))
 
 
 def _sources_of(modules: tuple[str, ...]) -> list[tuple[str, bytes]]:

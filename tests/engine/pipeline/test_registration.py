@@ -60,7 +60,7 @@ def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
         server.create_topic("Orders", 2)
         command = [SUBMIT, "--master", master, "--conf", "spark.executor.memory=512m", "--py-files", archive]
         done = subprocess.run(
-            [*command, program, server.name_servers[0]],
+            [*command, program, server.name_servers[0], "engine.pipeline.registration"],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

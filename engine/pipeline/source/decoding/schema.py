@@ -64,6 +64,23 @@ _COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
 COLUMN_NAMES: tuple[str, ...] = tuple(_COLUMNS)
 
 
+#: The Arrow type of Kafka's headers.
+HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]), False))
+#: Names of Spark's Kafka source for columns of this one.
+KAFKA_NAMES = {"value": "body", "partition": "queue_id", "offset": "queue_offset", "timestamp": "store_timestamp"}
+_KAFKA_COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
+    "key": (BinaryType(), pa.binary(), True),
+    **{name: _COLUMNS[ours] for name, ours in KAFKA_NAMES.items()},
+    "timestampType": (IntegerType(), pa.int32(), False),
+    "headers": (
+        ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]), False),
+        HEADERS,
+        False,
+    ),
+}
+#: Columns of Kafka's source, in its order; ``headers`` comes with ``includeHeaders`` only.
+KAFKA_COLUMN_NAMES = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+
 #: The beginning of a column with a single property, null where a message does not have it.
 PROPERTY_PREFIX = "properties."
 
@@ -71,14 +88,14 @@ PROPERTY_PREFIX = "properties."
 def check_column(option: str, name: str) -> None:
     """Raise ``ROCKETMQ_WRONG_OPTION`` unless there is such a column."""
     is_property = name.startswith(PROPERTY_PREFIX) and name != PROPERTY_PREFIX
-    if name not in COLUMN_NAMES and not is_property:
+    if name not in COLUMN_NAMES and name not in _KAFKA_COLUMNS and not is_property:
         raise wrong_option(
             option, f"there is no column {name!r}; allowed: {', '.join(COLUMN_NAMES)}, {PROPERTY_PREFIX}NAME"
         )
 
 
 def _column(name: str) -> tuple[DataType, pa.DataType, bool]:
-    return _COLUMNS["tags"] if name.startswith(PROPERTY_PREFIX) else _COLUMNS[name]
+    return _COLUMNS["tags"] if name.startswith(PROPERTY_PREFIX) else _COLUMNS.get(name) or _KAFKA_COLUMNS[name]
 
 
 def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:

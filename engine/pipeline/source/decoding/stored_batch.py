@@ -23,14 +23,16 @@ from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.decoding.body_compression import decompressed
 from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, fixed_ranges, take_ranges
 from engine.pipeline.source.decoding.host_columns import hosts_as_text, message_ids
-from engine.pipeline.source.decoding.schema import FIRST_TIME_MS, LAST_TIME_MS, PROPERTY_PREFIX
+from engine.pipeline.source.decoding.schema import FIRST_TIME_MS, KAFKA_NAMES, LAST_TIME_MS, PROPERTY_PREFIX
 from engine.pipeline.source.decoding.stored_properties import StoredProperties
-from engine.protocol.message.message_properties import PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
+from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
 from engine.protocol.message.record_layout import FIXED_FIELDS, FIXED_SIZE_BYTES, HOST_FLAGS, HOST_SIZES, MESSAGE_MAGIC
 from engine.protocol.system_flags import MESSAGE_COMPRESSED
 
 _SIZE = struct.Struct(">i")
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
+#: Kafka's ``timestampType`` of a time that the broker's clock gave.
+_LOG_APPEND_TIME = 1
 
 
 #: numpy's names for the numbers of the layout.
@@ -212,32 +214,42 @@ class StoredBatch:
 
     def column(self, name: str, broker_name: str) -> Any:
         """Return one column of :mod:`engine.pipeline.source.decoding.schema`."""
-        match name:
+        match KAFKA_NAMES.get(name, name):
             case "topic":
                 return self.topics()
             case "broker_name":
                 return pa.repeat(pa.scalar(broker_name, pa.string()), len(self))
             case "message_id":
                 return self.message_ids()
-            case "unique_id":
-                return self.properties.value_of(PROPERTY_UNIQUE_KEY)
+            case "unique_id" | "tags":
+                return self.properties.value_of(PROPERTY_TAGS if name == "tags" else PROPERTY_UNIQUE_KEY)
             case "keys":
                 return self.properties.keys()
-            case "tags":
-                return self.properties.value_of(PROPERTY_TAGS)
             case "properties":
                 return self.properties.as_maps()
-            case "born_timestamp" | "store_timestamp":
-                return self.timestamps(name)
+            case "born_timestamp" | "store_timestamp" as time:
+                return self.timestamps(time)
             case "born_host":
                 return self.born_hosts()
             case "body":
                 return self.bodies()
+            case "key" | "headers" | "timestampType":
+                return self._kafka_column(name)
             case _ if name.startswith(PROPERTY_PREFIX):
                 return self.properties.value_of(name.removeprefix(PROPERTY_PREFIX))
+            case number:
+                assert number in _NUMBERS, name
+                return pa.array(self.number(number))
+
+    def _kafka_column(self, name: str) -> Any:
+        """Return a column that only Kafka's source has."""
+        match name:
+            case "key":
+                return self.properties.value_of(PROPERTY_KEYS).cast(pa.binary())
+            case "headers":
+                return self.properties.as_headers()
             case _:
-                assert name in _NUMBERS, name
-                return pa.array(self.number(name))
+                return pa.repeat(pa.scalar(_LOG_APPEND_TIME, pa.int32()), len(self))
 
     def record_batch(self, schema: Any, broker_name: str) -> Any:
         """Return the columns of an Arrow schema."""

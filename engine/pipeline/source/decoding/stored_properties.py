@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, split_ranges, take_ranges
+from engine.pipeline.source.decoding.schema import HEADERS
 from engine.protocol.java_text import java_text
 from engine.protocol.message.message_properties import (
     NAME_VALUE_SEPARATOR,
@@ -68,12 +69,18 @@ class StoredProperties:
 
     def as_maps(self) -> Any:
         """Return all properties of each message."""
+        return self._by_message(_MAP, _MAP.key_field, _MAP.item_field)
+
+    def as_headers(self) -> Any:
+        """Return all properties of each message as Kafka's headers: an array of name and bytes."""
+        return self._by_message(HEADERS, *HEADERS.value_type)
+
+    def _by_message(self, kind: Any, name: Any, value: Any) -> Any:
+        """Return an array of a list type whose entries have these two fields."""
         offsets = np.searchsorted(self._owners, np.arange(self._count + 1)).astype(np.int32)
-        values = take_ranges(self._bytes, self._value_starts, self._value_ends, pa.string())
-        entries = pa.StructArray.from_arrays(
-            [as_text(self._names), as_text(values)], fields=[_MAP.key_field, _MAP.item_field]
-        )
-        return pa.Array.from_buffers(_MAP, self._count, [None, pa.py_buffer(offsets)], children=[entries])
+        values = as_text(take_ranges(self._bytes, self._value_starts, self._value_ends, pa.string()))
+        entries = pa.StructArray.from_arrays([as_text(self._names), values.cast(value.type)], fields=[name, value])
+        return pa.Array.from_buffers(kind, self._count, [None, pa.py_buffer(offsets)], children=[entries])
 
     def value_of(self, name: str) -> Any:
         """Return one property of each message; null if a message does not have it."""

@@ -21,7 +21,7 @@ from engine.pipeline.source.cluster.queue_offsets import (
     parse_json,
     parse_label,
 )
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES, check_column
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, KAFKA_COLUMN_NAMES, check_column
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_trim import java_trim
 from engine.protocol.message.message_properties import KEY_SEPARATOR
@@ -43,6 +43,8 @@ READ_OPTIONS: tuple[Field, ...] = (
     # A lost executor costs little, and a long queue is read by several.
     Field("maxRecordsPerPartition", "integer", 1, default=250_000),
     Field("failOnDataLoss", "switch", default=True),
+    Field("kafkaNames", "switch", default=False),
+    Field("includeHeaders", "switch", default=False),
     # Kafka's ``default.api.timeout.ms``. Brokers register at a name server every 30 s.
     Field("retryTimeoutMs", "integer", 0, 3_600_000, default=60_000),
     Field("consumerGroup", "text", default=TOOLS_CONSUMER_GROUP, check=validate_group),
@@ -256,7 +258,14 @@ def _columns(values: OptionValues) -> tuple[str, ...]:
     columns = values.words("columns")
     for column in columns:
         check_column("columns", column)
-    return columns or COLUMN_NAMES
+    has_kafka_names, has_headers = values.read("kafkaNames"), values.read("includeHeaders")
+    if has_headers and not has_kafka_names:
+        raise wrong_option("includeHeaders", "needs kafkaNames=true; the column properties has what headers have")
+    if not has_kafka_names:
+        return columns or COLUMN_NAMES
+    if columns:
+        raise wrong_option("kafkaNames", "columns are given as well; give one of the two")
+    return (*KAFKA_COLUMN_NAMES, "headers") if has_headers else KAFKA_COLUMN_NAMES
 
 
 def _tags(values: OptionValues) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 )
 
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.pipeline.source.decoding.schema import KAFKA_NAMES
 from engine.pipeline.source.reader.options import is_pushable_tag
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,20 +49,22 @@ class PushedFilters:
 
     def add(self, item: Filter) -> None:
         """Take a filter into account if it is of a supported kind."""
-        column, values = _equal_to_one_of(item)
+        path: tuple[str, ...] = getattr(item, "attribute", ())
+        column = KAFKA_NAMES.get(path[0], path[0]) if len(path) == 1 else ""
+        values = _one_of(item)
         if values is not None and column in _TYPES_OF_SETS:
             self._keep_equal(column, values)
             return
         low, high = _interval(item)
-        match getattr(item, "attribute", None):
-            case ("queue_offset",):
+        match column:
+            case "queue_offset":
                 self.offset_from = max(self.offset_from, low) if low is not None else self.offset_from
                 self.offset_to = min(self.offset_to, high) if high is not None else self.offset_to
-            case ("queue_id",) if low is not None or high is not None:
+            case "queue_id" if low is not None or high is not None:
                 # A topic has at most a few thousand queues.
                 first, last = max(low or 0, 0), min(high if high is not None else _QUEUES_MAX, _QUEUES_MAX)
                 self._keep_equal("queue_id", range(first, last + 1))
-            case ("store_timestamp",):
+            case "store_timestamp":
                 if low is not None:
                     self.stored_from_ms = max(low, self.stored_from_ms) if self.stored_from_ms is not None else low
                 if high is not None:
@@ -100,13 +103,11 @@ def _can_be_subscribed(tags: frozenset[object]) -> bool:
     return len(tags) <= _TAGS_MAX and all(isinstance(tag, str) and is_pushable_tag(tag) for tag in tags)
 
 
-def _equal_to_one_of(item: Filter) -> tuple[str, Sequence[object] | None]:
-    """Return column and values of ``column = value`` or ``column in (values)``; None for any other filter."""
-    if isinstance(item, EqualTo | EqualNullSafe) and len(item.attribute) == 1:
-        return item.attribute[0], None if item.value is None else (item.value,)
-    if isinstance(item, In) and len(item.attribute) == 1:
-        return item.attribute[0], tuple(item.value)
-    return "", None
+def _one_of(item: Filter) -> Sequence[object] | None:
+    """Return the values of ``column = value`` or ``column in (values)``; None for any other filter."""
+    if isinstance(item, EqualTo | EqualNullSafe):
+        return None if item.value is None else (item.value,)
+    return tuple(item.value) if isinstance(item, In) else None
 
 
 def _interval(item: Filter) -> tuple[int | None, int | None]:

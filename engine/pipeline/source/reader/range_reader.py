@@ -85,7 +85,7 @@ def _batches(options: ReadOptions, pulled: Sequence[PulledRange], schema: Any, t
     if is_whole and len(starts) != sum(answer.end - answer.begin for answer in pulled):
         _report_holes(options, pulled)
     # If bodies are not requested, none is decompressed.
-    has_bodies = "body" in schema.names
+    has_bodies = not {"body", "value"}.isdisjoint(schema.names)
     for batch in bounded_batches(data, starts, _DECOMPRESSED_MAX_BYTES) if has_bodies else [StoredBatch(data, starts)]:
         if is_whole:
             yield batch.record_batch(schema, pulled[0].queue.broker_name)

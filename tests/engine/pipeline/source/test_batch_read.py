@@ -22,7 +22,13 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError, explain
 from engine.pipeline.source.data_source import FilteringDataSource, RocketMQDataSource
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, arrow_schema_of, spark_schema
+from engine.pipeline.source.decoding.schema import (
+    COLUMN_NAMES,
+    KAFKA_COLUMN_NAMES,
+    arrow_schema,
+    arrow_schema_of,
+    spark_schema,
+)
 from engine.pipeline.source.reader import batch_reader, range_puller, range_reader
 from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.writer.writer_options import WriteOptions
@@ -149,6 +155,17 @@ def test_the_option_key_finds_the_messages_by_the_index_and_gives_what_a_filter_
     assert read(topic="Orders", key="k7", tags="T2").collect() == []
     assert read(topic="Orders", key=row.unique_id).collect() == [], "an id is not a key"
     assert read(subscribe="Orders,Orders_2", key="nothing").collect() == []
+
+
+def test_a_query_for_kafka_s_columns_runs_and_its_filters_reach_the_source(read, server):
+    frame = read(topic="Orders", kafkaNames="true", includeHeaders="true")
+    query = "CAST(key AS STRING) k", "CAST(value AS STRING) v", "timestampType", "transform(headers, h -> h.key) names"
+    (row,) = frame.where("partition = 1 AND offset = 2").selectExpr(*query).collect()
+    number = row.v.removeprefix("body ")
+    assert (row.k, row.timestampType) == (f"k{number} all", 1) and "n" in row.names
+    filters = ds.EqualTo(("partition",), 1), ds.LessThan(("offset",), 3), ds.In(("offset",), (1, 2, 3))
+    assert len(table(server, *filters, columns=("value",))) == 3
+    assert read(topic="Orders", kafkaNames="true").columns == list(KAFKA_COLUMN_NAMES)
 
 
 def test_a_topic_without_messages_is_an_empty_frame(read, server):
@@ -386,8 +403,8 @@ def test_a_schema_of_the_users_own_may_leave_columns_out_but_not_change_them(spa
     options = {"nameServer": server.name_servers[0], "topic": "Orders"}
     reader = make_reader(spark_schema(("body", "topic")), options)
     assert next(reader.read(reader.partitions()[0])).schema.names == ["body", "topic"]
-    with pytest.raises(RocketMQError, match="there is no column 'value'"):
-        make_reader(StructType().add("value", "string"), options)
+    with pytest.raises(RocketMQError, match="there is no column 'text'"):
+        make_reader(StructType().add("text", "string"), options)
     with pytest.raises(RocketMQError, match="column 'body' is binary, not string"):
         make_reader(StructType().add("body", "string"), options)
 

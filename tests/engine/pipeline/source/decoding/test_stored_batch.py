@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.decoding import body_compression
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema, spark_schema
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, KAFKA_COLUMN_NAMES, arrow_schema, spark_schema
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, bounded_batches, message_starts
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.compression import DECOMPRESSED_MAX_BYTES, ZLIB_SYSTEM_FLAG
@@ -249,6 +249,25 @@ def test_batches_keep_to_their_bound_and_the_messages_to_their_order_however_far
 def test_a_time_that_python_cannot_hold_becomes_the_nearest_that_pandas_can(time_ms, year):
     batch = decode(stored(store_timestamp=time_ms), ("store_timestamp",))
     assert batch.column(0).to_pylist()[0].year == batch.to_pandas()["store_timestamp"].dt.year[0] == year
+
+
+def test_columns_with_kafka_s_names_hold_the_same():
+    names = (*KAFKA_COLUMN_NAMES, "headers")
+    assert arrow_schema(names) == to_arrow_schema(spark_schema(names), timezone="UTC")
+    data = stored(properties=b"KEYS\x01a b\x02n\x011", queue_offset=7) + stored(properties=b"")
+    first, second = decode(data, names).to_pylist()
+    ours, _ = decode(data).to_pylist()
+    assert first == {
+        "key": b"a b",
+        "value": ours["body"],
+        "topic": ours["topic"],
+        "partition": ours["queue_id"],
+        "offset": 7,
+        "timestamp": ours["store_timestamp"],
+        "timestampType": 1,
+        "headers": [{"key": "KEYS", "value": b"a b"}, {"key": "n", "value": b"1"}],
+    }
+    assert (second["key"], second["headers"]) == (None, [])
 
 
 def test_a_batch_may_hold_some_of_the_messages():

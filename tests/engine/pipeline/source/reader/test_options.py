@@ -31,6 +31,8 @@ def parse(**options):
         ({"subscribe": "a,b"}, r"'subscribe': topic and subscribe are given"),
         ({"topic": "a,b"}, r"'topic': 'a,b' names several; use subscribe"),
         ({"key": "a b"}, r"'key': 'a b' is not allowed; a key holds no space"),
+        ({"includeHeaders": "true"}, r"'includeHeaders': needs kafkaNames=true"),
+        ({"kafkaNames": "true", "columns": "body"}, r"'kafkaNames': columns are given as well"),
         ({"topic": "a b"}, r"'topic': .*illegal character"),
         ({"topic": "", "subscribePattern": "("}, r"'subscribePattern': '\(' is not a regular expression"),
         ({"startingOffsets": "first"}, r"'startingOffsets': .*earliest, latest, or JSON"),

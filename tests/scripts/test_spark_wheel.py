@@ -1,0 +1,65 @@
+"""The wheel ``glassmq-spark``: one package, and all that a driver needs next to Spark's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from email.parser import Parser
+
+import pytest
+from packaging.requirements import Requirement
+
+from engine.pipeline.java import find_java_home
+from scripts.spark_wheel import ROOT
+from tests.engine.pipeline.test_on_a_cluster import make_executor_python
+from tests.support.live.live_server import LiveServer
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """As `make wheel` builds it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-m", "scripts.spark_wheel", folder], cwd=ROOT, check=True)
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_the_wheel_has_one_package_and_needs_no_server_of_web_pages(wheel):
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
+    (metadata,) = [name for name in names if name.endswith("/METADATA")]
+    assert {name.partition("/")[0] for name in names} == {"glassmq_spark", metadata.partition("/")[0]}
+    fields = Parser().parsestr(archive.read(metadata).decode())
+    needed = {Requirement(line).name for line in fields.get_all("Requires-Dist")}
+    assert needed == {"lz4", "numpy", "pandas", "protobuf", "pyarrow", "pyspark", "zstandard"}
+    assert fields["License-Expression"] == "Apache-2.0"
+
+
+def test_a_driver_with_the_wheel_reads_streams_and_writes_and_its_workers_need_nothing(
+    spark_installed, wheel, tmp_path
+):
+    pythons = {}
+    for role in ("driver", "worker"):
+        (tmp_path / role).mkdir()
+        pythons[role] = str(make_executor_python(tmp_path / role))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--target", tmp_path / "driver" / "packages", wheel], check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"PYSPARK_PYTHON": pythons["worker"], "PYSPARK_DRIVER_PYTHON": pythons["driver"]}
+    environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+    program = ROOT / "tests" / "support" / "pipeline" / "submitted_program.py"
+    with LiveServer(tmp_path / "data", page=False) as server:
+        server.create_topic("Orders", 2)
+        done = subprocess.run(
+            [pythons["driver"], program, server.name_servers[0], "glassmq_spark"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=500,
+        )
+    assert done.returncode == 0, done.stderr[-4_000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == {"batch": 20, "stream": 20}
