@@ -7,10 +7,14 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write ``content`` next to the file, then replace the file by it.
+    """Write ``content`` next to the file, then replace the file by it. A link stays, and what it leads to is replaced.
 
     Raises ``OSError``: then the file is as it was, and nothing is left next to it.
     """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a pipe or a device, as /dev/stdout, which nothing can replace
+        return
     draft = path.with_name(f"{path.name}.tmp")
     try:
         draft.write_bytes(content)
