@@ -150,7 +150,10 @@ class ClusterAdmin:
             what = f"reset the offsets of group {request.group} on {request.topic}"
             reply = await self._ask(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header, what)
             table = ResetOffsetBody.from_json(reply.body).offset_table
-            resets += [Reset(queue, old.get(queue), offset) for queue, offset in sorted(table.items())]
+            for queue, offset in sorted(table.items()):
+                # Before another broker is asked: members may go past the old offset meanwhile.
+                stored = await self._stored(address, request.group, queue)
+                resets.append(_looked_at(Reset(queue, old.get(queue), offset), stored, is_awaited=True))
         looks = _LOOKS_MAX if waits_for_members and any(online.values()) else 1
         return await self._verified(request, resets, brokers, looks)
 

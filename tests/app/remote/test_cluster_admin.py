@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -106,6 +107,20 @@ def test_a_reset_is_done_when_the_members_have_taken_it_up(stage: Stage):
     assert stage.heard == 20, "they drop their queues at once, confirm the new offsets, and begin there after 10 s"
     stage.cluster.world.run_for(13_000)
     assert stage.heard == 40
+
+
+def test_members_that_are_past_the_old_offset_again_before_the_last_broker_is_asked_have_followed(stage, monkeypatch):
+    stage.consume_all(stage.consumer())
+    ask, slow = stage.admin._ask, stage.cluster.brokers["broker-b"].address
+
+    async def ask_slowly(address, *arguments, **others):
+        await asyncio.sleep(30 if address == slow else 0)
+        return await ask(address, *arguments, **others)
+
+    monkeypatch.setattr(stage.admin, "_ask", ask_slowly)
+    resets = stage.reset(TO_EARLIEST)
+    assert [(one.stored, one.is_stored, one.is_awaited) for one in resets[:2]] == [(5, True, False)] * 2
+    assert all(one.is_stored for one in resets)
 
 
 def test_members_that_have_not_stored_an_offset_yet_are_reset_on_all_brokers(stage: Stage):
