@@ -24,6 +24,7 @@ from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, NODES_MAX, TIME_MAX_MS
 from engine.lab.scenario.scenario_text import QUEUES_MAX, SCRIPT_MAX, TOPICS_MAX, parse_scenario
 from engine.lab.scenario.scenario_traffic import PROPERTIES_MAX, PROPERTY_NAME_MAX
+from engine.lab.scenario.scenario_yaml import TEXT_MAX_CHARACTERS
 from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
 from engine.protocol.message.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
@@ -48,6 +49,8 @@ _LATENCY_MS, _PRODUCER_LEAD_MS, _CONSUMER_LEAD_MS = 1, 100, 5
 #: How long the scenario goes on after the last frame.
 _REST_MS = 10_000
 _KEY_MAX, _BODY_MAX, _ABOUT_MAX = 60, 4_000, 3_000
+#: What all bodies may take of a scenario's text; the rest is for all else.
+_BODIES_MAX = TEXT_MAX_CHARACTERS // 2
 _USUAL_RETRIES = 16
 _HELD_MS = 1_000
 _FROM = {
@@ -109,6 +112,8 @@ class _Builder:
         self._file = file
         self._clients = RecordedClients(file)
         self._base_ms = self._clients.time_ms(file.frames[0]) - _BEGIN_MS
+        messages = sum(len(producer.messages) for producer in self._clients.producers.values())
+        self._body_max = min(_BODY_MAX, _BODIES_MAX // max(1, messages))
         #: Unique id -> key in the lab, and the keys that are taken.
         self._keys: dict[str, str] = {}
         self._taken: dict[str, None] = {}
@@ -236,7 +241,9 @@ class _Builder:
             text = body.decode()
         except UnicodeDecodeError:
             text = ""
-        text = "" if any(placeholder in text for placeholder in ("{n}", "{node}", "{order}")) else text[:_BODY_MAX]
+        text = (
+            "" if any(placeholder in text for placeholder in ("{n}", "{node}", "{order}")) else text[: self._body_max]
+        )
         if text.encode() == body and text == text.strip():
             return {"body": text}
         self._missing["bodies"] += 1
@@ -352,7 +359,7 @@ class _Builder:
             if self._missing[name]:
                 self._left_out.append(Text(f"recorded.{name}", n=self._missing[name]))
         if self._missing["bodies"]:
-            self._left_out.append(Text("recorded.bodies", n=self._missing["bodies"], limit=_BODY_MAX))
+            self._left_out.append(Text("recorded.bodies", n=self._missing["bodies"], limit=self._body_max))
         if self._missing["orderly"]:
             self._left_out.append(Text("recorded.orderly"))
         if any(part == "broker" and values and not values[0] for _, part, _, values in states):

@@ -139,14 +139,26 @@ def test_a_recording_without_rules_says_how_many_faults_are_missing():
     assert "the oldest 8 frames" in " ".join(left_out)
 
 
+def sends_of(bodies, system_flag=0):
+    """A file of sends with these bodies."""
+    fields = {"b": "orders", "f": str(system_flag), "e": "0"} | dict.fromkeys("acdghjkl", "0")
+    rows = [
+        row(number, number, "p@1", "in", RemotingCommand(RequestCode.SEND_MESSAGE_V2, ext_fields=fields, body=body))
+        for number, body in enumerate(bodies, 1)
+    ]
+    return frame_file(frames=rows)
+
+
+def test_long_bodies_are_cut_until_a_scenario_has_room_for_all_of_them():
+    scenario, left_out = made(sends_of([b'{"order": "' + b"x" * 3_000 + b'"}'] * 40))
+    assert [len(one.body_of("P1", 1)) for one in scenario.node("P1").traffic] == [3_013] * 40
+    assert "40 message bodies that are not text, are longer than 500 characters" in " ".join(left_out)
+
+
 def test_bodies_that_unpack_to_more_than_the_lab_allows_are_not_unpacked(monkeypatch):
     monkeypatch.setattr(recorded_clients, "BODIES_MAX_BYTES", 10_000)
-    fields = {"b": "orders", "f": str(MESSAGE_COMPRESSED), "e": "0"} | dict.fromkeys("acdghjkl", "0")
-    rows = [
-        row(number, number, "p@1", "in", RemotingCommand(RequestCode.SEND_MESSAGE_V2, ext_fields=fields, body=packed))
-        for number, packed in enumerate([compress_body(b"0" * size) for size in (4_000, 7_000, 6_000, 1)], 1)
-    ]
-    scenario, left_out = made(frame_file(frames=rows))
+    bodies = [compress_body(b"0" * size) for size in (4_000, 7_000, 6_000, 1)]
+    scenario, left_out = made(sends_of(bodies, MESSAGE_COMPRESSED))
     assert [len(one.body_of("P1", 1)) for one in scenario.node("P1").traffic] == [4_000, 6_000]
     assert "SEND_MESSAGE_V2?" in " ".join(left_out)
 
