@@ -92,7 +92,7 @@ function TopicTools() {
         ${ORDERS.map((order) => html`<option value=${order}>${t(`live.topics.order_${order}`)}</option>`)}
       </select>
     </label>
-    <span class="quiet" aria-hidden="true">${t("live.topics.scale")}</span>
+    <span class="quiet scale-word" aria-hidden="true">${t("live.topics.scale")}</span>
     <${Segmented}
       name="lane-scale"
       legend=${t("live.topics.scale")}
