@@ -62,6 +62,7 @@ def create_flask(
     _add_language(app, files, faults_allowed, absent)
     _add_error_pages(app)
     app.after_request(_add_security_headers)
+    app.after_request(_remove_date)
     return app
 
 
@@ -177,4 +178,10 @@ def _add_security_headers(response: Response) -> Response:
         response.headers.setdefault("X-Frame-Options", options)
     response.headers.setdefault("Referrer-Policy", "no-referrer")
     response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+    return response
+
+
+def _remove_date(response: Response) -> Response:
+    """Remove the date, which an answer with a file has: the listener sends one with every answer."""
+    response.headers.pop("Date", None)
     return response

@@ -4,7 +4,6 @@
 
 import { computed, signal } from "@preact/signals";
 import { request } from "./request.js";
-import { sendRequest } from "./transport.js";
 
 const GENTLE_MS = 5000;
 const BRISK_MS = 1000;
@@ -131,12 +130,8 @@ let next;
 export async function look() {
   clearTimeout(next);
   if (!document.hidden) {
-    try {
-      const response = await sendRequest("/api/faults");
-      if (response.ok) take(await response.json());
-    } catch {
-      // The server is away: the next poll finds it, or not.
-    }
+    const { answer } = await request("GET", "/api/faults");
+    if (answer) take(answer);
   }
   clearTimeout(next);
   next = setTimeout(look, isHolding.value || faults.value.paused_ms > 0 ? BRISK_MS : GENTLE_MS);

@@ -9,7 +9,7 @@ import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { Tags } from "./tags.js";
 import { Tree } from "./tree.js";
-import { post } from "./post.js";
+import { post } from "../common/request.js";
 
 /**
  * @typedef {[name: string, value: string]} Property
@@ -65,11 +65,9 @@ function splitProperty(text) {
 async function evaluate() {
   const number = ++newest;
   const named = properties.value.filter(([name]) => name !== "");
-  const result = await post("/api/filter/evaluate", {
-    expression: expression.value,
-    properties: Object.fromEntries(named),
-  });
-  if (number === newest) answer.value = result;
+  const wanted = { expression: expression.value, properties: Object.fromEntries(named) };
+  const { answer: result, why } = await post("/api/filter/evaluate", wanted);
+  if (number === newest) answer.value = result ?? { error: why };
 }
 
 function changed() {

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { post } from "./post.js";
+import { post } from "../common/request.js";
 
 const expression = signal("Aa || Cc");
 const tag = signal("BB");
@@ -21,8 +21,8 @@ let newest = 0;
 
 async function compare() {
   const number = ++newest;
-  const result = await post("/api/filter/tags", { expression: expression.value, tag: tag.value });
-  if (number === newest) answer.value = result;
+  const { answer: result, why } = await post("/api/filter/tags", { expression: expression.value, tag: tag.value });
+  if (number === newest) answer.value = result ?? { error: why };
 }
 
 export function Tags() {

@@ -11,7 +11,7 @@ import { Popover } from "../parts/actions/popover.js";
 import { isLooking } from "../parts/actions/thing.js";
 import { bilingual } from "../common/world/format.js";
 import { labData } from "../common/world/commands.js";
-import { listenToKeys } from "../parts/controls/keys.js";
+import { keyRows, listenToKeys } from "../parts/controls/keys.js";
 import { Actors } from "../parts/run/actors.js";
 import { AuditDialog } from "../parts/analysis/audit.js";
 import { Begin, BeginAgain, Waiting } from "./panels/controls/begin_again.js";
@@ -119,7 +119,7 @@ function Page() {
     <${SettingDialog} />
     <${ShareDialog} />
     <${ComparisonDialog} />
-    <${KeyMap} />
+    <${KeyMap} rows=${keyRows()} />
     <${Notice} />
   `;
 }

@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
-import { sendRequest } from "../common/transport.js";
+import { demand } from "../common/request.js";
 import { t } from "../common/i18n.js";
 import { onPaint } from "../common/world/clock.js";
 import { anomalyName, bilingual, virtualTime } from "../common/world/format.js";
@@ -22,7 +22,7 @@ const LOCK = "broker-lock";
 export function Demonstration() {
   const answer = useSignal(/** @type {{ film?: any, player?: FilmPlayer, problem?: string }} */ ({}));
   useEffect(() => {
-    loadFilm()
+    demand("GET", "/api/demonstration")
       .then((loaded) => (answer.value = { film: loaded, player: new FilmPlayer(loaded, receiveView) }))
       .catch((error) => (answer.value = { problem: error.message }));
   }, []);
@@ -34,13 +34,6 @@ export function Demonstration() {
   return player
     ? html`<${Film} film=${film} player=${player} />`
     : html`<p class="loading">${t("landing.demo.loading")}</p>`;
-}
-
-async function loadFilm() {
-  const response = await sendRequest("/api/demonstration");
-  const answer = await response.json();
-  if (!response.ok) throw new Error(bilingual(answer.error));
-  return answer;
 }
 
 function Film({ film, player }) {

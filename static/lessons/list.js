@@ -3,9 +3,9 @@
 
 import "../common/chrome.js";
 import { allOf, elementOf, firstOf } from "../common/elements.js";
-import { language, t } from "../common/i18n.js";
+import { t } from "../common/i18n.js";
 import { searchList } from "../common/list_search.js";
-import { sendRequest } from "../common/transport.js";
+import { post } from "../common/request.js";
 import { doneSteps } from "./done_steps.js";
 
 const rows = allOf(".lesson-item");
@@ -63,17 +63,14 @@ const taken = elementOf("progress-taken");
 async function load(file) {
   const limit = Number(input.dataset.maxBytes);
   if (file.size > limit) return t("lab.error.import_too_long", { limit });
-  const headers = { "Content-Type": "application/json" };
-  const body = await file.arrayBuffer();
-  const response = await sendRequest("/api/lessons/progress", { method: "POST", body, headers });
-  const answer = await response.json();
-  if (response.ok) setTimeout(() => location.reload(), 1500);
-  return response.ok ? t("lesson.file.taken", answer) : (answer.text ?? answer.error)[language];
+  const { answer, why } = await post("/api/lessons/progress", await file.arrayBuffer());
+  if (answer) setTimeout(() => location.reload(), 1500);
+  return why ?? t("lesson.file.taken", answer);
 }
 
 input.addEventListener("change", async () => {
   const file = input.files?.[0];
   if (!file) return;
-  taken.textContent = await load(file).catch(() => t("error.no_answer"));
+  taken.textContent = await load(file);
   input.value = "";
 });

@@ -8,7 +8,7 @@ import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { Popover } from "../parts/actions/popover.js";
 import { isLooking } from "../parts/actions/thing.js";
-import { listenToKeys } from "../parts/controls/keys.js";
+import { keyRows, listenToKeys } from "../parts/controls/keys.js";
 import { Actors } from "../parts/run/actors.js";
 import { AuditDialog } from "../parts/analysis/audit.js";
 import { Banner, Notice } from "../parts/controls/banner.js";
@@ -24,6 +24,7 @@ import { WorldHalfDialog } from "../parts/messages/half_dialog.js";
 import { Connection } from "../parts/controls/header.js";
 import { Invariants } from "../parts/run/invariants.js";
 import { KeyMap } from "../parts/controls/key_map.js";
+import { KeysButton, MotionToggle } from "../parts/controls/view_buttons.js";
 import { Life } from "../parts/messages/life.js";
 import { Log } from "../parts/run/log.js";
 import { Backlog } from "../parts/analysis/backlog.js";
@@ -39,7 +40,6 @@ import { Timers } from "../parts/run/timers.js";
 import { TwoPhaseCommit } from "../parts/analysis/xa.js";
 import { restWhile } from "../common/world/session.js";
 import { loaded, view } from "../common/world/view.js";
-import { Choices } from "./choices.js";
 import { followTheWorld } from "./flow.js";
 import { isSummary } from "./lesson.js";
 import { LessonPanel } from "./panel.js";
@@ -97,7 +97,7 @@ function Page() {
     <${RecordDialog} />
     <${AuditDialog} />
     <${SettingDialog} />
-    <${KeyMap} />
+    <${KeyMap} rows=${keyRows()} />
     <${Notice} />
   `;
 }
@@ -114,7 +114,7 @@ function giveRoomOnce() {
 
 openWorld();
 render(html`<${Connection} />`, elementOf("connection-place"));
-render(html`<${Choices} />`, elementOf("controls-place"));
+render(html`<${MotionToggle} /><${KeysButton} />`, elementOf("controls-place"));
 const page = elementOf("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);

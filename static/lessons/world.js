@@ -4,7 +4,7 @@
 // The actions are those that a learner can do by hand on the stage: controls and commands, as the page sends them.
 
 import { computed, effect, signal } from "@preact/signals";
-import { sendRequest } from "../common/transport.js";
+import { post } from "../common/request.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../common/world/format.js";
 import { keepAddressInStep } from "../common/world/permalink.js";
@@ -201,22 +201,13 @@ function until(isTrue) {
 export async function check(id) {
   const { prediction, isSkipped } = recordOf(id);
   const judged = prediction !== undefined && !isSkipped ? { prediction } : {};
-  return post("check", { world: view.peek().world.id, step: id, ...judged });
+  return tell("check", { world: view.peek().world.id, step: id, ...judged });
 }
 
-export const resetProgress = () => post("reset", {});
+export const resetProgress = () => tell("reset", {});
 
-async function post(what, body) {
-  try {
-    const response = await sendRequest(`/api/lessons/${encodeURIComponent(lesson.name)}/${what}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    const answer = await response.json();
-    if (!response.ok) console.warn(`${what}: ${response.status}`, answer);
-    return response.ok ? answer : null;
-  } catch {
-    return null;
-  }
+async function tell(what, body) {
+  const { answer = null, why } = await post(`/api/lessons/${encodeURIComponent(lesson.name)}/${what}`, body);
+  if (why) console.warn(`${what}: ${why}`);
+  return answer;
 }

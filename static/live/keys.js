@@ -4,15 +4,14 @@
 
 import { targetOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
-import { shortcuts } from "../common/viewer/choices.js";
+import { keyMapOpen, shortcuts } from "../common/viewer/choices.js";
 import { motionWanted, setMotion } from "../common/viewer/motion.js";
-import { keyMapOpen } from "../common/cluster/selection.js";
 import { paused } from "../common/viewer/paused.js";
 import { setPaused } from "../common/cluster/view.js";
 import { goTo, NAMES, openTab, textOf } from "./tabs.js";
 
 /** By key: its text, and what it does. */
-export const SHORTCUTS = new Map(
+const SHORTCUTS = new Map(
   /** @type {[string, [text: string, act: () => void]][]} */ ([
     ["p", [t("keys.pause"), () => setPaused(!paused.value)]],
     ["m", [t("keys.motion"), () => setMotion(!motionWanted.value)]],
@@ -23,6 +22,13 @@ export const SHORTCUTS = new Map(
     ...NAMES.map((name, index) => [String(index + 1), [t("word.go_to", { name: textOf(name) }), () => openTab(name)]]),
   ]),
 );
+
+/** What the key map shows. @returns {[key: string, text: string][]} */
+export const keyRows = () => [
+  ...[...SHORTCUTS].map(([key, [text]]) => /** @type {[string, string]} */ ([key, text])),
+  ["← →", t("keys.walk")],
+  ["Enter", t("keys.inspect")],
+];
 
 function nextTheme() {
   const { themes, choose } = window.glassmqTheme;

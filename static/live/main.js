@@ -11,7 +11,7 @@ import { FaultPanel, Refusal } from "./faults/panel.js";
 import { isAllowed } from "./faults/table.js";
 import { Inspector } from "./inspector/inspector.js";
 import { QueueEntries } from "./inspector/queue_entries.js";
-import { listenToKeys } from "./keys.js";
+import { keyRows, listenToKeys } from "./keys.js";
 import { Brokers } from "./panels/brokers/brokers.js";
 import { BrokerGroups, BrokerTopics } from "./panels/brokers/matrix.js";
 import { BrokerRates } from "./panels/brokers/rates.js";
@@ -21,7 +21,7 @@ import { DelayLevelsPanel } from "./panels/messages/delay_levels.js";
 import { Numbers } from "./panels/messages/numbers.js";
 import { Groups } from "./panels/overview/groups.js";
 import { Internals } from "./panels/internals/internals.js";
-import { KeyMap } from "./panels/overview/key_map.js";
+import { KeyMap } from "../parts/controls/key_map.js";
 import { Log } from "./panels/overview/log.js";
 import { Operator } from "./panels/operator/operator.js";
 import { Overview } from "./panels/overview/overview.js";
@@ -60,7 +60,7 @@ function Page() {
       ${PANELS[tab.value]()}
     </div>
     ${isAllowed && html`<${Refusal} /><${BoltPopover} />`}
-    <${QueueEntries} /><${Inspector} /><${KeyMap} /><${Operator} />
+    <${QueueEntries} /><${Inspector} /><${KeyMap} rows=${keyRows()} /><${Operator} />
   `;
 }
 

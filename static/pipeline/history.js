@@ -4,7 +4,8 @@
 import { html } from "htm/preact";
 import { dateTime } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { chosenRun, inLanguage, jobNamed, runList } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
+import { chosenRun, jobNamed, runList } from "./runs.js";
 
 export function History() {
   const runs = runList.value;
@@ -18,7 +19,7 @@ export function History() {
             (run) => html`<li key=${run.id}>
               <a class="run-link" href=${`#run-${run.id}`} aria-current=${chosenRun.value === run.id ? "true" : null}>
                 <${PhaseSign} phase=${run.phase} />
-                <span class="run-name">${inLanguage(jobNamed(run.job)?.title) || run.job}</span>
+                <span class="run-name">${bilingual(jobNamed(run.job)?.title) || run.job}</span>
                 <span class="number quiet">${dateTime(run.started_ms)}</span>
               </a>
             </li>`,

@@ -5,7 +5,8 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { language, t } from "../common/i18n.js";
 import { groupNames, userTopics } from "../common/cluster/lists.js";
-import { inLanguage, knownInfo } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
+import { knownInfo } from "./runs.js";
 
 /** Topics that get a button of their own next to the field. */
 const MOST_BUTTONS = 16;
@@ -23,7 +24,7 @@ export function Field({ parameter, value, problem, onValue }) {
   const described = `${id}-help${problem ? ` ${id}-problem` : ""}`;
   const common = { id, name, "aria-describedby": described, "aria-invalid": problem ? "true" : null };
   const help = html`
-    <span class="field-help quiet" id=${`${id}-help`}>${inLanguage(parameter.help)}${hint(parameter)}</span>
+    <span class="field-help quiet" id=${`${id}-help`}>${bilingual(parameter.help)}${hint(parameter)}</span>
     ${problem && html`<span class="field-problem" id=${`${id}-problem`} role="alert">${problem}</span>`}
   `;
   if (kind === "switch") {

@@ -8,7 +8,8 @@ import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { keep, kept } from "../common/viewer/kept.js";
 import { Field, wordsFor } from "./job_field.js";
-import { chosenJob, inLanguage, jobNamed, knownInfo, runningCount, start } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
+import { chosenJob, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 
 /** @typedef {import("./runs.js").Job} Job */
 /** @typedef {Record<string, any>} Values By name of the parameter. */
@@ -65,10 +66,10 @@ export function JobForm() {
           <select id="job-choice" aria-describedby="job-about" onChange=${(event) => choose(event.target.value)}>
             ${known.jobs.map(
               ({ name, title }) =>
-                html`<option key=${name} value=${name} selected=${name === job.name}>${inLanguage(title)}</option>`,
+                html`<option key=${name} value=${name} selected=${name === job.name}>${bilingual(title)}</option>`,
             )}
           </select>
-          <span class="field-help quiet" id="job-about">${inLanguage(job.about)}</span>
+          <span class="field-help quiet" id="job-about">${bilingual(job.about)}</span>
         </div>
         ${fields(first)}
       </div>

@@ -13,7 +13,8 @@ import { receive } from "../common/cluster/view.js";
 import { History } from "./history.js";
 import { JobForm } from "./job_form.js";
 import { RunView } from "./run_view.js";
-import { chosenRun, info, inLanguage, loadInfo, receiveRuns, runById, tellsOf } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
+import { chosenRun, info, loadInfo, receiveRuns, runById, tellsOf } from "./runs.js";
 
 /** The stream of runs, once it is known that there is one. */
 const runs = signal(/** @type {ReturnType<typeof openStream> | null} */ (null));
@@ -24,7 +25,7 @@ function Page() {
   if ("failure" in known) return html`<p class="problem" role="alert">${known.failure}</p>`;
   const run = runById(chosenRun.value);
   return html`
-    ${known.problem && html`<p class="problem pipeline-problem">${inLanguage(known.problem)}</p>`}
+    ${known.problem && html`<p class="problem pipeline-problem">${bilingual(known.problem)}</p>`}
     <${Connection} />
     <div class="pipeline">
       <div class="pipeline-main">

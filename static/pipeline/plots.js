@@ -7,7 +7,7 @@ import { t } from "../common/i18n.js";
 import { Chart } from "../parts/chart/chart.js";
 import { joined, lookOf } from "../parts/chart/model.js";
 import { numberText } from "../parts/chart/options.js";
-import { inLanguage } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
 
 /** @typedef {(value: number | null) => string} Print */
 
@@ -53,7 +53,7 @@ export function JobPlots({ job, plots }) {
       ${shown.map(
         (plot) => html`<${Chart}
           key=${plot.name}
-          title=${inLanguage(plot.title)}
+          title=${bilingual(plot.title)}
           unit=${unitText(plot.unit)}
           chart=${chartOf(plot, plots[plot.name])}
         />`,
@@ -70,7 +70,7 @@ function chartOf(plot, lines) {
     x: {
       places: isTime ? places.map((ms) => ms / 1000) : places,
       kind: isTime ? "clock" : "number",
-      title: inLanguage(plot.x_title),
+      title: bilingual(plot.x_title),
     },
     y: { print: numberText },
     series: Object.keys(lines).map((line, index) => ({
@@ -82,7 +82,7 @@ function chartOf(plot, lines) {
 }
 
 /** Words of the job's own in the page's language; names of topics and groups as they are. */
-const seriesName = ({ series_texts: texts }, name) => (Object.hasOwn(texts, name) ? inLanguage(texts[name]) : name);
+const seriesName = ({ series_texts: texts }, name) => (Object.hasOwn(texts, name) ? bilingual(texts[name]) : name);
 
 /** Units as jobs write them; those that say no more than the title are left out. */
 function unitText(unit) {

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { count, dateTime, milliseconds } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
-import { inLanguage } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
 
 /** Rows before a button offers the rest. */
 const MOST_ROWS = 40;
@@ -24,7 +24,7 @@ export function ResultTable({ table, result }) {
   const isBad = (row) => bad >= 0 && row[bad] > 0;
   const findings = rows.filter(isBad).length;
   const shown = isWhole.value ? rows : rows.slice(0, MOST_ROWS);
-  const title = inLanguage(table.title);
+  const title = bilingual(table.title);
   return html`<section class="panel result" aria-labelledby=${`table-${table.name}`} data-table=${table.name}>
     <header class="panel-head">
       <h3 class="panel-title" id=${`table-${table.name}`}>${title}</h3>
@@ -49,7 +49,7 @@ export function ResultTable({ table, result }) {
                 ${table.columns.map(
                   (column) =>
                     html`<th key=${column.name} scope="col" class=${isNumeric(column) ? "number" : ""}>
-                      ${inLanguage(column.title)}
+                      ${bilingual(column.title)}
                     </th>`,
                 )}
               </tr>
@@ -107,8 +107,8 @@ const cellClass = (column, value) =>
 
 /** Words of the job's own, and sentences that come in both languages, in the page's; anything else as it is. */
 function wordOf({ cell_texts: texts }, value) {
-  if (typeof value === "string" && Object.hasOwn(texts, value)) return inLanguage(texts[value]);
-  return typeof value === "object" && value !== null ? inLanguage(value) : value;
+  if (typeof value === "string" && Object.hasOwn(texts, value)) return bilingual(texts[value]);
+  return typeof value === "object" && value !== null ? bilingual(value) : value;
 }
 
 function cellText(column, value) {
@@ -125,7 +125,7 @@ function cellText(column, value) {
     case "timestamp":
       return typeof value === "number" ? dateTime(value) : String(value);
     case "link":
-      return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${inLanguage(column.title)}</a>` : String(value);
+      return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${bilingual(column.title)}</a>` : String(value);
     case "yes_no":
       return t(value ? "word.yes" : "word.no");
     default:

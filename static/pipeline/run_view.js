@@ -10,7 +10,8 @@ import { BatchPlots, JobPlots } from "./plots.js";
 import { PhaseSign } from "./history.js";
 import { wordsFor } from "./job_field.js";
 import { ResultTable } from "./result_table.js";
-import { inLanguage, isOver, jobNamed, stop, wantsFocus } from "./runs.js";
+import { bilingual } from "../common/world/format.js";
+import { isOver, jobNamed, stop, wantsFocus } from "./runs.js";
 import { RunProgress } from "./run_progress.js";
 import { SparkLanes } from "./spark_lanes.js";
 
@@ -27,7 +28,7 @@ export function RunView({ run }) {
   return html`
     <section class="panel run" aria-labelledby="run-title" data-phase=${run.phase} data-run=${run.id}>
       <header class="panel-head">
-        <h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${inLanguage(job.title)}</h2>
+        <h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${bilingual(job.title)}</h2>
         <${PhaseSign} phase=${run.phase} />
         <${StopButton} run=${run} />
         ${isOver(run) && html`<a class="button again" href=${`#${run.job}`}>${t("pipeline.again")}</a>`}
@@ -81,7 +82,7 @@ function State({ run }) {
 function Failure({ failure }) {
   if (!failure) return html`<p>${t("pipeline.no_reason")}</p>`;
   return html`
-    <p class="run-error-text">${inLanguage(failure.text)}</p>
+    <p class="run-error-text">${bilingual(failure.text)}</p>
     ${failure.detail && html`<p class="run-error-text"><code lang="en">${failure.detail}</code></p>`}
   `;
 }
@@ -105,7 +106,7 @@ function StopButton({ run }) {
 function Notes({ notes }) {
   if (notes.length === 0) return null;
   return html`<ul class="run-notes" role="list">
-    ${notes.map((note, index) => html`<li key=${index}>${inLanguage(note)}</li>`)}
+    ${notes.map((note, index) => html`<li key=${index}>${bilingual(note)}</li>`)}
   </ul>`;
 }
 

@@ -2,8 +2,9 @@
 // The jobs and the runs, as signals, and the ways to start and stop one.
 
 import { computed, effect, signal } from "@preact/signals";
-import { sendRequest } from "../common/transport.js";
-import { language, t } from "../common/i18n.js";
+import { t } from "../common/i18n.js";
+import { get, post } from "../common/request.js";
+import { bilingual } from "../common/world/format.js";
 
 /**
  * @typedef {object} Parameter Something that a job is asked.
@@ -95,13 +96,6 @@ export const runList = computed(() => runs.value.order.map((id) => runs.value.ru
 export const isOver = (run) => ["ended", "failed", "stopped"].includes(run.phase);
 export const runningCount = computed(() => runList.value.filter((run) => !isOver(run)).length);
 
-/**
- * A text in both languages, in the page's.
- *
- * @param {Picture.Words | null} [text]
- */
-export const inLanguage = (text) => text?.[language] ?? text?.en ?? "";
-
 /** Ids of runs whose button was pressed here: it goes, and the focus with it. */
 export const wantsFocus = new Set();
 
@@ -126,14 +120,13 @@ effect(() => {
 });
 
 async function loadRun(id) {
-  const run = await ask(`/api/pipeline/runs/${encodeURIComponent(id)}`);
-  // A run that failed has an error of its own.
-  if (run.id) wholes.value = { ...wholes.peek(), [id]: run };
+  const { answer: run } = await get(`/api/pipeline/runs/${encodeURIComponent(id)}`);
+  if (run) wholes.value = { ...wholes.peek(), [id]: run };
 }
 
 export async function loadInfo() {
-  const answer = await ask("/api/pipeline/jobs");
-  info.value = answer.jobs ? answer : { failure: inLanguage(answer.text) || answer.error };
+  const { answer, why = "" } = await get("/api/pipeline/jobs");
+  info.value = answer ?? { failure: why };
 }
 
 /**
@@ -145,8 +138,9 @@ export async function loadInfo() {
  * @returns {Promise<{ parameter: string | null, text: string } | null>}
  */
 export async function start(job, values, keys) {
-  const answer = await ask("/api/pipeline/runs", { job, arguments: values, ...(keys ? { keys } : {}) });
-  if (!answer.id) return { parameter: answer.parameter ?? null, text: inLanguage(answer.text) || answer.error };
+  const wanted = { job, arguments: values, ...(keys ? { keys } : {}) };
+  const { answer, why = "", refusal } = await post("/api/pipeline/runs", wanted);
+  if (!answer) return { parameter: refusal?.parameter ?? null, text: why };
   wantsFocus.add(answer.id);
   location.hash = `run-${answer.id}`;
   return null;
@@ -154,20 +148,8 @@ export async function start(job, values, keys) {
 
 export async function stop(id) {
   wantsFocus.add(id);
-  const answer = await ask(`/api/pipeline/runs/${encodeURIComponent(id)}/stop`, {});
-  return answer.id ? null : inLanguage(answer.text) || answer.error;
-}
-
-async function ask(address, body) {
-  const options = body
-    ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }
-    : {};
-  try {
-    const response = await sendRequest(address, options);
-    return await response.json();
-  } catch {
-    return { error: t("error.no_answer") };
-  }
+  const { why } = await post(`/api/pipeline/runs/${encodeURIComponent(id)}/stop`, {});
+  return why ?? null;
 }
 
 /**
@@ -176,5 +158,5 @@ async function ask(address, body) {
  * @param {Run | WholeRun} [run]
  */
 export function tellsOf(run) {
-  return run ? `${inLanguage(jobNamed(run.job)?.title) || run.job}: ${t(`pipeline.phase.${run.phase}`)}` : "";
+  return run ? `${bilingual(jobNamed(run.job)?.title) || run.job}: ${t(`pipeline.phase.${run.phase}`)}` : "";
 }

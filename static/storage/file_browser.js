@@ -9,6 +9,7 @@ import { t } from "../common/i18n.js";
 import { FieldsAndBytes } from "../parts/inspector/record_details.js";
 import { ask, knownStores } from "./laboratory.js";
 import { unitText } from "./units.js";
+import { Heads } from "../parts/controls/heads.js";
 
 /** @typedef {import("./laboratory.js").StoreName} StoreName */
 
@@ -118,14 +119,7 @@ function Contents({ records, total }) {
     <summary>${title}</summary>
     <div class="table-scroll" tabindex="0" role="group" aria-label=${title}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col" class="number">${t("word.offset")}</th>
-            <th scope="col">${t("word.time")}</th>
-            <th scope="col">${t("word.key")}</th>
-            <th scope="col">${t("word.value")}</th>
-          </tr>
-        </thead>
+        <${Heads} columns=${[["word.offset", "number"], "word.time", "word.key", "word.value"]} />
         <tbody>
           ${records.map(
             (record) => html`<tr key=${record.offset}>

@@ -8,6 +8,7 @@ import { t } from "../common/i18n.js";
 import { ask, knownStores, STORES, stores } from "./laboratory.js";
 import { Steps } from "./steps.js";
 import { Verdict } from "./verdict.js";
+import { Segmented } from "../parts/controls/choices.js";
 
 /** @type {Way[]} */
 const WAYS = ["offset", "key", "time"];
@@ -87,14 +88,13 @@ function QuestionFields() {
   const queues = Array.from({ length: traffic.queues }, (_, number) => String(number));
   const option = (name, chosen) => html`<option key=${name} value=${name} selected=${name === chosen}>${name}</option>`;
   return html`<div class="find-fields">
-    <fieldset class="segmented" aria-label=${t("live.search.by")}>
-      ${WAYS.map(
-        (way) => html`<label key=${way}>
-          <input type="radio" name="by" value=${way} checked=${way === by} onChange=${() => change({ by: way })} />
-          <span>${t(`storage.find.by_${way}`)}</span>
-        </label>`,
-      )}
-    </fieldset>
+    <${Segmented}
+      name="by"
+      legend=${t("live.search.by")}
+      options=${WAYS.map((way) => [way, t(`storage.find.by_${way}`)])}
+      chosen=${by}
+      choose=${(way) => change({ by: way })}
+    />
     <label class="traffic-field">
       <span>${t("field.topic")}</span>
       <select name="topic" onChange=${(event) => change({ topic: event.target.value })}>

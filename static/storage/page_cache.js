@@ -10,6 +10,7 @@ import { language, t } from "../common/i18n.js";
 import { request } from "../common/request.js";
 import { knownStores, VIEW_NAMES, views } from "./laboratory.js";
 import { figuresOf } from "./summary.js";
+import { Heads } from "../parts/controls/heads.js";
 
 const ARTICLE = "/tutorials/articles/mq-overview";
 
@@ -77,13 +78,7 @@ function Claims() {
   const values = claimValues();
   return html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="claims-title">
     <table>
-      <thead>
-        <tr>
-          <th scope="col">${t("storage.claims.article")}</th>
-          <th scope="col">${t("storage.claims.engine")}</th>
-          <th scope="col">${t("storage.claims.see")}</th>
-        </tr>
-      </thead>
+      <${Heads} columns=${["storage.claims.article", "storage.claims.engine", "storage.claims.see"]} />
       <tbody>
         ${CLAIMS.map(
           ([name, place, row]) => html`<tr key=${name}>

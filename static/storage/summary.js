@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { bytes, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { knownStores, STORES } from "./laboratory.js";
+import { Heads } from "../parts/controls/heads.js";
 
 /**
  * What a file is for, by its format.
@@ -26,16 +27,16 @@ export function Summary() {
   const label = t("storage.summary");
   return html`<div class="panel store-figures table-scroll" tabindex="0" role="group" aria-label=${label}>
     <table>
-      <thead>
-        <tr>
-          <th scope="col">${t("storage.store")}</th>
-          <th scope="col" class="number">${t("word.files")}</th>
-          <th scope="col" class="number">${t("storage.messages_bytes")}</th>
-          <th scope="col" class="number">${t("storage.index_bytes")}</th>
-          <th scope="col" class="number">${t("storage.disk_bytes")}</th>
-          <th scope="col" class="share-head">${t("storage.shares")}</th>
-        </tr>
-      </thead>
+      <${Heads}
+        columns=${[
+          "storage.store",
+          ["word.files", "number"],
+          ["storage.messages_bytes", "number"],
+          ["storage.index_bytes", "number"],
+          ["storage.disk_bytes", "number"],
+          ["storage.shares", "share-head"],
+        ]}
+      />
       <tbody>${rows.map((row) => html`<${Row} key=${row.store} row=${row} most=${most} />`)}</tbody>
     </table>
   </div>`;

@@ -6,6 +6,7 @@ import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { judged } from "./judgement.js";
 import { STORES } from "./laboratory.js";
+import { Heads } from "../parts/controls/heads.js";
 
 const FIGURES = ["seeks", "bytes"];
 
@@ -14,15 +15,15 @@ export function Verdict({ result, prediction, by }) {
     <header class="panel-head"><h2 class="panel-title" id="verdict-title">${t("storage.verdict")}</h2></header>
     <div class="table-scroll" tabindex="0" role="group" aria-labelledby="verdict-title">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">${t("storage.store")}</th>
-            <th scope="col">${t("word.metric")}</th>
-            <th scope="col" class="number">${t("lesson.result.you")}</th>
-            <th scope="col" class="number">${t("storage.verdict.counted")}</th>
-            <th scope="col">${t("storage.verdict.judgement")}</th>
-          </tr>
-        </thead>
+        <${Heads}
+          columns=${[
+            "storage.store",
+            "word.metric",
+            ["lesson.result.you", "number"],
+            ["storage.verdict.counted", "number"],
+            "storage.verdict.judgement",
+          ]}
+        />
         <tbody>
           ${STORES.flatMap((store) =>
             FIGURES.map(

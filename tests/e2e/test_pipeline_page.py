@@ -212,7 +212,7 @@ def test_an_old_run_that_failed_is_asked_for_once_and_shown_whole(address, open_
              const run = { id: "old", job: "tiny", phase: "failed", error: "a text", is_whole: false, arguments: {} };
              const whole = { progress: {}, tables: {}, plots: {}, batches: [], notes: [], reached: {} };
              let asked = 0;
-             window.fetch = async () => (asked++, new Response(JSON.stringify({ ...run, ...whole, is_whole: true })));
+             window.fetch = async () => (asked++, Response.json({ ...run, ...whole, is_whole: true }));
              location.hash = "run-old";
              receiveRuns({ runs: { old: run }, order: ["old"] });
              for (let i = 0; i < 500 && !runById("old")?.is_whole; i++) await new Promise((go) => setTimeout(go, 10));

@@ -3,6 +3,7 @@
 
 import { computed } from "@preact/signals";
 import { groupOf, stored } from "../topics.js";
+import { steadyList } from "../viewer/lists.js";
 import { state } from "./view.js";
 
 const DEFAULT_NAME_SERVER = "127.0.0.1:9876";
@@ -19,21 +20,6 @@ export const nameServerOption = computed(() => {
  * @param {string} words
  */
 export const glassmqCommand = (words) => `.venv/bin/glassmq ${words}${nameServerOption.value}`;
-
-/**
- * A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly.
- *
- * @param {() => string[]} make
- */
-function steadyList(make) {
-  /** @type {string[]} */
-  let last = [];
-  return computed(() => {
-    const next = make();
-    if (next.length !== last.length || next.some((value, index) => value !== last[index])) last = next;
-    return last;
-  });
-}
 
 /** @param {object} object */
 const sortedKeys = (object) => Object.keys(object).sort(compare);

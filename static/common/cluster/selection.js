@@ -18,4 +18,3 @@ export const chosenGroup = signal(/** @type {string | null} */ (null));
 export const inspectedOffset = signal(/** @type {number | null} */ (null));
 /** The queue whose entries are open: { topic, queueId }, or null. */
 export const inspectedQueue = signal(/** @type {{ topic: string, queueId: string } | null} */ (null));
-export const keyMapOpen = signal(false);

@@ -19,3 +19,5 @@ export function choice(key, fallback) {
 export const laneScale = choice("lane-scale", "log");
 export const showSystemTopics = choice("system-topics", "no");
 export const shortcuts = choice("shortcuts", "on");
+/** Whether the map of these shortcuts is open; not kept. */
+export const keyMapOpen = signal(false);

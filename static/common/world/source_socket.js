@@ -3,8 +3,8 @@
 //
 // A missing number means that a patch got lost: the page drops what follows and asks for a new snapshot.
 
-import { openConnection, sendRequest } from "../transport.js";
-import { t } from "../i18n.js";
+import { openConnection } from "../transport.js";
+import { demand } from "../request.js";
 import { applyPatch, PatchRefused } from "../patch.js";
 import { bilingual } from "./format.js";
 import { foundRun, mine, receiveJournal, receiveView, sequence, status, tell } from "./view.js";
@@ -69,18 +69,8 @@ export function openSocket(request, onRefused = () => {}) {
   socket.on("connect_error", lost);
   socket.on("goodbye", ({ reason }) => console.warn(`the server ended the stream: ${reason}`));
 
-  const fetched = async (path, options) => {
-    const response = await sendRequest(path, options);
-    const answer = await response.json();
-    if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("error.no_answer"));
-    return answer;
-  };
-  const posted = (path, body) =>
-    fetched(`${worldPath()}/${path}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  const fetched = (path) => demand("GET", path);
+  const posted = (path, body) => demand("POST", `${worldPath()}/${path}`, body);
   const worldPath = () => `/api/lab/${encodeURIComponent(world)}`;
   return {
     isRecording: false,

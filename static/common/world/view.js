@@ -6,6 +6,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { firstNot } from "../binary_search.js";
+import { steadyList } from "../viewer/lists.js";
 
 /** @type {any} */
 const EMPTY_VIEW = {
@@ -200,16 +201,6 @@ export const nodeNames = steadyList(() => {
 export const nodesOfRole = Object.fromEntries(
   ROLE_ORDER.map((role) => [role, steadyList(() => nodeNames.value.filter((name) => nodes.value[name].role === role))]),
 );
-
-/** A computed list that keeps its identity while its elements stay the same, so that nothing renders needlessly. */
-export function steadyList(make) {
-  let last = [];
-  return computed(() => {
-    const next = make();
-    if (next.length !== last.length || next.some((value, index) => value !== last[index])) last = next;
-    return last;
-  });
-}
 
 export function compare(a, b) {
   return a.localeCompare(b, "en", { numeric: true });

@@ -9,6 +9,7 @@ import { Icon } from "../../parts/controls/icons.js";
 import { apart, both, inBoth } from "./two_worlds.js";
 import { Speed, TimeButtons } from "../../parts/controls/time_buttons.js";
 import { ACTIONS, duration, goTo, isOver, pace, playing, speed, time, toNextViolation } from "./time.js";
+import { Switch } from "../../parts/controls/choices.js";
 
 export function ComparisonControls() {
   const off = useComputed(() => time.value === null).value;
@@ -43,15 +44,13 @@ export function ComparisonControls() {
       <output class="number pair-time" id="pair-time" data-time=${time.value}>${virtualTime(time.value ?? 0)} s</output>
     </div>
     <${Now} />
-    <label class="switch" title=${t("lab.pair.both_hint")}>
-      <input
-        type="checkbox"
-        id="pair-both"
-        checked=${inBoth.value}
-        onChange=${(event) => (inBoth.value = event.currentTarget.checked)}
-      />
-      ${t("lab.pair.both")}
-    </label>
+    <${Switch}
+      id="pair-both"
+      text=${t("lab.pair.both")}
+      hint=${t("lab.pair.both_hint")}
+      isOn=${inBoth.value}
+      set=${(isOn) => (inBoth.value = isOn)}
+    />
   </footer>`;
 }
 

@@ -2,7 +2,7 @@
 // Where two runs begin to differ. The server runs both side by side to find out; asked again when something was done.
 
 import { effect, signal } from "@preact/signals";
-import { sendRequest } from "../../common/transport.js";
+import { get } from "../../common/request.js";
 import { both } from "./two_worlds.js";
 
 /**
@@ -38,10 +38,6 @@ effect(() => {
  * @param {string} right
  */
 async function find(left, right) {
-  try {
-    const response = await sendRequest(`/api/lab/${left}/difference?other=${right}`);
-    firstDifference.value = response.ok ? await response.json() : { event: null, unknown: true };
-  } catch {
-    firstDifference.value = { event: null, unknown: true };
-  }
+  const { answer } = await get(`/api/lab/${left}/difference?other=${right}`);
+  firstDifference.value = answer ?? { event: null, unknown: true };
 }

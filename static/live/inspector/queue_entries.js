@@ -2,14 +2,15 @@
 // A consume queue from the inside: entries of twenty bytes, each pointing at a record of the commit log.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
-import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
 import { inspectedOffset, inspectedQueue } from "../../common/cluster/selection.js";
 import { state } from "../../common/cluster/view.js";
+import { Dialog } from "../../parts/controls/dialog.js";
 import { Empty, TopicMark } from "../../parts/lane/marks.js";
+import { useAnswer } from "../answer.js";
+import { Heads } from "../../parts/controls/heads.js";
 
 const PAGE = 20;
 /** Bytes of an entry's fields: commit log offset, size, tags code. */
@@ -20,70 +21,36 @@ const PARTS = [
 ];
 
 export function QueueEntries() {
-  const dialog = useRef(/** @type {any} */ (null));
   const queue = inspectedQueue.value;
-  useEffect(() => {
-    if (queue && !dialog.current.open) dialog.current.showModal();
-    if (!queue && dialog.current.open) dialog.current.close();
-  }, [queue]);
-  const close = () => (inspectedQueue.value = null);
-  return html`<dialog
-    class="queue-entries"
+  return html`<${Dialog}
+    isOpen=${queue !== null}
+    onClose=${() => (inspectedQueue.value = null)}
     id="queue-entries"
-    ref=${dialog}
-    aria-labelledby="queue-title"
-    onClose=${close}
-    onClick=${(event) => event.target === dialog.current && close()}
-  >
-    ${
+    kind="queue-entries"
+    title=${
       queue &&
-      html`<div class="inspector-body">
-        <header class="inspector-head">
-          <h2 id="queue-title">
-            <${TopicMark} topic=${queue.topic} />${" "}
-            <span class="ellipsis">${queue.topic}</span>${" "}
-            <span class="quiet">
-              Q${queue.queueId}
-            </span>
-          </h2>
-          <button type="button" class="button button-close" onClick=${close}>
-            ${t("word.close")} <kbd>Esc</kbd>
-          </button>
-        </header>
-        <p>${t("queue.what")}</p>
-        <${Entries} key=${`${queue.topic}@${queue.queueId}`} ...${queue} />
-      </div>`
+      html`<${TopicMark} topic=${queue.topic} /> <span class="ellipsis">${queue.topic}</span>
+        <span class="quiet">Q${queue.queueId}</span>`
     }
-  </dialog>`;
+  >
+    <p>${t("queue.what")}</p>
+    ${queue && html`<${Entries} key=${`${queue.topic}@${queue.queueId}`} ...${queue} />`}
+  </${Dialog}>`;
 }
 
 /** One page of entries; it opens at the newest. */
 function Entries({ topic, queueId }) {
   const { min, max } = state.peek().topics[topic]?.queues[queueId] ?? { min: 0, max: 0 };
   const start = useSignal(Math.max(min, max - PAGE));
-  const answer = useSignal(/** @type {any} */ ({}));
-  useEffect(() => {
-    const abort = new AbortController();
-    const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
-    const address = `${queue}/entries?start=${start.value}&count=${PAGE}`;
-    sendRequest(address, { signal: abort.signal })
-      .then(async (response) => {
-        const found = await response.json();
-        answer.value = response.ok ? { entries: found.entries, first: found.start } : { problem: found.error };
-      })
-      .catch((error) => {
-        if (error.name !== "AbortError")
-          answer.value = { problem: t("live.search.unreachable", { why: error.message }) };
-      });
-    return () => abort.abort();
-  }, [start.value]);
+  const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
+  const { answer, why } = useAnswer(`${queue}/entries?start=${start.value}&count=${PAGE}`, { keepsLast: true });
   const now = state.value.topics[topic]?.queues[queueId] ?? { min, max };
   const go = (to) => (start.value = Math.max(now.min, Math.min(to, Math.max(now.min, now.max - PAGE))));
   const turn = (key, to, isThere) =>
     html`<button type="button" class="button" disabled=${!isThere} onClick=${() => go(to)}>
       ${t(`queue.${key}`)}
     </button>`;
-  const { entries = [], first = 0, problem } = answer.value;
+  const { entries = [], start: first = 0 } = answer ?? {};
   return html`
     <div class="queue-turn">
       ${turn("oldest", now.min, start.value > now.min)}${turn("older", start.value - PAGE, start.value > now.min)}
@@ -91,21 +58,21 @@ function Entries({ topic, queueId }) {
       ${turn("newest", now.max, start.value + PAGE < now.max)}
       <span class="quiet">${t("queue.range", { min: now.min, max: now.max })}</span>
     </div>
-    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${answer.value.entries && entries.length === 0 && html`<${Empty} title=${t("queue.none")} />`}
+    ${why && html`<p class="problem" role="alert">${why}</p>`}
+    ${answer && entries.length === 0 && html`<${Empty} title=${t("queue.none")} />`}
     ${
       entries.length > 0 &&
-      html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="queue-title">
+      html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="queue-entries-title">
         <table class="entries">
-          <thead>
-            <tr>
-              <th scope="col" class="number">${t("word.offset")}</th>
-              <th scope="col" class="number">${t("live.records.offset")}</th>
-              <th scope="col" class="number">${t("live.records.size")}</th>
-              <th scope="col" class="number">${t("queue.tags_code")}</th>
-              <th scope="col">${t("queue.bytes")}</th>
-            </tr>
-          </thead>
+          <${Heads}
+            columns=${[
+              ["word.offset", "number"],
+              ["live.records.offset", "number"],
+              ["live.records.size", "number"],
+              ["queue.tags_code", "number"],
+              "queue.bytes",
+            ]}
+          />
           <tbody>
             ${entries.map(
               (entry, index) => html`<${EntryRow} key=${first + index} offset=${first + index} entry=${entry} />`,

@@ -4,7 +4,7 @@
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
-import { sendRequest } from "../../common/transport.js";
+import { demand } from "../../common/request.js";
 import { t } from "../../common/i18n.js";
 import { anomalyName, bilingual, span, virtualTime } from "../../common/world/format.js";
 import { openLink, replayTo } from "../../common/world/session.js";
@@ -21,26 +21,13 @@ const search = signal(/** @type {any} */ (null));
 
 const isRunning = (state) => state !== null && !["done", "cancelled", "failed"].includes(state.phase);
 
-async function answerOf(response) {
-  const answer = await response.json();
-  if (!response.ok) throw new Error(bilingual(answer.error) || t("error.no_answer"));
-  return answer;
-}
-
-const post = (address, body) =>
-  sendRequest(address, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  }).then(answerOf);
-
 /** What a search with these settings would do. */
-const planOf = (request) => post(`${ADDRESS}/plan`, request);
+const planOf = (request) => demand("POST", `${ADDRESS}/plan`, request);
 
 async function begin(request) {
   search.value = { phase: "starting", schedules: 0 };
   try {
-    const { id } = await post(ADDRESS, request);
+    const { id } = await demand("POST", ADDRESS, request);
     const { isUnwanted } = search.peek();
     search.value = { ...search.peek(), id };
     if (isUnwanted) await cancel();
@@ -54,7 +41,7 @@ async function begin(request) {
 async function ask() {
   const { id } = search.peek();
   try {
-    search.value = { id, ...(await answerOf(await sendRequest(`${ADDRESS}/${id}`))) };
+    search.value = { id, ...(await demand("GET", `${ADDRESS}/${id}`)) };
   } catch (error) {
     search.value = { id, phase: "failed", schedules: 0 };
     tell(error.message, true);
@@ -66,7 +53,7 @@ async function cancel() {
   const { id } = search.peek();
   // Before the server has named the search it cannot be ended: it is ended as soon as it has.
   if (!id) search.value = { ...search.peek(), isUnwanted: true };
-  else search.value = { id, ...(await answerOf(await sendRequest(`${ADDRESS}/${id}`, { method: "DELETE" }))) };
+  else search.value = { id, ...(await demand("DELETE", `${ADDRESS}/${id}`)) };
 }
 
 export function Explorer() {

@@ -9,6 +9,9 @@ import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../../common/world/format.js";
 import { accused, calmView, pointedKey } from "../../common/world/view.js";
 import { MoneyPlot, showStretch } from "./money_plot.js";
+import { Heads } from "../controls/heads.js";
+
+const COLUMNS = ["transfer", "debited", "debited_at", "credited", "credited_at", "window"];
 
 /** Below this windows are drawn on a straight scale, above on a logarithmic one: 20 ms and 5 s both are seen. */
 const STRAIGHT_US = 500;
@@ -141,13 +144,7 @@ function Table({ transfers }) {
     <summary>${t("lab.money.table")}</summary>
     <table>
       <caption class="sr-only">${t("lab.money.transfers")}</caption>
-      <thead>
-        <tr>
-          ${["transfer", "debited", "debited_at", "credited", "credited_at", "window"].map(
-            (name) => html`<th key=${name} scope="col">${t(`lab.money.${name}`)}</th>`,
-          )}
-        </tr>
-      </thead>
+      <${Heads} columns=${COLUMNS.map((name) => `lab.money.${name}`)} />
       <tbody>
         ${transfers.map(
           (one) => html`<tr key=${one.key}>

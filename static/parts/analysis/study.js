@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
-import { sendRequest } from "../../common/transport.js";
+import { get } from "../../common/request.js";
 import { t } from "../../common/i18n.js";
 import { openLink } from "../../common/world/session.js";
 
@@ -12,13 +12,8 @@ const files = signal({});
 
 export async function load(file) {
   if (files.peek()[file]) return;
-  const keep = (content) => (files.value = { ...files.peek(), [file]: content });
-  try {
-    const response = await sendRequest(file);
-    keep(response.ok ? await response.json() : "missing");
-  } catch {
-    keep("missing");
-  }
+  const { answer: content = "missing" } = await get(file);
+  files.value = { ...files.peek(), [file]: content };
 }
 
 /** The content of a file; undefined while it is loading, or missing. */

@@ -9,6 +9,7 @@ import { span, virtualTime } from "../../common/world/format.js";
 import { outcomeName } from "../../common/world/labels.js";
 import { calmView, pointedKey } from "../../common/world/view.js";
 import { CrashPoints } from "./crash_points.js";
+import { Heads } from "../controls/heads.js";
 
 /** A picture never shows less than this, and leaves this share free at its right. */
 const LEAST_US = 1_000_000;
@@ -297,14 +298,14 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
   return html`<div class="xa-figures">
     <table class="xa-table">
       <caption class="sr-only">${t("lab.xa.table_label")}</caption>
-      <thead>
-        <tr>
-          <th scope="col">${t("lab.xa.col_transfer")}</th>
-          <th scope="col">${t("lab.xa.col_outcome")}</th>
-          <th scope="col" title=${t("lab.xa.col_locked_hint")}>${t("lab.xa.col_locked")}</th>
-          <th scope="col" title=${t("lab.xa.col_window_hint")}>${t("lab.xa.col_window")}</th>
-        </tr>
-      </thead>
+      <${Heads}
+        columns=${[
+          "lab.xa.col_transfer",
+          "lab.xa.col_outcome",
+          ["lab.xa.col_locked", "", "lab.xa.col_locked_hint"],
+          ["lab.xa.col_window", "", "lab.xa.col_window_hint"],
+        ]}
+      />
       <tbody>
         ${transactions.map(
           (one) => html`<${TransactionRow} key=${one.xid} one=${one} now=${now} isGone=${isGone(one)} />`,
@@ -316,14 +317,7 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
       waits.length > 0 &&
       html`<table class="xa-table">
         <caption>${t("lab.cash.title")}</caption>
-        <thead>
-          <tr>
-            <th scope="col">${t("lab.xa.col_bank")}</th>
-            <th scope="col">${t("lab.xa.col_lookups")}</th>
-            <th scope="col">${t("lab.xa.col_longest")}</th>
-            <th scope="col">${t("word.timed_out")}</th>
-          </tr>
-        </thead>
+        <${Heads} columns=${["lab.xa.col_bank", "lab.xa.col_lookups", "lab.xa.col_longest", "word.timed_out"]} />
         <tbody>
           ${waits.map(
             (one) =>

@@ -4,13 +4,12 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { motionWanted, setMotion } from "../../common/viewer/motion.js";
 import { bilingual } from "../../common/world/format.js";
-import { keyMapOpen } from "./keys.js";
 import { loaded, sequence, status, view } from "../../common/world/view.js";
 import { ExpertSwitch } from "./dock.js";
 import { Share } from "./share.js";
 import { Comparison } from "./comparison.js";
+import { KeysButton, MotionToggle } from "./view_buttons.js";
 
 export function Title() {
   const title = useComputed(() => bilingual(view.value.title) || view.value.scenario);
@@ -48,26 +47,4 @@ export function Connection() {
   </div>`;
 }
 
-export function Choices() {
-  return html`
-    <${Comparison} /><${Share} /><${ExpertSwitch} />
-    <button
-      type="button"
-      class="button toggle toggle-motion"
-      aria-pressed=${motionWanted.value}
-      onClick=${() => setMotion(!motionWanted.value)}
-      title=${t("controls.motion_hint").replace(/[(（]m[)）]/, "")}
-    >
-      <span class="toggle-sign" aria-hidden="true"></span><span class="button-text">${t("controls.motion")}</span>
-    </button>
-    <button
-      type="button"
-      class="button"
-      onClick=${() => (keyMapOpen.value = true)}
-      aria-haspopup="dialog"
-      title=${t("keys.open")}
-    >
-      <kbd aria-hidden="true">?</kbd><span class="sr-only">${t("keys.title")}</span>
-    </button>
-  `;
-}
+export const Choices = () => html`<${Comparison} /><${Share} /><${ExpertSwitch} /><${MotionToggle} /><${KeysButton} />`;

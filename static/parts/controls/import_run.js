@@ -2,9 +2,8 @@
 // Takes an exported run from a file, chosen or dropped onto the page, and goes to the world that the server makes of
 // it.
 
-import { sendRequest } from "../../common/transport.js";
+import { demand } from "../../common/request.js";
 import { t } from "../../common/i18n.js";
-import { bilingual } from "../../common/world/format.js";
 
 /**
  * Sends a file to the server. Resolves never when all is well: the page is left. Rejects with a text for users.
@@ -15,19 +14,7 @@ import { bilingual } from "../../common/world/format.js";
 export async function importRun(file, maxBytes) {
   // A body that is not read ends the connection before the answer is here: such a file is not sent at all.
   if (file.size > maxBytes) throw new Error(t("lab.error.import_too_long", { limit: maxBytes }));
-  let response;
-  let answer;
-  try {
-    response = await sendRequest("/api/lab/import", {
-      method: "POST",
-      body: await file.arrayBuffer(),
-      headers: { "Content-Type": "application/json" },
-    });
-    answer = await response.json();
-  } catch {
-    throw new Error(t("error.no_answer"));
-  }
-  if (!response.ok) throw new Error(bilingual(answer.error) || t("error.no_answer"));
+  const answer = await demand("POST", "/api/lab/import", await file.arrayBuffer());
   location.assign(answer.address);
   return new Promise(() => {});
 }

@@ -3,16 +3,14 @@
 // widget.
 
 import { allOf, targetOf } from "../../common/elements.js";
-import { shortcuts } from "../../common/viewer/choices.js";
-import { signal } from "@preact/signals";
+import { t } from "../../common/i18n.js";
+import { keyMapOpen, shortcuts } from "../../common/viewer/choices.js";
 import { present, presenting, togglePresentation } from "../stage/presentation.js";
 import { focusPanel } from "./dock.js";
 import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../common/world/session.js";
 import { SPEEDS } from "./time_buttons.js";
 import { openWhy } from "../messages/why.js";
 import { pointedKey, view } from "../../common/world/view.js";
-
-export const keyMapOpen = signal(false);
 
 /**
  * The next speed up or down; from "auto" on: from how fast time passes now.
@@ -42,7 +40,7 @@ function askWhy() {
  *
  * @type {Map<string, [text: string, act: () => void]>}
  */
-export const SHORTCUTS = new Map([
+const SHORTCUTS = new Map([
   [" ", ["lab.keys.play", togglePlay]],
   [".", ["lab.controls.step", step]],
   [",", ["lab.controls.back", stepBack]],
@@ -67,6 +65,21 @@ export const SHORTCUTS = new Map([
   ["g", ["lab.panel.settings", () => focusPanel("settings")]],
   ["w", ["lab.keys.why", askWhy]],
 ]);
+
+/** What the key map shows. @returns {[key: string, text: string][]} */
+export const keyRows = () => [
+  ...[...SHORTCUTS].map(
+    ([key, [text]]) =>
+      /** @type {[string, string]} */ ([
+        key === " " ? t("lab.keys.space") : key,
+        text.startsWith("lab.panel.") ? t("word.go_to", { name: t(text) }) : t(text),
+      ]),
+  ),
+  ["Page Down Page Up", t("lab.keys.page")],
+  ["← →", t("lab.keys.walk")],
+  ["+ −", t("lab.keys.zoom")],
+  ["Enter", t("lab.keys.open")],
+];
 
 /** Keys that page through a presentation, as those of a remote control do -> by how many pages. */
 const PAGES = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };

@@ -28,7 +28,9 @@ export function Settings() {
       `${node} ${name} ${knownSettingFacts(node, name).java}`.toLowerCase().includes(text),
     );
   };
-  const nodes = nodeNames.value.map((node) => [node, namesOf(node)]).filter(([, names]) => names.length > 0);
+  const nodes = nodeNames.value
+    .map((node) => /** @type {[string, string[]]} */ ([node, namesOf(node)]))
+    .filter(([, names]) => names.length > 0);
   return html`
     <div class="panel-tools">
       <input

@@ -13,6 +13,7 @@ import { exportAddress, isRecording, publish } from "../../common/world/session.
 import { loaded, mine, tell, view } from "../../common/world/view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
+import { Switch } from "./choices.js";
 
 /** Of a frame, CSS pixels. */
 const SIZES = ["640x480", "960x600", "1280x800"];
@@ -148,10 +149,7 @@ function Follow() {
   const published = useComputed(() => view.value.world.published ?? false).value;
   return html`
     <section class="share-way">
-      <label class="switch">
-        <input type="checkbox" id="publish" checked=${published} onChange=${(e) => publish(e.currentTarget.checked)} />
-        ${t("lab.publish_hint")}
-      </label>
+      <${Switch} id="publish" text=${t("lab.publish_hint")} isOn=${published} set=${publish} />
     </section>
     ${published && html`<${Copied} name="follow" text=${followAddress()} />`}
   `;

@@ -7,7 +7,8 @@ import { t } from "../../common/i18n.js";
 import { acting, offer } from "../actions/thing.js";
 import { bilingual } from "../../common/world/format.js";
 import { Roving } from "../../common/roving.js";
-import { steadyList, view } from "../../common/world/view.js";
+import { view } from "../../common/world/view.js";
+import { steadyList } from "../../common/viewer/lists.js";
 import { pathOf, pointOn } from "./curves.js";
 
 const linkFaults = steadyList(() => view.value.faults.filter((fault) => fault.links));
@@ -17,7 +18,7 @@ export function Links({ lines }) {
   const of = (pair) => {
     const ends = pair.split(" ");
     const found = linkFaults.value.filter((fault) =>
-      fault.links.some((link) => link.every((end) => ends.includes(end))),
+      fault.links?.some((link) => link.every((end) => ends.includes(end))),
     );
     const state = found.some(({ kind }) => kind === "partition") ? "cut" : found.length > 0 ? "poor" : "good";
     return { pair, ends, state, text: found.map((fault) => bilingual(fault.text)).join(" · ") };

@@ -54,6 +54,12 @@ def request(server, line, *headers, body=b""):
     return exchange(server, b"\r\n".join([line, host, *headers, b"", body]))
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/static/favicon.svg"])
+def test_an_answer_says_its_date_once(server, path):
+    with urllib.request.urlopen(f"http://{page_address(server)}{path}", timeout=60) as answer:
+        assert len(answer.headers.get_all("Date")) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "headers", "status"),
     [

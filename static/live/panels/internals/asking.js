@@ -4,7 +4,7 @@
 
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { sendRequest } from "../../../common/transport.js";
+import { get } from "../../../common/request.js";
 import { inspectedOffset, inspectedQueue } from "../../../common/cluster/selection.js";
 import { paused } from "../../../common/viewer/paused.js";
 
@@ -33,19 +33,12 @@ export function useInternals(group, place, status) {
   useEffect(() => {
     told.value = null;
     if (group === undefined) return undefined;
-    const stop = new AbortController();
-    let [isSeen, isAsking] = [false, false];
+    let [isSeen, isAsking, isWanted] = [false, false, true];
     const ask = async () => {
       if (!isSeen || isAsking || document.hidden || paused.peek() || !LIVE.includes(status.peek())) return;
       isAsking = true;
-      try {
-        const response = await sendRequest(`/api/live/clients?group=${encodeURIComponent(group)}`, {
-          signal: stop.signal,
-        });
-        if (response.ok) told.value = await response.json();
-      } catch (error) {
-        if (error.name !== "AbortError") console.warn(`no internals of ${group}: ${error.message}`);
-      }
+      const { answer } = await get(`/api/live/clients?group=${encodeURIComponent(group)}`);
+      if (answer && isWanted) told.value = answer;
       isAsking = false;
     };
     // Its upper edge at the bottom of the window is nothing that somebody looks at.
@@ -59,7 +52,7 @@ export function useInternals(group, place, status) {
     if (place.current) eye.observe(place.current);
     const timer = setInterval(ask, AGAIN_MS);
     return () => {
-      stop.abort();
+      isWanted = false;
       eye.disconnect();
       clearInterval(timer);
     };
@@ -70,8 +63,8 @@ export function useInternals(group, place, status) {
 /** Opens the record at a queue's offset; the queue itself where the broker does not have the message any more. */
 export async function openMessage(topic, queueId, offset) {
   const queue = `/api/topics/${encodeURIComponent(topic)}/queues/${queueId}`;
-  const response = await sendRequest(`${queue}/entries?start=${offset}&count=1`);
-  const [entry] = response.ok ? (await response.json()).entries : [];
+  const { answer } = await get(`${queue}/entries?start=${offset}&count=1`);
+  const [entry] = answer?.entries ?? [];
   if (entry) inspectedOffset.value = entry.offset;
   else inspectedQueue.value = { topic, queueId };
 }

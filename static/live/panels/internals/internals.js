@@ -13,6 +13,7 @@ import { Empty, GroupMark } from "../../../parts/lane/marks.js";
 import { useInternals } from "./asking.js";
 import { AtBroker } from "./at_broker.js";
 import { Member } from "./member.js";
+import { Switch } from "../../../parts/controls/choices.js";
 
 const asTrees = choice("internals-trees", "no");
 /** Cards of members that are open at first. */
@@ -38,14 +39,11 @@ export function Internals({ stream }) {
               ${names.map((name) => html`<option value=${name}>${name}</option>`)}
             </select>
           </label>
-          <label class="switch">
-            <input
-              type="checkbox"
-              checked=${asTrees.value === "yes"}
-              onChange=${(event) => (asTrees.value = event.target.checked ? "yes" : "no")}
-            />
-            ${t("live.internals.trees")}
-          </label>
+          <${Switch}
+            text=${t("live.internals.trees")}
+            isOn=${asTrees.value === "yes"}
+            set=${(isOn) => (asTrees.value = isOn ? "yes" : "no")}
+          />
         `
       }
       <span class="quiet">${t("live.internals.hint")}</span>

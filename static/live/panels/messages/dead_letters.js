@@ -10,8 +10,7 @@ import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { state } from "../../../common/cluster/view.js";
 import { count, dateTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { post } from "../../../common/request.js";
-import { sendRequest } from "../../../common/transport.js";
+import { get, post } from "../../../common/request.js";
 import { GroupMark } from "../../../parts/lane/marks.js";
 import { ActionResult } from "../../../parts/messages/action.js";
 import { ResendDialog } from "../../../parts/messages/dead_letter_resend.js";
@@ -73,15 +72,8 @@ let newest = 0;
 async function load(name, from) {
   const asked = ++newest;
   const query = new URLSearchParams({ count: String(PAGE), ...(from === null ? {} : { start: from }) });
-  try {
-    const response = await sendRequest(`/api/live/dead-letters/${encodeURIComponent(name)}?${query}`);
-    const answer = await response.json();
-    if (asked !== newest) return; // a slow answer must not replace a later one
-    page.value = response.ok ? answer : null;
-    problem.value = response.ok ? "" : answer.error;
-  } catch (error) {
-    if (asked === newest) problem.value = t("live.search.unreachable", { why: error.message });
-  }
+  const { answer = null, why = "" } = await get(`/api/live/dead-letters/${encodeURIComponent(name)}?${query}`);
+  if (asked === newest) [page.value, problem.value] = [answer, why]; // a slow answer must not replace a later one
 }
 
 export function DeadLetters() {

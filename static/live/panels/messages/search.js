@@ -4,13 +4,14 @@
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { typedKey } from "../../../common/format.js";
-import { sendRequest } from "../../../common/transport.js";
+import { get } from "../../../common/request.js";
 import { t } from "../../../common/i18n.js";
 import { userTopics, groupTopics } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { Empty } from "../../../parts/lane/marks.js";
 import { askedOf, findByTime, TimeFields, TimePages } from "./by_time.js";
 import { RecordTable } from "./records.js";
+import { Segmented } from "../../../parts/controls/choices.js";
 
 /** What a message is found by -> what that is called. */
 const MODES = {
@@ -50,15 +51,13 @@ export function Search() {
   return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
     <header class="panel-head"><h2 class="panel-title" id="search-title">${t("word.find_message")}</h2></header>
     <form class="search-form" onSubmit=${submit} role="search">
-      <fieldset class="segmented">
-        <legend class="sr-only">${t("live.search.by")}</legend>
-        ${Object.entries(MODES).map(
-          ([name, words]) => html`<label>
-            <input type="radio" name="mode" checked=${mode.value === name} onChange=${() => (mode.value = name)} />
-            <span>${t(words)}</span>
-          </label>`,
-        )}
-      </fieldset>
+      <${Segmented}
+        name="mode"
+        legend=${t("live.search.by")}
+        options=${Object.entries(MODES).map(([name, words]) => [name, t(words)])}
+        chosen=${mode.value}
+        choose=${(name) => (mode.value = name)}
+      />
       ${
         ["key", "time"].includes(mode.value) &&
         html`<label class="field">
@@ -107,14 +106,8 @@ function openOffset(text) {
 
 async function findMessages(by, text, topic) {
   const query = new URLSearchParams(by === "key" ? { topic: topic ?? "", key: text } : { [by]: text });
-  try {
-    const response = await sendRequest(`/api/messages?${query}`);
-    const answer = await response.json();
-    if (!response.ok) return { state: "failed", why: answer.error ?? answer.message ?? response.statusText };
-    return { state: "found", messages: answer.messages, text };
-  } catch (error) {
-    return { state: "failed", why: t("live.search.unreachable", { why: error.message }) };
-  }
+  const { answer, why } = await get(`/api/messages?${query}`);
+  return answer ? { state: "found", messages: answer.messages, text } : { state: "failed", why };
 }
 
 function Result() {

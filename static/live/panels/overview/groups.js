@@ -16,6 +16,7 @@ import { ResetButton } from "../operator/reset_button.js";
 import { PullTime } from "../../../parts/nodes/queue/held_pull.js";
 import { LeaseTime } from "../../../parts/nodes/queue/locks.js";
 import { Command, Empty, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
+import { Heads } from "../../../parts/controls/heads.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;
@@ -92,13 +93,7 @@ function Members({ members }) {
       ids.length === 0
         ? html`<p class="quiet">${t("live.groups.offline")}</p>`
         : html`<table>
-          <thead>
-            <tr>
-              <th scope="col">${t("live.groups.client")}</th>
-              <th scope="col">${t("live.groups.language")}</th>
-              <th scope="col">${t("live.groups.address")}</th>
-            </tr>
-          </thead>
+          <${Heads} columns=${["live.groups.client", "live.groups.language", "live.groups.address"]} />
           <tbody>
             ${ids.map(
               (id) => html`<tr key=${id}>
@@ -127,13 +122,7 @@ function Subscriptions({ subscriptions }) {
       topics.length === 0
         ? html`<p class="quiet">${t("live.groups.no_subscriptions")}</p>`
         : html`<table>
-          <thead>
-            <tr>
-              <th scope="col">${t("field.topic")}</th>
-              <th scope="col">${t("live.groups.expression")}</th>
-              <th scope="col" class="number">${t("live.groups.filtered")}</th>
-            </tr>
-          </thead>
+          <${Heads} columns=${["field.topic", "live.groups.expression", ["live.groups.filtered", "number"]]} />
           <tbody>
             ${topics.map(
               (topic) => html`<tr key=${topic}>
@@ -174,16 +163,17 @@ function QueueTable({ group, details }) {
         ? html`<p class="quiet">${t("live.groups.no_queues")}</p>`
         : html`<div class="table-scroll">
           <table class="queue-table">
-            <thead>
-              <tr>
-                <th scope="col">${t("field.queue_id")}</th><th scope="col">${t("live.groups.owner")}</th>
-                <th scope="col" class="number">${t("live.groups.committed")}</th>
-                <th scope="col" class="number">${t("live.groups.max")}</th>
-                <th scope="col" class="number">${t("live.metrics.lag")}</th>
-                <th scope="col" title=${t("pull.hint")}>${t("pull.title")}</th>
-                <th scope="col">${t("live.locks.title")}</th>
-              </tr>
-            </thead>
+            <${Heads}
+              columns=${[
+                "field.queue_id",
+                "live.groups.owner",
+                ["live.groups.committed", "number"],
+                ["live.groups.max", "number"],
+                ["live.metrics.lag", "number"],
+                ["pull.title", "", "pull.hint"],
+                "live.locks.title",
+              ]}
+            />
             <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} group=${group} ...${row} />`)}</tbody>
           </table>
         </div>`

@@ -4,10 +4,9 @@
 import { html } from "htm/preact";
 import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
-import { motionWanted, setMotion } from "../../../common/viewer/motion.js";
-import { keyMapOpen } from "../../../common/cluster/selection.js";
 import { paused } from "../../../common/viewer/paused.js";
 import { missedUpdates, setPaused } from "../../../common/cluster/view.js";
+import { KeysButton, MotionToggle, Toggle } from "../../../parts/controls/view_buttons.js";
 
 /** The connection banner: what the numbers on this page are worth right now. */
 export function ConnectionState({ stream }) {
@@ -33,26 +32,6 @@ export function ConnectionState({ stream }) {
   </div>`;
 }
 
-export function Controls() {
-  const toggle = (isOn, set, key) => html`<button
-    type="button"
-    class=${`button toggle toggle-${key}`}
-    aria-pressed=${isOn}
-    onClick=${() => set(!isOn)}
-    title=${t(`controls.${key}_hint`)}
-  >
-    <span class="toggle-sign" aria-hidden="true"></span>${t(`controls.${key}`)}
-  </button>`;
-  return html`
-    ${toggle(paused.value, setPaused, "pause")}${toggle(motionWanted.value, setMotion, "motion")}
-    <button
-      type="button"
-      class="button"
-      onClick=${() => (keyMapOpen.value = true)}
-      aria-haspopup="dialog"
-      title=${t("keys.open")}
-    >
-      <kbd aria-hidden="true">?</kbd><span class="sr-only">${t("keys.title")}</span>
-    </button>
-  `;
-}
+export const Controls = () =>
+  html`<${Toggle} name="pause" isOn=${paused.value} set=${setPaused} />
+    <${MotionToggle} hint=${`${t("controls.motion_hint")} (m)`} /><${KeysButton} />`;

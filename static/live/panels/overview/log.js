@@ -8,6 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { Empty } from "../../../parts/lane/marks.js";
+import { Segmented } from "../../../parts/controls/choices.js";
 
 const LEVELS = ["all", "WARNING", "ERROR"];
 const RANK = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, CRITICAL: 4 };
@@ -20,20 +21,13 @@ export function Log() {
   return html`<section class="panel" id="log" tabindex="-1" aria-labelledby="log-title">
     <header class="panel-head">
       <h2 class="panel-title" id="log-title">${t("live.log.title")}</h2>
-      <fieldset class="segmented">
-        <legend class="sr-only">${t("live.log.level")}</legend>
-        ${LEVELS.map(
-          (level) => html`<label>
-            <input
-              type="radio"
-              name="log-level"
-              checked=${least.value === level}
-              onChange=${() => (least.value = level)}
-            />
-            <span>${t(`live.log.level_${level}`)}</span>
-          </label>`,
-        )}
-      </fieldset>
+      <${Segmented}
+        name="log-level"
+        legend=${t("live.log.level")}
+        options=${LEVELS.map((level) => [level, t(`live.log.level_${level}`)])}
+        chosen=${least.value}
+        choose=${(level) => (least.value = level)}
+      />
       ${isHeld && html`<span class="badge">${t("live.held")}</span>`}
     </header>
     <div class="log-lines" role="log" aria-live="off" tabindex="0" aria-labelledby="log-title" ...${handlers}>

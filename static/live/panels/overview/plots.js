@@ -12,6 +12,7 @@ import { Chart } from "../../../parts/chart/chart.js";
 import { indexAt, lookOf } from "../../../parts/chart/model.js";
 import { Empty } from "../../../parts/lane/marks.js";
 import { chooseRange, problem, range, RANGES, shown, zoom, zoomTo } from "./plot_range.js";
+import { Segmented, Switch } from "../../../parts/controls/choices.js";
 
 /** @import { Mark } from "../../../parts/chart/model.js" */
 
@@ -88,28 +89,19 @@ export function Plots() {
   return html`<section class="panel" id="plots" tabindex="-1" aria-labelledby="plots-title">
     <header class="panel-head">
       <h2 class="panel-title" id="plots-title">${t("live.plots.title")}</h2>
-      <fieldset class="segmented">
-        <legend class="sr-only">${t("live.plots.range")}</legend>
-        ${Object.keys(RANGES).map(
-          (name) => html`<label key=${name}>
-            <input
-              type="radio"
-              name="plot-range"
-              checked=${range.value === name && zoom.value === null}
-              onChange=${() => chooseRange(name)}
-            />
-            <span>${t(`live.plots.range_${name}`)}</span>
-          </label>`,
-        )}
-      </fieldset>
-      <label class="switch" title=${t("live.plots.whole_hint")}>
-        <input
-          type="checkbox"
-          checked=${wholeSpikes.value}
-          onChange=${(/** @type {any} */ event) => (wholeSpikes.value = event.target.checked)}
-        />
-        <span>${t("live.plots.whole")}</span>
-      </label>
+      <${Segmented}
+        name="plot-range"
+        legend=${t("live.plots.range")}
+        options=${Object.keys(RANGES).map((name) => [name, t(`live.plots.range_${name}`)])}
+        chosen=${zoom.value === null ? range.value : null}
+        choose=${chooseRange}
+      />
+      <${Switch}
+        text=${t("live.plots.whole")}
+        hint=${t("live.plots.whole_hint")}
+        isOn=${wholeSpikes.value}
+        set=${(/** @type {boolean} */ isOn) => (wholeSpikes.value = isOn)}
+      />
       <${Time} />
     </header>
     <div class="plots" data-coarse=${isCoarse.value}>

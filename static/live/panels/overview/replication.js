@@ -7,6 +7,7 @@ import { useComputed } from "@preact/signals";
 import { bytes, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
+import { Heads } from "../../../parts/controls/heads.js";
 
 const COLUMNS = [
   "live.replication.slave",
@@ -49,11 +50,7 @@ function Slaves({ part }) {
   return html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="replication-title">
     <table class="delay-table">
       <caption class="sr-only">${t("live.replication.title")}</caption>
-      <thead>
-        <tr>
-          ${COLUMNS.map((column) => html`<th scope="col" key=${column}>${t(column)}</th>`)}
-        </tr>
-      </thead>
+      <${Heads} columns=${COLUMNS} />
       <tbody>
         ${part.slaves.map(
           (slave) => html`<tr key=${slave.address}>

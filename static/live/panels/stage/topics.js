@@ -22,6 +22,7 @@ import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
 import { MoreTopics } from "./more_topics.js";
 import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
+import { Segmented, Switch } from "../../../parts/controls/choices.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
@@ -91,29 +92,23 @@ function TopicTools() {
         ${ORDERS.map((order) => html`<option value=${order}>${t(`live.topics.order_${order}`)}</option>`)}
       </select>
     </label>
-    <span class="quiet" aria-hidden="true">${t("live.topics.scale")}</span>
-    <fieldset class="segmented">
-      <legend class="sr-only">${t("live.topics.scale")}</legend>
-      ${[LOGARITHMIC, LINEAR].map(
-        (scale) => html`<label title=${t(`live.topics.scale_${scale}_hint`)}>
-          <input
-            type="radio"
-            name="lane-scale"
-            checked=${laneScale.value === scale}
-            onChange=${() => (laneScale.value = scale)}
-          />
-          <span>${t(`live.topics.scale_${scale}`)}</span>
-        </label>`,
-      )}
-    </fieldset>
-    <label class="switch">
-      <input
-        type="checkbox"
-        checked=${showSystemTopics.value === "yes"}
-        onChange=${(event) => (showSystemTopics.value = event.target.checked ? "yes" : "no")}
-      />
-      <span>${t("live.topics.system")}</span>
-    </label>
+    <span class="quiet scale-word" aria-hidden="true">${t("live.topics.scale")}</span>
+    <${Segmented}
+      name="lane-scale"
+      legend=${t("live.topics.scale")}
+      options=${[LOGARITHMIC, LINEAR].map((scale) => [
+        scale,
+        t(`live.topics.scale_${scale}`),
+        t(`live.topics.scale_${scale}_hint`),
+      ])}
+      chosen=${laneScale.value}
+      choose=${(scale) => (laneScale.value = scale)}
+    />
+    <${Switch}
+      text=${t("live.topics.system")}
+      isOn=${showSystemTopics.value === "yes"}
+      set=${(isOn) => (showSystemTopics.value = isOn ? "yes" : "no")}
+    />
   </div>`;
 }
 
