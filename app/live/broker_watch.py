@@ -16,7 +16,7 @@ from app.observation.bounds import client_text
 from app.remote.broker_facts import read_broker
 from app.remote.cluster_reader import ClusterReader
 from app.remote.no_answer import why_no_answer
-from app.remote.own_broker import OwnServers
+from app.remote.own_broker import OwnBroker, OwnServers
 from app.remote.remote_broker import RemoteBroker
 from engine.client.foundation.errors import MQBrokerError, MQClientError
 from engine.protocol.errors import ProtocolError
@@ -76,6 +76,9 @@ class BrokerWatch:
             yield machines.broker
         if machines.name_server_runs:
             yield machines.name_server
+
+    def _is_own(self, address: str) -> bool:
+        return self._machines.broker_runs and address == self._machines.broker.address
 
     async def look(self) -> BrokersReport:
         """Return what is known; a round of requests begins if the last one is done and old enough."""
@@ -145,7 +148,10 @@ class BrokerWatch:
         if key not in self._reports or self._reports[key]["state"] == "unregistered":
             self._note(key, "asked")
         async with may_ask:
-            broker = RemoteBroker(ClusterReader(self._client, (), ANSWER_TIMEOUT_MS), key[2])
+            reader = ClusterReader(self._client, (), ANSWER_TIMEOUT_MS)
+            # The own one reads its queues from the store: replies of many queues would take the engine's time.
+            is_own = self._is_own(key[2])
+            broker = OwnBroker(reader, self._machines.broker) if is_own else RemoteBroker(reader, key[2])
             try:
                 async with asyncio.timeout(BROKER_TIMEOUT_S):
                     facts, page = await read_broker(broker, self._topics[:TOPICS_MAX], self._groups[:GROUPS_MAX])
@@ -166,7 +172,7 @@ class BrokerWatch:
             "name": client_text(name),
             "id": broker_id,
             "address": client_text(address),
-            "is_own": self._machines.broker_runs and address == self._machines.broker.address,
+            "is_own": self._is_own(address),
             "state": state,
             "since_us": last["since_us"] if last is not None and is_same else self._now_us(),
             "why": why,

@@ -5,10 +5,11 @@ Works with GlassMQ and with a real RocketMQ 4.x, whose table has fewer entries.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from app.observation.bounds import QUEUES_PER_TOPIC_MAX, client_text
 from app.remote.cluster_reader import GroupProgress, QueueEnds
@@ -18,6 +19,8 @@ from engine.fields.field import EXACT_MAX
 
 if TYPE_CHECKING:
     from app.picture.live.brokers import BrokerFacts, BrokerTopic
+
+_Read = TypeVar("_Read")
 
 #: Replicas of a broker that are listed.
 _REPLICAS_MAX = 16
@@ -33,10 +36,19 @@ async def read_broker(
     Raises ``MQClientError``, or ``ProtocolError`` for an answer that cannot be read.
     """
     table, settings = await broker.runtime_info(), await broker.settings()
-    queues = {topic: await broker.topic_queues(topic) for topic in topics}
-    progress = {group: await broker.group_progress(group) for group in groups}
+    queues = await _read_each(broker.topic_queues, topics)
+    progress = await _read_each(broker.group_progress, groups)
     page = settings.get("pageAddress", "")
     return _facts(table, settings, queues, progress), page if _PAGE.fullmatch(page) else None
+
+
+async def _read_each(read: Callable[[str], Awaitable[_Read]], names: Iterable[str]) -> dict[str, _Read]:
+    """Return name -> what is read of it. Clients of the engine run before each: its own broker answers at once."""
+    found = {}
+    for name in names:
+        await asyncio.sleep(0)
+        found[name] = await read(name)
+    return found
 
 
 def _facts(

@@ -8,6 +8,7 @@ import pytest
 
 from app.live import broker_watch
 from app.picture.live.brokers import BrokersReport
+from app.remote.own_broker import OwnBroker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
 from engine.replication.ha.ha_config import HaRole
@@ -170,6 +171,22 @@ def test_pages_that_ask_together_share_the_requests(tmp_path, monkeypatch):
         for _ in range(5):
             other_when(server, server, "answers")
         assert len(asked) == 1
+
+
+def test_the_queues_of_the_own_broker_come_from_its_store(tmp_path, monkeypatch):
+    asked = []
+    read = OwnBroker.topic_queues
+
+    async def noted(self, topic):
+        asked.append(topic)
+        return await read(self, topic)
+
+    monkeypatch.setattr(OwnBroker, "topic_queues", noted)
+    with LiveServer(tmp_path) as server:
+        server.create_topic("orders", 1)
+        address = server.host.broker_address
+        brokers_when(server, lambda seen: "orders" in seen[address]["facts"]["topics"])
+    assert "orders" in asked
 
 
 def test_more_brokers_topics_and_groups_than_a_page_shows_are_counted(tmp_path, monkeypatch):

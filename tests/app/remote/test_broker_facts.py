@@ -68,3 +68,21 @@ def test_queues_are_bounded_and_a_group_that_broadcasts_has_no_lag():
     assert (facts["topics"]["orders"]["messages"], facts["groups"]) == (1_000, {"billing": 500})
     assert (len(facts["topics"]["orders"]["queues"]), facts["topics"]["orders"]["omitted_queues"]) == (64, 36)
     assert facts_of({}, ends, [GroupProgress(queues[0], 15, 10, broadcasts=True)])["groups"] == {"billing": None}
+
+
+def test_other_tasks_run_before_each_topic_and_group():
+    turns = 0
+
+    async def other():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def read():
+        task = asyncio.create_task(other())
+        await read_broker(Reported({}), ["orders"] * 10, ["billing"] * 10)
+        task.cancel()
+
+    asyncio.run(read())
+    assert turns >= 19
