@@ -7,13 +7,12 @@ when the page shows them.
 from __future__ import annotations
 
 import importlib.util
-import io
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,19 +56,21 @@ UNUSED_LIBRARY = (
     r"|poplib|profile|pstats|pyclbr|pydoc|rlcompleter|runpy|shelve|smtplib|symtable|tabnanny|timeit|trace|tracemalloc|wave"
     r"|webbrowser|zipapp)\.py|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp|shift|tis)"
 )
-#: What the worker never imports: commands, Spark's jobs, the build of the site.
+#: What the worker never imports: commands, Spark's jobs, the build of the site, tools for terminals and tests.
 LEFT_OUT = re.compile(
-    r"app/(commands|databases|watch|bundled)/|app/(run_files|server|web_application)\."
+    r"app/(commands|databases|testkit|watch|bundled)/|app/(run_files|server|web_application)\."
     r"|app/site/(build|licences|pages|python_files)"
     r"|app/storage/(growth/|measure/|dump|plots|runs/works)"
     r"|engine/(compiled/built|lab/sweep|testkit|pipeline/source|pipeline/jobs/\w+)/"
-    r"|lark/(tools|__pyinstaller)/|sqlite_utils/cli|werkzeug/debug/"
+    r"|click/(_termui_impl|_winconsole|shell_completion|testing)\.|dateutil/(rrule\.|tz/win\.|zoneinfo/)|flask/testing\."
+    r"|jinja2/(ext|sandbox)\.|lark/(tools|__pyinstaller)/|sqlite_utils/cli|werkzeug/(debug|middleware)/|werkzeug/_reloader\."
 )
 #: Files that modules read.
 DATA_SUFFIXES = (".json", ".lark", ".yaml", ".md")
-ARCHIVE = "glassmq.tar.zst"
+ARCHIVE = "glassmq.zst"
+LOCK_FILE = "pyodide-lock.json"
 #: What the worker fetches, and counts while it does.
-FETCHED_FILES = ("pyodide.asm.wasm", STANDARD_LIBRARY, "pyodide-lock.json", ARCHIVE)
+FETCHED_FILES = ("pyodide.asm.wasm", STANDARD_LIBRARY, LOCK_FILE, ARCHIVE)
 #: Pyodide reads it in a second; the highest levels would win little more.
 _LEVEL = 19
 
@@ -106,13 +107,16 @@ def write_python(pyodide: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for name in RUNTIME_FILES:
         shutil.copyfile(pyodide / name, target / name)
+    # Pyodide needs the file, and the site none of the packages that it lists.
+    lock = json.loads((target / LOCK_FILE).read_text(encoding="utf-8"))
+    (target / LOCK_FILE).write_text(json.dumps(lock | {"packages": {}}), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="glassmq-site-") as folder:
         modules = Path(folder)
         _copy_modules(modules)
+        _copy_data(modules)
         _compile(pyodide, modules)
         _copy(modules / STANDARD_LIBRARY, STANDARD_LIBRARY, target)
         (modules / STANDARD_LIBRARY).unlink()
-        _copy_data(modules)
         _pack(modules, target / ARCHIVE)
     for source in _sources(Path(engine.__file__).parent, "engine"):
         _copy(*source, target / "sources")
@@ -179,14 +183,14 @@ def _copy(source: Path, path: str, target: Path) -> None:
 
 
 def _pack(modules: Path, archive: Path) -> None:
-    """Pack everything but sources in one stream, as modules resemble each other. The same files, the same archive."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        for file in sorted(modules.rglob("*")):
-            if file.is_file() and file.suffix != ".py":
-                entry = tarfile.TarInfo(file.relative_to(modules).as_posix())
-                entry.size = file.stat().st_size
-                with file.open("rb") as content:
-                    tar.addfile(entry, content)
+    """Pack all files in one stream, as modules resemble each other: paths and sizes in a line of JSON, then contents.
+
+    The same files give the same archive.
+    """
+    files = sorted(file for file in modules.rglob("*") if file.is_file())
+    contents = [file.read_bytes() for file in files]
+    paths = [file.relative_to(modules).as_posix() for file in files]
+    index = json.dumps(list(zip(paths, map(len, contents), strict=True)))
     parameters = zstandard.ZstdCompressionParameters.from_level(_LEVEL, window_log=25, enable_ldm=True)
-    archive.write_bytes(zstandard.ZstdCompressor(compression_params=parameters).compress(packed.getvalue()))
+    packed = b"".join([f"{index}\n".encode(), *contents])
+    archive.write_bytes(zstandard.ZstdCompressor(compression_params=parameters).compress(packed))

@@ -3,7 +3,7 @@
 
 export const PYTHON = new URL("../../python/", import.meta.url);
 
-const ARCHIVE = "glassmq.tar.zst";
+const ARCHIVE = "glassmq.zst";
 
 /** @typedef {{ progress: string, megabytes?: string }} Progress */
 
@@ -20,21 +20,39 @@ export async function loadPython(tell) {
   const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON).href);
   const python = await loadPyodide({ indexURL: PYTHON.href });
   tell({ progress: "modules" });
-  python.FS.writeFile("/glassmq.tar.zst", new Uint8Array(await archive));
+  const packed = await archive;
   tell({ progress: "application" });
-  // Quicker than tarfile's own unpacking, which distrusts each path.
-  python.runPython(`
-import os, sys, tarfile
-with tarfile.open("/glassmq.tar.zst", "r|zst") as archive:
-    for entry in archive:
-        path = f"/glassmq/{entry.name}"
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb", buffering=0) as file:
-            file.write(archive.extractfile(entry).read())
-os.remove("/glassmq.tar.zst")
-sys.path = ["/glassmq", *sys.path, "/glassmq/stdlib"]
-`);
+  addModules(python, packed);
   return python;
+}
+
+/**
+ * Makes the modules of the archive (app/site/python_files.py) ready for import.
+ *
+ * @param {any} python Pyodide's own object.
+ * @param {ArrayBuffer} archive
+ */
+export function addModules(python, archive) {
+  const packed = python.toPy(new Uint8Array(archive));
+  const unpacked = python.pyimport("compression.zstd").decompress(packed);
+  const bytes = unpacked.toJs();
+  for (const each of [packed, unpacked]) each.destroy();
+  let at = bytes.indexOf("\n".charCodeAt(0)) + 1;
+  for (const [name, size] of JSON.parse(new TextDecoder().decode(bytes.subarray(0, at)))) {
+    const path = `/glassmq/${name}`;
+    python.FS.mkdirTree(python.PATH.dirname(path));
+    // The files share one buffer: no content is copied.
+    python.FS.writeFile(path, bytes.subarray(at, (at += size)), { canOwn: true });
+  }
+  // The methods of dataclasses were compiled at the build (app/site/compile_modules.mjs).
+  python.runPython(`
+import sys
+sys.path = ["/glassmq", *sys.path, "/glassmq/stdlib"]
+import dataclasses, marshal
+with open("/glassmq/dataclasses.marshal", "rb") as file:
+    methods = marshal.loads(file.read())
+dataclasses.exec = lambda source, *names: exec(methods.get(source, source), *names)
+`);
 }
 
 /**

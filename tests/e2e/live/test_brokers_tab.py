@@ -84,3 +84,12 @@ def test_on_a_phone_one_broker_is_under_the_other_in_each_theme_and_language(pai
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), theme
     choose_language(page, "zh")
     expect(page.locator("#brokers dt").first).to_have_text("地址")
+
+    def refuse(route):
+        answer = route.fetch().json()
+        answer["brokers"][1] |= {"state": "refuses", "why": {"en": "it is busy", "zh": "它很忙"}, "facts": None}
+        route.fulfill(json=answer)
+
+    page.route("**/api/live/brokers", refuse)
+    expect(card(page, slave).locator(".broker-state")).to_contain_text("它很忙")
+    expect(card(page, slave).locator("dt")).to_have_text(["地址"])

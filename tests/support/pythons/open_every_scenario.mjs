@@ -1,20 +1,28 @@
 // Opens every scenario with the Python of a built site: node open_every_scenario.mjs SITE
-// Prints the name of each that does not open, and why, as a JSON object.
+// Prints as JSON the name of each that does not open, and why, and how many classes compiled their methods at the start.
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
+import { addModules } from "../../../static/site/python.js";
 
 const folder = `${process.argv[2]}/python/`;
 const { loadPyodide } = await import(pathToFileURL(`${folder}pyodide.mjs`));
 const python = await loadPyodide({ indexURL: folder });
-python.FS.writeFile("/glassmq.tar.zst", await readFile(`${folder}glassmq.tar.zst`));
+addModules(python, await readFile(`${folder}glassmq.zst`));
 console.log(
     python.runPython(`
-import json, logging, shutil, sys
-shutil.unpack_archive("/glassmq.tar.zst", "/glassmq", "zstdtar")
-sys.path = ["/glassmq", *sys.path, "/glassmq/stdlib"]
+import json, logging, sys
+
+compiled = []
+
+def note_compiled(event, arguments):
+    if event == "compile" and str(arguments[0]).startswith(("def __create_fn__", "b'def __create_fn__")):
+        compiled.append(arguments)
+
+sys.addaudithook(note_compiled)
 logging.disable(logging.CRITICAL)
 from app.site.worker import SiteWorker
 from engine.lab.scenario.scenario_files import scenario_names
+compiled_at_start = len(compiled)
 
 answers = []
 worker = SiteWorker(lambda to, event, message: answers.append((event, message)))
@@ -30,6 +38,6 @@ for name in scenario_names():
     worker.event(name, "control", json.dumps({"action": "step"}))
     worker.work()
     worker.close(name)
-json.dumps(failed)
+json.dumps({"failed": failed, "compiled_at_start": compiled_at_start})
 `),
 );
