@@ -39,7 +39,8 @@ def test_a_streaming_table_and_a_view_over_it_hold_what_the_topic_holds(connect_
         program = program.replace("127.0.0.1:9876", server.name_servers[0])
         (tmp_path / "transformations" / "orders.py").write_text(program)
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(PROJECT)}
-        environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
+        # SPARK_TESTING: the server of Spark Connect takes any free port.
+        environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_TESTING": "1"}
         done = subprocess.run(
             [PIPELINES, "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500
         )
