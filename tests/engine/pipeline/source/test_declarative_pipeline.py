@@ -27,6 +27,8 @@ def connect_installed(spark_installed):
         pytest.importorskip(module)
 
 
+# Three starts of Spark, one after the other.
+@pytest.mark.timeout(1_800)
 def test_a_streaming_table_and_a_view_over_it_hold_what_the_topic_holds(connect_installed, tmp_path):
     section = (PROJECT / "docs" / "pipeline.md").read_text().split("### Declarative pipelines")[1].split("\n## ")[0]
     (spec,) = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
@@ -42,7 +44,7 @@ def test_a_streaming_table_and_a_view_over_it_hold_what_the_topic_holds(connect_
         # SPARK_TESTING: the server of Spark Connect takes any free port.
         environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_TESTING": "1"}
         done = subprocess.run(
-            [PIPELINES, "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500
+            [PIPELINES, "run"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1_500
         )
     # Not the exit code: PySpark 4.3 does not know the last message of its own server when Python workers ran.
     assert "Run is COMPLETED" in done.stdout, (done.stdout + done.stderr)[-4_000:]
