@@ -27,7 +27,7 @@ def connect_installed(spark_installed):
         pytest.importorskip(module)
 
 
-# Three starts of Spark, one after the other.
+# A server of Spark Connect, its client and Python workers start one after the other.
 @pytest.mark.timeout(1_800)
 def test_a_streaming_table_and_a_view_over_it_hold_what_the_topic_holds(connect_installed, tmp_path):
     section = (PROJECT / "docs" / "pipeline.md").read_text().split("### Declarative pipelines")[1].split("\n## ")[0]
