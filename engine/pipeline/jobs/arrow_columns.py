@@ -1,5 +1,5 @@
-"""Schemas that Spark and Arrow share; conversion of Arrow columns to numpy arrays, and of lists and maps to single
-values, without a Python loop.
+"""Schemas that Spark and Arrow share; conversion of Arrow columns to numpy arrays, and of maps to single values,
+without a Python loop.
 """
 
 from __future__ import annotations
@@ -34,12 +34,6 @@ def int64(values: Any) -> Numbers:
     return np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
 
 
-def one_chunk(values: Any) -> Any:
-    """Return a column of a table as one array; ``combine_chunks`` alone may leave a chunked one."""
-    combined = values.combine_chunks()
-    return combined.combine_chunks() if isinstance(combined, pa.ChunkedArray) else combined
-
-
 def numbers(values: Any, nothing: int) -> Numbers:
     """Return a column that may hold nulls as numbers; ``nothing`` stands for null."""
     return int64(pc.fill_null(pc.cast(values, pa.int64()), nothing))
@@ -62,12 +56,3 @@ def property_values(properties: Any, name: str) -> Any:
     indices = np.full(len(properties), -1, np.int64)
     indices[rows] = at
     return properties.items.take(pa.array(indices, mask=indices < 0))
-
-
-def first_elements(lists: Any) -> Any:
-    """Return the first value of each list, null if it is empty or null.
-
-    :param lists: an Arrow list array.
-    """
-    is_empty = numbers(pc.list_value_length(lists), 0) == 0
-    return lists.values.take(pa.array(lists.offsets.to_numpy()[:-1].astype(np.int64), mask=is_empty))

@@ -1,33 +1,12 @@
-"""Facts of a :class:`TransactionLog` merged, judged and forgotten in one process: what the tasks do, without Spark."""
+"""Facts of a :class:`TransactionLog` merged, judged and forgotten as a stream does, without a stream."""
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from engine.pipeline.jobs.report import ROWS_MAX
-from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, FACT_ARROW, facts_of_batch
-from engine.pipeline.jobs.transaction_reconciliation.merging import fold, resolve, spread_offsets
-from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary, buckets_over
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
-    OpQueue,
-    Rules,
-    bounds_of_piece,
-    bounds_of_rows,
-    judge_table,
-    remembered,
-)
-from engine.pipeline.source.decoding.schema import arrow_schema
-
-
-def facts_of_rows(rows):
-    names = (*COLUMNS_NEEDED, "body")
-    columns = {name: [row[name] for row in rows] for name in names}
-    batches = pa.table(columns, schema=arrow_schema(names)).to_batches()
-    return pa.concat_tables([FACT_ARROW.empty_table(), *map(facts_of_batch, batches)])
-
-
-def merge_tables(*tables):
-    return fold(resolve(spread_offsets(pa.concat_tables(tables))))
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
+from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, forget, judge
+from tests.support.pipeline.transaction_log import messages
 
 
 class JudgedFacts:
@@ -36,44 +15,40 @@ class JudgedFacts:
     :param keep_ms: None: nothing is forgotten.
     """
 
-    def __init__(self, *, keep_ms=None, op_queue=None, topics=None):
+    def __init__(self, spark, *, keep_ms=None, op_queue=None, topics=None):
+        self.spark = spark
         self.keep_ms, self.topics = keep_ms, topics
         self.op_queue = op_queue or OpQueue()
-        self.state = FACT_ARROW.empty_table()
+        self.state = facts_of(parts_of(messages(spark, [])))
 
     def read(self, rows):
         """A micro-batch: first something is forgotten, as a stream does."""
+        known = self.state
         if self.keep_ms is not None:
-            self.state = remembered(self.state, self.rules(), self.keep_ms, pa.array([], pa.string()))
-        self.state = merge_tables(self.state, facts_of_rows(rows))
+            known = forget(known, self.keep_ms, self.op_queue, topics=self.topics)
+        merged = merge(known.unionByName(facts_of(parts_of(messages(self.spark, rows)))))
+        # As rows, since the plan would grow with each micro-batch.
+        self.state = self.spark.createDataFrame(merged.toArrow())
         return self
 
-    def bounds(self):
-        rows = bounds_of_piece(self.state).to_pylist()
-        return bounds_of_rows([tuple(row.values()) for row in rows])
-
-    def rules(self):
-        return Rules(self.bounds(), self.op_queue, self.topics)
+    def judged(self):
+        return judge(self.state, bounds_of(self.state), self.op_queue, self.topics)
 
     def verdicts(self):
-        """identity -> (status, findings)."""
-        rows = judge_table(self.state, self.rules()).to_pylist()
-        return {row["identity"]: (row["status"], row["findings"]) for row in rows}
+        """identity -> (status, findings), where there is one broker."""
+        rows = self.judged().where("role <> 'forgotten'").collect()
+        return {row.identity: (row.status, sorted(row.findings)) for row in rows}
 
     def findings(self):
-        """identity -> findings, of those that have any."""
+        """identity -> findings, of those that have any, where there is one broker."""
         return {identity: found for identity, (_, found) in self.verdicts().items() if found}
 
     def summary(self, rows_max=ROWS_MAX):
-        made = ReconciliationSummary(rows_max)
-        buckets = buckets_over(self.bounds()) if self.op_queue.is_readable else None
-        made.add(self.state, judge_table(self.state, self.rules()), buckets)
-        made.drop_echoes()
-        return made
+        return ReconciliationSummary(self.judged(), rows_max)
 
     def counts(self):
         """status -> how many transactions."""
         return {status: count for status, (count, _) in self.summary().statuses.items()}
 
     def remembered(self):
-        return sorted(row["identity"] for row in self.state.to_pylist() if row["role"] == "transaction")
+        return sorted(row.identity for row in self.state.where("role = 'transaction'").collect())

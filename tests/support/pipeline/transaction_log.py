@@ -6,7 +6,8 @@ import datetime as dt
 
 import pyarrow as pa
 
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES, arrow_schema
+from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED
+from engine.pipeline.source.decoding.schema import PROPERTY_PREFIX, arrow_schema
 from engine.protocol.names import (
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
@@ -104,6 +105,12 @@ class TransactionLog:
 
 
 def messages(spark, rows):
-    """Rows as a DataFrame with the columns of the source."""
-    columns = {name: [row[name] for row in rows] for name in COLUMN_NAMES}
-    return spark.createDataFrame(pa.table(columns, schema=arrow_schema()))
+    """Rows as a DataFrame with the columns that the job reads."""
+    names = (*COLUMNS_NEEDED, "body")
+    columns = {name: [_value(row, name) for row in rows] for name in names}
+    return spark.createDataFrame(pa.table(columns, schema=arrow_schema(names)))
+
+
+def _value(row, name):
+    is_property = name.startswith(PROPERTY_PREFIX)
+    return row["properties"].get(name.removeprefix(PROPERTY_PREFIX)) if is_property else row[name]

@@ -10,17 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from pyspark.sql.functions import lit
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, TRANSACTION, facts_of
+from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledger_memory import LedgerMemory
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge, tasks_for
-from engine.pipeline.jobs.transaction_reconciliation.packing import rows_of
 from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget
@@ -115,17 +112,21 @@ def _reconcile_once(run: JobRun) -> None:
         ends = _system_ends(cluster, op_queue)
         _report_of(run, op_queue)
         # Persisted, since it may have to give the topics first; read once.
-        system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
+        system = parts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
             wanted = run.names("topics") or _named_topics(system)
             topics = cluster.known(wanted)
             _report_unknown(run, [topic for topic in wanted if topic not in topics])
-            facts = system
+            parts = system
             if topics:
                 real_ends = cluster.max_offsets(cluster.queues(topics))
                 ends |= real_ends
-                facts = system.unionByName(facts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)))
-            merged = merge(facts, tasks_for(_messages_left(cluster, ends))).persist()
+                committed = parts_of(_read(run, topics, real_ends, COLUMNS_NEEDED)).where("part = 'committed'")
+                # A constant, by which Spark sees that these messages are neither half nor op messages, and reads them
+                # once.
+                parts = system.unionByName(committed.withColumn("part", lit("committed")))
+            # Only a stream needs to know later where half messages were.
+            merged = merge(facts_of(parts)).drop("half_offsets").persist()
             try:
                 ReconciliationReporter(run, op_queue, topics).report(merged, ledgers)
             finally:
@@ -134,12 +135,6 @@ def _reconcile_once(run: JobRun) -> None:
             system.unpersist()
     reported = to_json_object(ends)
     run.report.offsets(reported, reported)
-
-
-def _messages_left(cluster: Cluster, ends: Offsets) -> int:
-    """Return the number of messages left: old queues have high offsets and few messages."""
-    begins = cluster.min_offsets(ends)
-    return sum(max(0, end - begins[queue]) for queue, end in ends.items())
 
 
 def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[str]) -> DataFrame:
@@ -152,16 +147,11 @@ def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[s
     )
 
 
-def _named_topics(facts: DataFrame) -> tuple[str, ...]:
-    named = rows_of(facts, "topic string", _topics_of_piece).distinct()
+def _named_topics(parts: DataFrame) -> tuple[str, ...]:
+    named = parts.where("part <> 'op'").select("real_topic").distinct()
     # A sender can name any topic; those of the brokers are read already.
-    named = named.where(~named["topic"].isin(sorted(NOT_ALLOWED_SEND_TOPICS)))
-    return tuple(row[0] for row in named.orderBy("topic").collect())
-
-
-def _topics_of_piece(facts: Any) -> Any:
-    topics = facts.filter(pc.equal(facts.column("role"), TRANSACTION)).column("topic")
-    return pa.table({"topic": pc.drop_null(pc.unique(topics))})
+    named = named.where(~named["real_topic"].isin(sorted(NOT_ALLOWED_SEND_TOPICS))).orderBy("real_topic")
+    return tuple(topic for (topic,) in named.collect())
 
 
 def _report_unknown(run: JobRun, topics: Sequence[str]) -> None:
@@ -207,7 +197,7 @@ class _Following:
         if not wanted:
             ends = cluster.max_offsets(cluster.queues([TRANSACTION_HALF_TOPIC]))
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
-            wanted = _named_topics(facts_of(half))
+            wanted = _named_topics(parts_of(half))
         topics = cluster.known(wanted)
         _report_unknown(self._run, [topic for topic in wanted if topic not in topics])
         if not topics:
@@ -219,7 +209,7 @@ class _Following:
 
     def _facts(self, topics: Sequence[str], op_queue: OpQueue) -> DataFrame:
         def read(names: Sequence[str], columns: Sequence[str]) -> DataFrame:
-            return facts_of(
+            return parts_of(
                 self._run.read_stream(
                     subscribe=",".join(names),
                     startingOffsets=self._run.arguments["starting_offsets"],
@@ -229,7 +219,8 @@ class _Following:
 
         # Only op messages need bodies, so real topics are a source of their own. It comes second: Spark requests the
         # ends of sources in this order, and a commit must not be seen later than its op message.
-        return read(_system_topics(op_queue), (*COLUMNS_NEEDED, "body")).unionByName(read(topics, COLUMNS_NEEDED))
+        system = read(_system_topics(op_queue), (*COLUMNS_NEEDED, "body"))
+        return facts_of(system.unionByName(read(topics, COLUMNS_NEEDED)))
 
     def _batch(
         self, state: StreamState, op_queue: OpQueue, topics: tuple[str, ...], facts: DataFrame, batch_id: int

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -285,9 +285,9 @@ class Ledgers:
         first_ms, last_ms = bounds.fetchone()
         return None if first_ms is None else (first_ms, last_ms)
 
-    def add_messages(self, keys: Sequence[str], statuses: Sequence[str]) -> None:
-        """Add the status of the messages with these keys."""
-        self._database.executemany(_ADD_MESSAGE, zip(keys, statuses, strict=True))
+    def add_messages(self, messages: Iterable[tuple[str, str]]) -> None:
+        """Add keys of messages and their status."""
+        self._database.executemany(_ADD_MESSAGE, messages)
 
     def compare(self, read_until_ms: int | None = None, unknown: tuple[int, int] | None = None) -> None:
         """Compare, after the last messages were added and before any result is read.
@@ -390,7 +390,7 @@ class Ledgers:
         buckets = Buckets.over(first_ms, last_ms)
         bucket = f"(at_ms - {buckets.first_ms}) / {buckets.step_ms}"
         rows = self._ask(f"SELECT {bucket} AS bucket, sum(change) FROM ({_CHANGES}) GROUP BY bucket")
-        return buckets.levels(dict(rows))
+        return buckets.levels(rows)
 
     def _ask(self, query: str) -> Iterator[Any]:
         return self._database.execute(query)

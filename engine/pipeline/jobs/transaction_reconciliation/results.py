@@ -12,11 +12,10 @@ from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers, Mon
 from engine.pipeline.jobs.transaction_reconciliation.summary import (
     Buckets,
     ReconciliationSummary,
-    StatusRequest,
     buckets_over,
-    summarise,
+    keys_of,
 )
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of, halves_until_ms
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, halves_until_ms, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly, Window
 from engine.texts import Text
 
@@ -62,41 +61,36 @@ class ReconciliationReporter:
         :param unknown: as in :meth:`Ledgers.compare`.
         """
         bounds = bounds_of(merged)
-        rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
-        if ledgers is None:
-            request = None
-        else:
+        judged = judge(merged, bounds, self._op_queue, self._topics)
+        if ledgers is not None:
             # Other programs' transactions are not transfers, even if their keys look alike.
-            request = StatusRequest(ledgers.add_messages, ledgers.producer_group)
-        summary = summarise(merged, rules, buckets, request, self._report.rows_max)
+            ledgers.add_messages(keys_of(judged, ledgers.producer_group))
+        summary = ReconciliationSummary(judged, self._report.rows_max)
         if self._run.names("topics"):
             # These were not requested.
             summary.statuses.pop(Status.NOT_READ, None)
-        self._report_transactions(summary, buckets)
+        self._report_transactions(summary, buckets_over(bounds))
+        kept_back, longest = summary.window_row(), summary.longest_rows()
         read_until_ms = None if self._is_history else halves_until_ms(bounds)
 
         def report_the_rest() -> None:
             if ledgers is not None:
                 ledgers.compare(read_until_ms, unknown)
                 self._report_money(ledgers)
-            self._report_windows(summary, ledgers)
+            self._report_windows(kept_back, longest, ledgers)
 
         report_the_rest()
         return report_the_rest
 
-    def _report_windows(self, summary: ReconciliationSummary, ledgers: Ledgers | None) -> None:
+    def _report_windows(self, kept_back: Sequence[Cell], longest: Rows, ledgers: Ledgers | None) -> None:
         """Report how long committed messages were held back, and the time from debit to credit; the longest first."""
-        kept_back, what = summary.windows, Window.HALF_TO_COMMITTED
-        percentiles: list[Cell] = [None] * 4
-        if kept_back.count:
-            percentiles = [*(kept_back.percentile(share) for share in (0.5, 0.9, 0.99)), kept_back.longest]
-        windows: Rows = [[what, kept_back.count, *percentiles]]
-        longest: Rows = [[what, key, from_ms, to_ms, -negative] for negative, key, from_ms, to_ms in summary.longest]
+        windows: Rows = [[Window.HALF_TO_COMMITTED, *kept_back]]
+        rows: Rows = [[Window.HALF_TO_COMMITTED, *row] for row in longest]
         if ledgers is not None:
             windows.append([Window.DEBIT_TO_CREDIT, *ledgers.window_row()])
-            longest += [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
+            rows += [[Window.DEBIT_TO_CREDIT, *row] for row in ledgers.longest_rows()]
         self._report.table("windows", windows)
-        self._report.table("longest", longest)
+        self._report.table("longest", rows)
 
     def _report_transactions(self, summary: ReconciliationSummary, buckets: Buckets) -> None:
         counted, now_ms = summary.statuses, _now_ms()
@@ -107,17 +101,16 @@ class ReconciliationReporter:
             [[status.value, counted[status][0], counted[status][0] / total, counted[status][1]] for status in known],
         )
         unsettled = sum(counted.get(status, (0, 0))[0] for status in UNSETTLED)
-        found: Rows = [
-            [*row[:5], born_ms, max(0, now_ms - born_ms), row[5] or 0, *row[6:]]
-            for born_ms, _, row in summary.unsettled
-        ]
+        found = summary.open_rows(now_ms)
         self._report.table("open", found, left_out=unsettled - len(found))
         counts = summary.finding_counts
         self._report.table("finding_counts", [[kind, counts[kind]] for kind in TransactionAnomaly if counts.get(kind)])
         findings = summary.finding_rows()
         self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
         if self._is_history:
-            for at_ms, level in buckets.levels(summary.open_changes):
+            # It is unknown when half messages were decided if op messages cannot be read.
+            changes = summary.open_changes(buckets) if self._op_queue.is_readable else ()
+            for at_ms, level in buckets.levels(changes):
                 self._report.point("open", "open", at_ms, level)
             self._report_outcome(summary)
         else:

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
-from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_ARROW
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge_measured
-from engine.pipeline.jobs.transaction_reconciliation.packing import PACKED_SCHEMA, unpack_piece
+from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_COLUMNS, merge
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ class StreamState:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
         self._files = SharedFiles(spark, folder)
-        self._is_readable = False
 
     def advance(self, batch_id: int, facts: DataFrame, forget: Callable[[DataFrame], DataFrame]) -> DataFrame:
         """Merge the facts of one micro-batch into the state, store it, and return it.
@@ -46,11 +43,12 @@ class StreamState:
             raise JobFailed(Text("job.error.no_state", folder=self._files.root, batch_id=batch_id))
         if known:
             before = self._read(known[-1])
-            self._check_version(before)
+            if before.columns != list(FACT_COLUMNS):
+                raise JobFailed(Text("job.error.other_version", folder=self._files.root))
             facts = forget(before).unionByName(facts)
         facts = facts.persist()
         try:
-            merge_measured(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
+            merge(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
         finally:
             facts.unpersist()
         for number in known[:-1]:
@@ -58,13 +56,6 @@ class StreamState:
                 self._files.delete(str(number))
                 self._files.delete(_memory_name(number))
         return self._read(batch_id)
-
-    def _check_version(self, state: DataFrame) -> None:
-        """Check, once per run, that the state of an earlier run has the present columns of facts."""
-        pieces = [] if self._is_readable else state.limit(1).collect()
-        if any(unpack_piece(bytes(row.piece)).schema.names != FACT_ARROW.names for row in pieces):
-            raise JobFailed(Text("job.error.other_version", folder=self._files.root))
-        self._is_readable = True
 
     def is_first(self, batch_id: int) -> bool:
         """Return whether this is the first micro-batch: there is no state of an earlier one."""
@@ -91,8 +82,7 @@ class StreamState:
         )
 
     def _read(self, number: int) -> DataFrame:
-        # With the schema given, Spark need not open the files to infer it.
-        return self._spark.read.schema(PACKED_SCHEMA).parquet(self._files.uri(str(number)))
+        return self._spark.read.parquet(self._files.uri(str(number)))
 
 
 def _memory_name(number: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from engine.pipeline.errors import JobFailed
@@ -10,7 +9,7 @@ from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.transaction_reconciliation import job as job_module
 from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
 from engine.pipeline.jobs.transaction_reconciliation import stream_state as stream_state_module
-from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_ARROW, facts_of
+from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_COLUMNS, facts_of, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.job import _Following
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
@@ -52,7 +51,7 @@ class Stream:
         """Return key -> agreement of the transfers that the batch reports."""
         rows = self.log.rows[self._read :] if not again else self._last
         self._last, self._read = rows, len(self.log.rows)
-        facts = facts_of(messages(self._spark, rows))
+        facts = facts_of(parts_of(messages(self._spark, rows)))
         self._following._batch(self._state, OpQueue(), ("Transfers",), facts, number)
         return {row[1]: row[0] for row in self.report.tables.get("transfers", ())}
 
@@ -113,9 +112,8 @@ def test_the_state_of_another_version_is_refused(make_stream, tmp_path, monkeypa
     stream.batch(0)
     stream.start()
     stream.settled("seen later")
-    columns = [field for field in FACT_ARROW if field.name != "key"]
     with monkeypatch.context() as patched:
-        patched.setattr(stream_state_module, "FACT_ARROW", pa.schema(columns))
+        patched.setattr(stream_state_module, "FACT_COLUMNS", FACT_COLUMNS[:-1])
         with pytest.raises(JobFailed, match=r"checkpoint_folder: .* another version"):
             stream.batch(1)
     stream.batch(1, again=True)

@@ -16,7 +16,7 @@ def test_what_a_bank_commits_is_reported_again_by_itself_until_the_end(tmp_path)
     reported, has_reported = [], threading.Event()
     with LedgerWatch(tmp_path, every_ms=1) as watch:
         with watch.look() as ledgers:
-            ledgers.add_messages(["t"], ["committed"])
+            ledgers.add_messages(zip(["t"], ["committed"], strict=True))
 
             def report():
                 ledgers.compare()

@@ -10,11 +10,10 @@ import pytest
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.report import ALL_ROWS
 from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
-from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge
-from engine.pipeline.jobs.transaction_reconciliation.summary import StatusRequest, buckets_over, summarise
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, Rules, bounds_of
+from engine.pipeline.jobs.transaction_reconciliation.summary import keys_of
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
 from tests.support.live.bank_files import START_MS, make_bank
 from tests.support.pipeline.transaction_log import TransactionLog, messages
@@ -29,11 +28,10 @@ def halves_of(log, *keys):
 @contextmanager
 def compared(spark, folder, log, read_until_ms=None):
     """Compare the ledgers in ``folder`` with the messages of ``log``."""
-    merged = merge(facts_of(messages(spark, log.rows))).persist()
+    merged = merge(facts_of(parts_of(messages(spark, log.rows)))).persist()
     with Ledgers(folder) as ledgers:
-        bounds = bounds_of(merged)
-        keys = StatusRequest(ledgers.add_messages, ledgers.producer_group)
-        summarise(merged, Rules(bounds, OpQueue()), buckets_over(bounds), keys)
+        judged = judge(merged, bounds_of(merged), OpQueue())
+        ledgers.add_messages(keys_of(judged, ledgers.producer_group))
         ledgers.compare(read_until_ms)
         yield ledgers
     merged.unpersist()
@@ -127,8 +125,8 @@ def test_of_several_messages_with_one_key_the_one_that_may_still_bring_the_credi
     make_bank(tmp_path / "icbc.db", "A", 80, debits=[("one", 10, 1), ("other", 10, 2)])
     make_bank(tmp_path / "ccb.db", "B", 0)
     with Ledgers(tmp_path) as ledgers:
-        ledgers.add_messages(["one", "one"], statuses)
-        ledgers.add_messages(["other", "other"], statuses[::-1])
+        ledgers.add_messages(zip(["one", "one"], statuses, strict=True))
+        ledgers.add_messages(zip(["other", "other"], statuses[::-1], strict=True))
         ledgers.compare()
         assert [row[0] for row in ledgers.transfer_rows()] == [agreement] * 2
 
@@ -172,8 +170,8 @@ def test_of_many_accounts_and_transfers_some_are_reported_and_all_are_counted(tm
         database.executemany("INSERT INTO account VALUES (?, 1)", [(f"C{number}",) for number in range(700)])
     with Ledgers(tmp_path) as ledgers:
         # Two transactions of one key: the one that was committed counts, whichever is reported first.
-        ledgers.add_messages(["t0000", "t0001"], ["committed", "rolled back"])
-        ledgers.add_messages(["t0000", "t0001"], ["rolled back", "committed"])
+        ledgers.add_messages(zip(["t0000", "t0001"], ["committed", "rolled back"], strict=True))
+        ledgers.add_messages(zip(["t0000", "t0001"], ["rolled back", "committed"], strict=True))
         ledgers.compare()
         rows, sums = ledgers.transfer_rows(), ledgers.money()
         assert (len(ledgers.accounts), ledgers.account_count) == (501, 702)

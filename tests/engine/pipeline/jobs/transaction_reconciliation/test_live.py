@@ -15,7 +15,6 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import LocalTransactionState, Message, TransactionMQProducer
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.runner import run_job
-from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
 from tests.support.live.live_server import LiveServer, ObedientListener
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.waiting import wait_until
@@ -154,9 +153,8 @@ def state_of(folder):
     """What a stopped stream has forgotten (status -> transactions) and the transactions that it remembers."""
     numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
     assert 1 <= len(numbers) <= 3
-    pieces = parquet.read_table(folder / str(numbers[-1])).column("piece").to_pylist()
     forgotten, remembered = Counter(), []
-    for row in (row for piece in pieces for row in unpack_piece(piece).to_pylist()):
+    for row in parquet.read_table(folder / str(numbers[-1])).to_pylist():
         if row["role"] == "forgotten":
             forgotten[row["key"]] += row["transactions"]
         elif row["role"] == "transaction":

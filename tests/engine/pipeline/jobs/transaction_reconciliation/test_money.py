@@ -30,7 +30,7 @@ def test_a_transfer_that_is_done_after_the_ledgers_were_copied_is_not_wrong(fold
     with Ledgers(folder) as ledgers:
         post(folder / "icbc.db", "transfer", "A", ("meanwhile", 10, 70))
         # Read after that: the newest messages are newer than the copies.
-        ledgers.add_messages(["t", "meanwhile", "never"], ["committed"] * 3)
+        ledgers.add_messages(zip(["t", "meanwhile", "never"], ["committed"] * 3, strict=True))
         ledgers.compare()
         assert [row[:2] for row in ledgers.transfer_rows()] == [[Agreement.NO_TRANSFER, "never"]]
         assert ledgers.without_transfer() == ["never"]
@@ -40,7 +40,7 @@ def test_a_transfer_that_is_done_after_the_ledgers_were_copied_is_not_wrong(fold
 def test_a_paying_bank_that_is_gone_by_then_is_named(folder):
     with Ledgers(folder) as ledgers:
         (folder / "icbc.db").unlink()
-        ledgers.add_messages(["never"], ["committed"])
+        ledgers.add_messages(zip(["never"], ["committed"], strict=True))
         with pytest.raises(JobFailed, match=r"bank_folder: .*icbc\.db does not exist"):
             ledgers.compare()
 
@@ -48,7 +48,7 @@ def test_a_paying_bank_that_is_gone_by_then_is_named(folder):
 def test_of_too_many_messages_without_a_transfer_the_known_ones_are_remembered(folder, monkeypatch):
     monkeypatch.setattr(ledgers_module, "WITHOUT_TRANSFER_MAX", 2)
     with Ledgers(folder) as ledgers:
-        ledgers.add_messages(list("abcde"), ["committed"] * 5)
+        ledgers.add_messages(zip(list("abcde"), ["committed"] * 5, strict=True))
         ledgers.compare()
         assert ledgers.without_transfer() == ["a", "b"]
         assert ledgers.without_transfer(["d", "elsewhere"]) == ["d", "a"]
@@ -69,7 +69,7 @@ def test_the_plot_of_money_in_flight_ends_where_the_table_stands(tmp_path):
     make_bank(tmp_path / "icbc.db", "A", 0, debits=[(key, 10, 5) for key in ("lost", "gone", "open", "less", "more")])
     make_bank(tmp_path / "ccb.db", "B", 0, credited=[("less", 4, 65), ("more", 25, 65), ("nowhere", 10, 65)])
     with Ledgers(tmp_path) as ledgers:
-        ledgers.add_messages(["lost", "gone", "open"], ["rolled back", "given up", "open"])
+        ledgers.add_messages(zip(["lost", "gone", "open"], ["rolled back", "given up", "open"], strict=True))
         ledgers.compare()
         assert ledgers.money().in_flight == 10
         assert [level for _, level in ledgers.levels()] == [30, 10]

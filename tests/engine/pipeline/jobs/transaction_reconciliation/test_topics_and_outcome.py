@@ -8,11 +8,12 @@ import pytest
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
-from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of
+from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPTION
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics
 from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
-from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
+from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status, TransactionAnomaly, Window
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog, messages
 
@@ -35,7 +36,7 @@ def test_topics_are_those_that_half_messages_name(spark):
         log = TransactionLog(topic=topic)
         log.half(f"id-{topic}")
         rows += log.rows
-    assert _named_topics(facts_of(messages(spark, rows))) == ("Orders", "Parcels")
+    assert _named_topics(parts_of(messages(spark, rows))) == ("Orders", "Parcels")
 
 
 @pytest.mark.parametrize(
@@ -45,10 +46,32 @@ def test_topics_are_those_that_half_messages_name(spark):
         (OpQueue(False), "Nothing wrong was found. But without the op queue only"),
     ],
 )
-def test_what_could_not_be_looked_at_is_not_called_right(op_queue, sentence):
-    report, summary = MemoryReport(), ReconciliationSummary()
-    summary.statuses = {"committed": [1, 0]}
-    results = ReconciliationReporter(JobRun(NO_SPARK, {}, {}, report, print), op_queue, ("Orders",))
-    results._report_outcome(summary)
+def test_what_could_not_be_looked_at_is_not_called_right(spark, op_queue, sentence):
+    report, log = MemoryReport(), TransactionLog()
+    log.half("t")
+    log.commit("t")
+    run = JobRun(spark, {"topics": "Transfers"}, {}, report, print)
+    merged = merge(facts_of(parts_of(messages(spark, log.rows))))
+    ReconciliationReporter(run, op_queue, ("Transfers",)).report(merged, None)
     (note,) = report.notes
     assert note["en"].startswith(sentence)
+
+
+def test_every_word_of_the_tables_is_reported_in_both_languages():
+    texts = {
+        (table.name, column.name): tuple(column.cell_texts)
+        for table in DESCRIPTION.tables
+        for column in table.columns
+        if column.cell_texts
+    }
+    assert texts == {
+        ("summary", "status"): tuple(Status),
+        ("open", "status"): tuple(Status),
+        ("transfers", "message"): tuple(Status),
+        ("finding_counts", "finding"): tuple(TransactionAnomaly),
+        ("findings", "finding"): tuple(TransactionAnomaly),
+        ("transfer_counts", "agreement"): tuple(Agreement),
+        ("transfers", "agreement"): tuple(Agreement),
+        ("windows", "what"): tuple(Window),
+        ("longest", "what"): tuple(Window),
+    }

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import random
 
-import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from engine.pipeline.jobs.transaction_reconciliation import merging
-from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_ARROW, facts_of
-from engine.pipeline.jobs.transaction_reconciliation.merging import merge, merge_measured
-from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
-from engine.pipeline.jobs.transaction_reconciliation.summary import buckets_over, summarise
+from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
+from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
     OpQueue,
-    Rules,
     bounds_of,
     forget,
     halves_until_ms,
-    judge_table,
+    judge,
 )
 from engine.pipeline.jobs.transaction_reconciliation.words import Status, TransactionAnomaly
 from tests.support.pipeline.transaction_log import START, TransactionLog, messages
@@ -36,29 +32,27 @@ def story(report):
     return report
 
 
-def facts(spark, logs):
-    return facts_of(messages(spark, [row for log in logs for row in log.rows]))
+def facts(spark, rows):
+    return facts_of(parts_of(messages(spark, rows)))
 
 
-def table_of(packed):
-    """All facts, out of their pieces."""
-    pieces = [unpack_piece(bytes(row.piece)) for row in packed.collect()]
-    return pa.concat_tables(pieces) if pieces else FACT_ARROW.empty_table()
+def rows_of(*logs):
+    return [row for log in logs for row in log.rows]
 
 
 def verdicts(merged, op_queue=None, topics=None):
     """broker -> identity -> (status, findings)."""
     merged = merged.persist()
-    rules = Rules(bounds_of(merged), op_queue or OpQueue(), topics)
+    judged = judge(merged, bounds_of(merged), op_queue or OpQueue(), topics)
     found = {}
-    for row in judge_table(table_of(merged), rules).to_pylist():
-        found.setdefault(row["broker_name"], {})[row["identity"]] = (row["status"], sorted(row["findings"]))
+    for row in judged.where("role <> 'forgotten'").collect():
+        found.setdefault(row.broker_name, {})[row.identity] = (row.status, sorted(row.findings))
     return found
 
 
 @pytest.fixture(scope="module")
 def merged(spark):
-    return merge(facts(spark, STORIES.values())).persist()
+    return merge(facts(spark, rows_of(*STORIES.values()))).persist()
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +87,11 @@ def checked(log):
 
 
 def test_a_half_message_that_was_stored_anew_by_check_backs_is_one_transaction(merged):
-    rows = table_of(merged).to_pylist()
-    rows = [row for row in rows if (row["broker_name"], row["role"]) == ("checked", "transaction")]
-    by_identity = {row["identity"]: row for row in rows}
+    by_identity = {row.identity: row for row in merged.where("broker_name = 'checked'").collect()}
     found = by_identity["t"]
     assert sorted(by_identity) == ["other", "t"]
-    assert [found[name] for name in ("ops", "copies", "checks", "half_offsets")] == [1, 3, 2, [0, 2, 3]]
-    assert found["born"] == found["half_stored"]
+    assert [found.ops, found.copies, found.checks, sorted(found.half_offsets)] == [1, 3, 2, [0, 2, 3]]
+    assert found.born == found.half_stored
 
 
 @story
@@ -258,16 +250,21 @@ def test_without_op_messages_the_place_of_the_check_service_says_what_is_rolled_
     }
 
 
-def test_facts_of_unknown_size_are_merged_by_as_many_tasks_as_they_need_up_to_a_bound(spark, monkeypatch):
-    found = facts(spark, STORIES.values()).persist()
-    usual = int(spark.conf.get("spark.sql.shuffle.partitions"))
-    monkeypatch.setattr(merging, "_BYTES_PER_TASK", 1)
-    monkeypatch.setattr(merging, "TASKS_MAX", usual + 3)
-    many = merge_measured(found)
-    assert many.rdd.getNumPartitions() == usual + 3
-    assert verdicts(many) == verdicts(merge(found))
-    monkeypatch.setattr(merging, "TASKS_MAX", usual)
-    assert merge_measured(found).rdd.getNumPartitions() <= usual
+def test_of_an_op_message_only_offsets_count(spark):
+    log = TransactionLog()
+    for body in (b"3", b"1, 2,4", b"", b"x,\xff,-1,7", b"9" * 19, "\N{ARABIC-INDIC DIGIT FIVE}".encode()):
+        log.op()["body"] = body
+    waiting = parts_of(messages(spark, log.rows)).collect()
+    assert [row.named_offset for row in waiting] == [3, 1, 2, 4, 7]
+
+
+def test_messages_that_are_no_part_of_a_transaction_give_no_facts(spark):
+    log = TransactionLog()
+    log.ordinary()
+    log.half("t")
+    log.ordinary()
+    (fact,) = facts(spark, log.rows).collect()
+    assert (fact.role, fact.identity, fact.half_offsets, fact.copies) == ("transaction", "t", [0], 1)
 
 
 # --- any history -----------------------------------------------------------------------------------------------------
@@ -326,12 +323,12 @@ def test_any_history_is_judged_as_a_plain_program_would_in_one_go_or_in_pieces(s
     reported = [random_log(seed) for seed in range(10)]
     model = {log.broker_name: verdict for log, verdict in reported}
     rows = [row for log, _ in reported for row in log.rows]
-    assert verdicts(merge(facts_of(messages(spark, rows)))) == model
+    assert verdicts(merge(facts(spark, rows))) == model
     # Op messages come before their half messages, commits before both, and what is merged is merged again.
     random.Random(1).shuffle(rows)
     cut = len(rows) // 3
-    state = merge(facts_of(messages(spark, rows[:cut])))
-    assert verdicts(merge(state.unionByName(facts_of(messages(spark, rows[cut:]))))) == model
+    state = merge(facts(spark, rows[:cut]))
+    assert verdicts(merge(state.unionByName(facts(spark, rows[cut:])))) == model
 
 
 def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
@@ -345,26 +342,27 @@ def test_a_stream_forgets_what_is_settled_but_not_that_it_was(spark):
     log.now_ms += 60_000
     log.half("new")
     log.commit("new")
-    merged = merge(facts(spark, [log])).persist()
+    merged = merge(facts(spark, log.rows)).persist()
     # What a ledger still waits for stays.
-    needed = forget(merged, keep_ms=30_000, kept_keys=["key-rolled back"])
+    needed = merge(forget(merged, keep_ms=30_000, kept_keys=["key-rolled back"] * 2))
     assert sorted(remembered(needed)) == ["new", "open", "rolled back", "twice"]
-    state = forget(merged, keep_ms=30_000).persist()
+    assert needed.where("identity = 'rolled back'").first().copies == 1
+    state = merge(forget(merged, keep_ms=30_000)).persist()
     assert sorted(remembered(state)) == ["new", "open", "twice"]
-    forgotten = [row for row in table_of(state).to_pylist() if row["role"] == "forgotten"]
-    counts = [(row["identity"], row["transactions"], row["forgotten_checks"]) for row in forgotten]
+    forgotten = state.where("role = 'forgotten'").collect()
+    counts = [(row.identity, row.transactions, row.forgotten_checks) for row in forgotten]
     assert sorted(counts) == [("committed", 1, 2), ("rolled back", 1, 2)]
     # Its second commit names a half message that is known to have been settled.
     half = log.halves["committed"]
     log.rows.clear()
     log.commit("committed", half)
-    found = verdicts(merge(state.unionByName(facts(spark, [log]))))["broker-a"]
+    found = verdicts(merge(state.unionByName(facts(spark, log.rows))))["broker-a"]
     assert found["committed"] == (Status.COMMITTED, [TransactionAnomaly.DECIDED_LATE])
     assert found["1"] == (None, [TransactionAnomaly.DECIDED_LATE])
 
 
 def remembered(state):
-    return [row["identity"] for row in table_of(state).to_pylist() if row["role"] == "transaction"]
+    return [row.identity for row in state.where("role = 'transaction'").collect()]
 
 
 def test_what_was_decided_for_a_topic_that_is_not_read_is_never_called_rolled_back(spark):
@@ -384,19 +382,18 @@ def test_what_was_decided_for_a_topic_that_is_not_read_is_never_called_rolled_ba
     log.commit("new")
 
     def counts(merged, topics):
-        bounds = bounds_of(merged)
-        summary = summarise(merged, Rules(bounds, OpQueue(), topics), buckets_over(bounds))
+        summary = ReconciliationSummary(judge(merged, bounds_of(merged), OpQueue(), topics))
         return {status: count for status, (count, _) in summary.statuses.items()}, summary
 
-    merged = merge(facts(spark, [log])).persist()
+    merged = merge(facts(spark, log.rows)).persist()
     assert counts(merged, ("A",))[0] == {Status.COMMITTED: 2, Status.NOT_READ: 2}
-    state = forget(merged, keep_ms=30_000, topics=("A",)).persist()
+    state = merge(forget(merged, keep_ms=30_000, topics=("A",))).persist()
     assert sorted(remembered(state)) == ["b open", "new"]
     reported, summary = counts(state, ("A",))
     assert reported == {Status.COMMITTED: 2, Status.NOT_READ: 2}
-    assert (summary.unsettled, summary.finding_count) == ([], 0)
+    assert (summary.open_rows(0), summary.finding_count) == ([], 0)
     log.rows = [unseen]
-    reported, summary = counts(merge(state.unionByName(facts(spark, [log]))).persist(), ("A", "B"))
+    reported, summary = counts(merge(state.unionByName(facts(spark, log.rows))).persist(), ("A", "B"))
     assert reported == {Status.COMMITTED: 2, Status.NOT_READ: 1, Status.OPEN: 1}
     assert summary.finding_count == 0
 
@@ -411,6 +408,6 @@ def test_half_messages_were_read_until_the_newest_one_of_the_broker_that_is_behi
     # What is stored later, but is no half message, says nothing of half messages.
     behind.now_ms = 400
     behind.commit("t")
-    bounds = bounds_of(merge(facts(spark, [ahead, behind, idle])).persist())
+    bounds = bounds_of(merge(facts(spark, rows_of(ahead, behind, idle))).persist())
     assert halves_until_ms(bounds) == int(START.timestamp() * 1_000) + 2
-    assert halves_until_ms({"idle": bounds["idle"]}) == 0
+    assert halves_until_ms(bounds.filter(pc.equal(bounds["broker_name"], "idle"))) == 0

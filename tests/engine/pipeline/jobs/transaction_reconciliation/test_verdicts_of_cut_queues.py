@@ -1,23 +1,19 @@
-"""What the beginning of the read part hides is not a finding, and what cannot be known is not reported. Without
-Spark.
-"""
+"""What the beginning of the read part hides is not a finding, and what cannot be known is not reported."""
 
 from __future__ import annotations
 
 import pytest
 
+from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Status, TransactionAnomaly
 from tests.support.pipeline.judged_facts import JudgedFacts
+from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog
 
 
-def put_off(log, identity, first):
-    """A copy of a half message that is immune to checks."""
-    log.half(identity)["properties"]["TRAN_PREPARED_QUEUE_OFFSET"] = str(first["queue_offset"])
-
-
-def test_an_answer_that_names_a_copy_from_before_everything_that_was_read_has_its_op_message():
+def test_an_answer_that_names_a_copy_from_before_everything_that_was_read_has_its_op_message(spark):
     log = TransactionLog()
     first = log.half("t")
     log.half("w")
@@ -27,42 +23,11 @@ def test_an_answer_that_names_a_copy_from_before_everything_that_was_read_has_it
     log.commit("t", first)
     log.now_ms += 60_000
     log.roll_back("w")
-    assert JudgedFacts().read(log.rows).verdicts()["t"] == (Status.COMMITTED, [])
-
-
-def test_an_op_message_that_names_the_first_place_of_a_half_message_that_was_put_off_means_it():
-    log = TransactionLog()
-    log.half("before")
-    first = log.half("t")
-    log.rows.clear()
-    put_off(log, "t", first)
-    log.roll_back("t", first)
-    assert JudgedFacts().read(log.rows).verdicts() == {"t": (Status.ROLLED_BACK, [])}
-
-
-@pytest.mark.parametrize("is_reversed", [False, True])
-def test_nobody_takes_the_op_message_of_another_one_by_saying_that_he_lay_there(is_reversed):
-    log = TransactionLog()
-    victim = log.half("victim")
-    put_off(log, "a thief", victim)
-    log.roll_back("victim")
-    rows = list(reversed(log.rows)) if is_reversed else log.rows
-    assert JudgedFacts().read(rows).verdicts() == {
-        "victim": (Status.ROLLED_BACK, []),
-        "a thief": (Status.OPEN, []),
-    }
-
-
-@pytest.mark.parametrize("reported", ["7", "x", "-1", "9" * 30, ""])
-def test_a_first_place_that_cannot_be_is_not_believed(reported):
-    log = TransactionLog()
-    log.half("t")["properties"]["TRAN_PREPARED_QUEUE_OFFSET"] = reported
-    log.op(7)
-    assert JudgedFacts().read(log.rows).verdicts()["t"] == (Status.OPEN, [])
+    assert JudgedFacts(spark).read(log.rows).verdicts()["t"] == (Status.COMMITTED, [])
 
 
 @pytest.mark.parametrize(("later_ms", "findings"), [(9_000, []), (11_000, [TransactionAnomaly.COMMITTED_WITHOUT_OP])])
-def test_an_op_message_may_be_stored_after_those_of_later_answers(later_ms, findings):
+def test_an_op_message_may_be_stored_after_those_of_later_answers(spark, later_ms, findings):
     """Answers are handled side by side, and RocketMQ 5 gathers op messages for some seconds."""
     log = TransactionLog()
     log.half("t")
@@ -70,45 +35,54 @@ def test_an_op_message_may_be_stored_after_those_of_later_answers(later_ms, find
     log.visible("t")
     log.now_ms += later_ms
     log.roll_back("other")
-    assert JudgedFacts().read(log.rows).verdicts()["t"] == (Status.COMMITTED, findings)
+    assert JudgedFacts(spark).read(log.rows).verdicts()["t"] == (Status.COMMITTED, findings)
 
 
-def test_how_long_a_message_was_kept_back_is_not_reported_without_its_first_copy():
+def test_how_long_a_message_was_kept_back_is_not_reported_without_its_first_copy(spark):
     log = TransactionLog()
     log.half("t")
     log.visible("t")
     first = log.halves["t"]
     log.half("t", checks=1)
     log.commit("t", first)
-    whole = JudgedFacts().read(log.rows).summary()
-    assert [(from_ms < to_ms, to_ms - from_ms) for _, _, from_ms, to_ms in whole.longest] == [(True, 1)]
+    whole = JudgedFacts(spark).read(log.rows).summary()
+    assert [(to_ms - from_ms, window_ms) for _, from_ms, to_ms, window_ms in whole.longest_rows()] == [(1, 1)]
+    assert whole.window_row() == [1, 1, 1, 1, 1]
     for rows in (log.rows[1:], log.rows[2:]):
-        cut = JudgedFacts().read(rows).summary()
-        assert (cut.longest, cut.windows.count) == ([], 0)
+        cut = JudgedFacts(spark).read(rows).summary()
+        assert (cut.longest_rows(), cut.window_row()) == ([], [0, None, None, None, None])
 
 
-def test_of_transactions_for_retry_topics_nothing_is_said():
+def test_of_transactions_for_retry_topics_nothing_is_said(spark):
     """Their commits look like what consumers sent back."""
     log = TransactionLog(topic="%RETRY%g")
     log.half("t")
     log.commit("t")
-    assert JudgedFacts().read(log.rows).verdicts() == {"t": (Status.NOT_READ, [])}
+    assert JudgedFacts(spark).read(log.rows).verdicts() == {"t": (Status.NOT_READ, [])}
 
 
-def test_without_op_messages_nobody_knows_when_something_was_decided():
+def test_without_op_messages_nobody_knows_when_something_was_decided(spark):
     log = TransactionLog()
     log.half("t")
     log.roll_back("t")
     rows = [row for row in log.rows if row["tags"] != "d"]
-    unreadable = JudgedFacts(op_queue=OpQueue(is_readable=False, check_offsets={"broker-a": 1})).read(rows)
+    unreadable = JudgedFacts(spark, op_queue=OpQueue(is_readable=False, check_offsets={"broker-a": 1})).read(rows)
     assert unreadable.counts() == {Status.ROLLED_BACK: 1}
-    assert unreadable.summary().open_changes == {}
-    assert sum(JudgedFacts().read(log.rows).summary().open_changes.values()) == 0
+    assert levels(unreadable) == []
+    assert levels(JudgedFacts(spark).read(log.rows))[-1] == 0
 
 
-def test_a_commit_whose_half_message_was_not_read_is_no_transaction_of_its_own():
+def levels(judged):
+    """The plot of open transactions."""
+    report = MemoryReport()
+    run = JobRun(judged.spark, {"topics": "Transfers"}, {}, report, print)
+    ReconciliationReporter(run, judged.op_queue, ("Transfers",)).report(judged.state, None)
+    return [level for plot, _, _, level in report.points if plot == "open"]
+
+
+def test_a_commit_whose_half_message_was_not_read_is_no_transaction_of_its_own(spark):
     log = TransactionLog()
     log.half("t")
     log.half("other")
     log.commit("t")
-    assert JudgedFacts().read(log.rows[1:]).counts() == {Status.OPEN: 1}
+    assert JudgedFacts(spark).read(log.rows[1:]).counts() == {Status.OPEN: 1}
