@@ -1,5 +1,5 @@
 // Opens every scenario with the Python of a built site: node open_every_scenario.mjs SITE
-// Prints as JSON the name of each that does not open, and why, and how many classes compiled their methods at the start.
+// Prints as JSON the name of each that does not open, and why, and how many classes compiled methods at the start.
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { addModules } from "../../../static/site/python.js";
