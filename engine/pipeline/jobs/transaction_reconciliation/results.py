@@ -10,7 +10,6 @@ from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import Cell
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers, Money
 from engine.pipeline.jobs.transaction_reconciliation.summary import (
-    Buckets,
     ReconciliationSummary,
     buckets_over,
     keys_of,
@@ -69,8 +68,15 @@ class ReconciliationReporter:
         if self._run.names("topics"):
             # These were not requested.
             summary.statuses.pop(Status.NOT_READ, None)
-        self._report_transactions(summary, buckets_over(bounds))
-        kept_back, longest = summary.window_row(), summary.longest_rows()
+        # All that Spark computes comes first: a stop between two tables would leave some of them old.
+        now_ms = _now_ms()
+        found, kept_back, longest = summary.open_rows(now_ms), summary.window_row(), summary.longest_rows()
+        levels: list[tuple[int, int]] = []
+        # It is unknown when half messages were decided if op messages cannot be read.
+        if self._is_history and self._op_queue.is_readable:
+            buckets = buckets_over(bounds)
+            levels = buckets.levels(summary.open_changes(buckets))
+        self._report_transactions(summary, found, levels, now_ms)
         read_until_ms = None if self._is_history else halves_until_ms(bounds)
 
         def report_the_rest() -> None:
@@ -92,8 +98,10 @@ class ReconciliationReporter:
         self._report.table("windows", windows)
         self._report.table("longest", rows)
 
-    def _report_transactions(self, summary: ReconciliationSummary, buckets: Buckets) -> None:
-        counted, now_ms = summary.statuses, _now_ms()
+    def _report_transactions(
+        self, summary: ReconciliationSummary, found: Rows, levels: Sequence[tuple[int, int]], now_ms: int
+    ) -> None:
+        counted = summary.statuses
         total = sum(count for count, _ in counted.values())
         known = [status for status in _STATUS_ORDER if status in counted]
         self._report.table(
@@ -101,16 +109,13 @@ class ReconciliationReporter:
             [[status.value, counted[status][0], counted[status][0] / total, counted[status][1]] for status in known],
         )
         unsettled = sum(counted.get(status, (0, 0))[0] for status in UNSETTLED)
-        found = summary.open_rows(now_ms)
         self._report.table("open", found, left_out=unsettled - len(found))
         counts = summary.finding_counts
         self._report.table("finding_counts", [[kind, counts[kind]] for kind in TransactionAnomaly if counts.get(kind)])
         findings = summary.finding_rows()
         self._report.table("findings", findings, left_out=summary.finding_count - len(findings))
         if self._is_history:
-            # It is unknown when half messages were decided if op messages cannot be read.
-            changes = summary.open_changes(buckets) if self._op_queue.is_readable else ()
-            for at_ms, level in buckets.levels(changes):
+            for at_ms, level in levels:
                 self._report.point("open", "open", at_ms, level)
             self._report_outcome(summary)
         else:
