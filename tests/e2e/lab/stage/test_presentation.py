@@ -59,16 +59,15 @@ RUN = """async () => {
         busy === null && event > 0 && (now >= duration * 0.59 || stop !== null);
     while (!stands(view.peek())) await new Promise((wake) => setTimeout(wake, 30));
 }"""
-#: The stage is laid out again at most four times a second, and once more for what that changed.
+#: The stage is laid out again at most four times a second (FIT_EVERY_MS in map.js), and once more for what that
+#: changes: it stands when it is the same after a longer time.
 SETTLE = """async () => {
     const { stageScale } = await import('/static/parts/stage/folding.js');
-    const picture = () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     const inner = document.querySelector('.lab-stage-inner');
     const state = () => `${inner.style.cssText} ${inner.dataset.density} ${inner.innerText.length} ${stageScale.value}`;
-    for (let [last, same] = ['', 0]; same < 3; ) {
-        await picture();
-        same = state() === last ? same + 1 : 0;
-        last = state();
+    for (let [last, now] = ['', state()]; now !== last; [last, now] = [now, state()]) {
+        await new Promise((wake) => setTimeout(wake, 300));
+        await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     }
 }"""
 
