@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -12,10 +10,9 @@ from email.parser import Parser
 import pytest
 from packaging.requirements import Requirement
 
-from engine.pipeline.java import find_java_home
 from scripts.spark_wheel import ROOT
 from tests.engine.pipeline.test_on_a_cluster import make_executor_python
-from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.submitted import assert_it_reads_streams_and_writes
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +41,7 @@ def test_a_driver_with_the_wheel_reads_streams_and_writes_and_its_workers_need_n
     pythons = {}
     for role in ("driver", "worker"):
         (tmp_path / role).mkdir()
-        pythons[role] = str(make_executor_python(tmp_path / role))
+        pythons[role] = make_executor_python(tmp_path / role)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, "--target", tmp_path / "driver" / "packages", wheel], check=True)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment |= {"PYSPARK_PYTHON": pythons["worker"], "PYSPARK_DRIVER_PYTHON": pythons["driver"]}
-    environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
-    program = ROOT / "tests" / "support" / "pipeline" / "submitted_program.py"
-    with LiveServer(tmp_path / "data", page=False) as server:
-        server.create_topic("Orders", 2)
-        done = subprocess.run(
-            [pythons["driver"], program, server.name_servers[0], "glassmq_spark"],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=500,
-        )
-    assert done.returncode == 0, done.stderr[-4_000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == {"batch": 20, "stream": 20}
+    assert_it_reads_streams_and_writes([pythons["driver"]], "glassmq_spark", tmp_path, **pythons)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
-import os
 import re
 import subprocess
 import sys
@@ -15,10 +13,9 @@ import pyspark
 import pytest
 
 from engine.pipeline import registration
-from engine.pipeline.java import find_java_home
 from engine.pipeline.registration import WorkerUnfit, register
 from tests.engine.pipeline.test_on_a_cluster import make_executor_python
-from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.submitted import assert_it_reads_streams_and_writes
 
 PROJECT = Path(__file__).resolve().parents[3]
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
@@ -52,23 +49,9 @@ def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
 ):
     """Neither the driver, nor the planner of its streams, nor the executors have anything else of this project."""
     python = make_executor_python(tmp_path)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    environment |= {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}
-    environment |= {"JAVA_HOME": str(find_java_home()), "SPARK_LOCAL_IP": "127.0.0.1"}
-    program = PROJECT / "tests" / "support" / "pipeline" / "submitted_program.py"
-    with LiveServer(tmp_path / "data", page=False) as server:
-        server.create_topic("Orders", 2)
-        command = [SUBMIT, "--master", master, "--conf", "spark.executor.memory=512m", "--py-files", archive]
-        done = subprocess.run(
-            [*command, program, server.name_servers[0], "engine.pipeline.registration"],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=500,
-        )
-    assert done.returncode == 0, done.stderr[-4_000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == {"batch": 20, "stream": 20}
+    submit = [SUBMIT, "--master", master, "--conf", "spark.executor.memory=512m", "--py-files", archive]
+    package = "engine.pipeline.registration"
+    assert_it_reads_streams_and_writes(submit, package, tmp_path, driver=python, worker=python)
 
 
 @pytest.mark.parametrize(
