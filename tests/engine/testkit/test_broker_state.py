@@ -86,7 +86,9 @@ def test_a_crash_and_the_clock_are_there(recorder):
     send(recorder, Message("orders", b"1"))
     assert crashed is None
     changes = [values for _, part, _, values in recorded_frames(recorder)["states"] if part == "broker"]
-    assert changes[-1] == [1, 60_000]
+    runs, ahead_ms = changes[-1]
+    # The minute ends by the broker's clock, so what passes by itself meanwhile counts.
+    assert runs == 1 and 0 < ahead_ms <= 60_000
 
 
 def test_rules_that_acted_are_recorded_as_they_were_made(recorder):
