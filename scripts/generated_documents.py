@@ -385,7 +385,8 @@ def testkit_operations() -> str:
     """The operations of the test kit's HTTP API; a parameter that must be given is bold."""
     lines = ["| operation | parameters | |", "|---|---|---|"]
     for operation in OPERATIONS:
-        names = [f"**{one.name}**" if one.default is ... else one.name for one in operation.fields]
+        fields = sorted(operation.fields, key=lambda one: one.default is not ...)
+        names = [f"**{one.name}**" if one.default is ... else one.name for one in fields]
         lines.append(f"| `{operation.method} {operation.path}` | {', '.join(names)} | {operation.summary} |")
     return "\n" + "\n".join(lines) + "\n"
 

@@ -18,6 +18,7 @@ from app.lab.views.frame_recording_view import frame_recording_view
 from app.lab.views.recorded_frames import read_frames
 from app.lessons.check import read_check
 from app.lessons.lesson_files import load_lesson
+from app.testkit.requests import Request, fields_of
 from engine.acl.access_rules import parse_rules
 from engine.acl.errors import BadAccessConfig
 from engine.fields.field import Field, read_fields
@@ -43,6 +44,8 @@ def tables_in(value: object) -> Iterator[tuple[Field, ...]]:
         yield (value,)
     elif isinstance(value, CommandKind):
         yield (value.target_field, *value.fields)
+    elif isinstance(value, type) and issubclass(value, Request):
+        yield fields_of(value)
     elif isinstance(value, Mapping):
         for one in value.values():
             yield from tables_in(one)
@@ -91,6 +94,7 @@ VALUES = {name: near_all(table) | JSON for name, table in TABLES.items()}
 def test_the_tables_of_engine_and_app_are_found():
     assert len(TABLES) > 80
     assert any(name.startswith("app.lab.session.requests.ACTIONS") for name in TABLES)
+    assert "app.testkit.requests.Advance[0]" in TABLES
 
 
 TEXTS = [

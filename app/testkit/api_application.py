@@ -18,7 +18,7 @@ from msgspec import to_builtins
 from app.foundation.json_text import dump_json
 from app.foundation.refusal_json import refusal_json
 from app.testkit.openapi import DOCUMENT_PATH, ROOT, openapi_document
-from app.testkit.operations import OPERATIONS, Contradiction, Operation, TestSession, UnknownFault
+from app.testkit.operations import OPERATIONS, AnyOperation, Contradiction, TestSession, UnknownFault
 from app.testkit.replies import Refusal
 from engine.fields.field import path_of, read_fields
 from engine.fields.json_input import parse_json
@@ -37,7 +37,7 @@ _BODY_BYTES_MAX = 8 << 20
 _LENGTH = re.compile("[0-9]{1,18}")
 _PART = re.compile(r"\{\w+\}")
 #: For each path, in the order of the table: its operations by method.
-_BY_PATH: dict[str, dict[str, Operation]] = {}
+_BY_PATH: dict[str, dict[str, AnyOperation]] = {}
 for _operation in OPERATIONS:
     _BY_PATH.setdefault(_operation.path, {})[_operation.method] = _operation
 _PATTERNS = [(re.compile(_PART.sub("([^/]+)", path)), methods) for path, methods in _BY_PATH.items()]
@@ -80,8 +80,8 @@ class ApiApplication:
             if path == ROOT + DOCUMENT_PATH and environ["REQUEST_METHOD"] == "GET":
                 return openapi_document()
             operation, parts = _route(environ["REQUEST_METHOD"], path)
-            read = _read_parameters(operation, parts, environ)
-            return to_builtins(operation.handle(self._session, read))
+            request = operation.request(**_read_parameters(operation, parts, environ))
+            return to_builtins(operation.handle(self._session, request))
         except FieldRefused as refused:
             status = HTTPStatus.CONFLICT if isinstance(refused, Contradiction) else HTTPStatus.BAD_REQUEST
             raise _Refused(status, _parameter_refusal(refused)) from refused
@@ -105,7 +105,7 @@ def _parameter_refusal(refused: FieldRefused) -> Refusal:
     return Refusal(kind="parameter", **refusal_json(refused))
 
 
-def _route(method: str, path: str) -> tuple[Operation, tuple[str, ...]]:
+def _route(method: str, path: str) -> tuple[AnyOperation, tuple[str, ...]]:
     """Return the operation at ``path``, and the texts of its parts. Raises :class:`_Refused`."""
     below = path.removeprefix(ROOT) if path.startswith(f"{ROOT}/") else ""
     for pattern, methods in _PATTERNS:
@@ -120,7 +120,7 @@ def _route(method: str, path: str) -> tuple[Operation, tuple[str, ...]]:
     raise _Refused(HTTPStatus.NOT_FOUND, refused)
 
 
-def _read_parameters(operation: Operation, parts: Sequence[str], environ: WSGIEnvironment) -> Mapping[str, Any]:
+def _read_parameters(operation: AnyOperation, parts: Sequence[str], environ: WSGIEnvironment) -> Mapping[str, Any]:
     """Return all parameters of a request, checked. Raises :class:`FieldRefused`."""
     read = {
         field.name: field.read(unquote(text), field.name, of_text=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
-from typing import Any
 
 from msgspec.json import schema_components
 
 from app.foundation.json_types import JsonObject
-from app.testkit.operations import OPERATIONS, Operation
+from app.testkit.operations import OPERATIONS, AnyOperation
 from app.testkit.replies import Refusal
 from engine.fields.field import Field
 
@@ -29,14 +27,16 @@ _REFUSALS = {
 
 def openapi_document() -> JsonObject:
     """Return the document."""
-    replies = dict.fromkeys((Refusal, *(operation.reply for operation in OPERATIONS)))
-    _, schemas = schema_components(replies, ref_template=_REFERENCE)
+    types = (Refusal, *(one for operation in OPERATIONS for one in (operation.request, operation.reply)))
+    _, schemas = schema_components(dict.fromkeys(types), ref_template=_REFERENCE)
+    requests = {name: schemas.pop(name) for name in dict.fromkeys(one.request.__name__ for one in OPERATIONS)}
     for schema in schemas.values():
         schema["description"] = inspect.cleandoc(schema["description"])
-        schema["required"] = [*schema["properties"]]  # defaults are sent, too
+        schema["required"] = [*schema.get("properties", ())]  # defaults are sent, too
     paths: dict[str, JsonObject] = {}
     for operation in OPERATIONS:
-        paths.setdefault(ROOT + operation.path, {})[operation.method.lower()] = _operation(operation)
+        described = _operation(operation, requests[operation.request.__name__])
+        paths.setdefault(ROOT + operation.path, {})[operation.method.lower()] = described
     return {
         "openapi": "3.1.0",
         "info": {
@@ -49,10 +49,11 @@ def openapi_document() -> JsonObject:
     }
 
 
-def _operation(operation: Operation) -> JsonObject:
-    parameters = [_parameter(part, "path") for part in operation.parts]
+def _operation(operation: AnyOperation, request: JsonObject) -> JsonObject:
+    properties: JsonObject = request["properties"]
+    parameters = [_parameter(one, properties, "path") for one in operation.parts]
     if not operation.has_body:
-        parameters += [_parameter(one, "query") for one in operation.fields]
+        parameters += [_parameter(one, properties, "query") for one in operation.fields]
     described: JsonObject = {
         "operationId": _operation_id(operation),
         "summary": operation.summary,
@@ -64,12 +65,14 @@ def _operation(operation: Operation) -> JsonObject:
     if parameters:
         described["parameters"] = parameters
     if operation.has_body:
-        body = _object_schema(operation.fields)
-        described["requestBody"] = {"required": "required" in body, "content": {"application/json": {"schema": body}}}
+        required = [one.name for one in operation.fields if one.default is ...]
+        nullable = {one.name: _or_null(one, properties[one.name]) for one in operation.fields}
+        body = {**request, "properties": nullable, "required": required}
+        described["requestBody"] = {"required": bool(required), "content": {"application/json": {"schema": body}}}
     return described
 
 
-def _operation_id(operation: Operation) -> str:
+def _operation_id(operation: AnyOperation) -> str:
     words = [word for word in operation.path.replace("-", "/").split("/") if word and not word.startswith("{")]
     of_one = "_one" if operation.path.endswith("}") else ""
     return "_".join((operation.method.lower(), *words)) + of_one
@@ -80,57 +83,16 @@ def _reply(text: str, reply: type) -> JsonObject:
     return {"description": text, "content": {"application/json": {"schema": schema}}}
 
 
-def _parameter(one: Field, place: str) -> JsonObject:
-    schema = _field_schema(one)
+def _parameter(one: Field, properties: JsonObject, place: str) -> JsonObject:
+    """Return a parameter of path or query string, where nothing is null."""
+    schema: JsonObject = {**properties[one.name]}
+    if "anyOf" in schema:
+        schema = schema["anyOf"][0]
     return {"name": one.name, "in": place, "required": one.default is ..., "schema": schema}
 
 
-def _object_schema(table: Iterable[Field]) -> JsonObject:
-    properties = {one.name: _nullable(one) for one in table}
-    schema: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
-    required: list[Any] = [one.name for one in table if one.default is ...]
-    if required:
-        schema["required"] = required
-    return schema
-
-
-def _nullable(one: Field) -> JsonObject:
+def _or_null(one: Field, schema: JsonObject) -> JsonObject:
     """Return the schema of a field in a body, where null counts as absent."""
-    schema = _field_schema(one)
-    if one.default is not ...:
-        schema["type"] = [schema["type"], "null"]
-        if "enum" in schema:
-            schema["enum"] = [*one.allowed, None]
-    return schema
-
-
-def _field_schema(one: Field) -> JsonObject:
-    """Return the JSON Schema of what :meth:`Field.read` accepts."""
-    schema: JsonObject
-    match one.kind:
-        case "integer" | "number":
-            low, high = (int(bound) if bound == int(bound) else bound for bound in (one.low, one.high))
-            schema = {"type": one.kind, "minimum": low, "maximum": high}
-        case "switch":
-            schema = {"type": "boolean"}
-        case "choice":
-            schema = {"type": "string", "enum": [*one.allowed]}
-        case "text":
-            schema = {"type": "string", "minLength": int(one.low), "maxLength": int(one.high)}
-        case "pattern":
-            schema = {"type": "string", "maxLength": int(one.high), "pattern": r"^[^*]*\*?$"}
-        case "names":
-            item: JsonObject = {"type": "string", "minLength": 1, "maxLength": one.each}
-            schema = {"type": "array", "minItems": int(one.low), "maxItems": int(one.high), "items": item}
-        case "texts":
-            schema = {
-                "type": "object",
-                "maxProperties": int(one.high),
-                "propertyNames": {"minLength": 1, "maxLength": one.each},
-                "additionalProperties": {"type": "string", "maxLength": one.each},
-            }
-        case _:
-            raise AssertionError(f"{one.name}: no operation has a field of kind {one.kind}")
-    if one.default not in (..., None):
-        schema["default"] = one.default
-    return schema
+    if one.default in (..., None):
+        return schema
+    return {"anyOf": [schema, {"type": "null"}]}

@@ -5,59 +5,38 @@ Each operation carries out one method of :class:`engine.testkit.GlassMQ` or of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
-from app.testkit import replies
-from app.testkit.replies import Addresses, Done, FaultState, FaultStates, Groups, Lag, Locks, Messages, Released
+from msgspec.structs import asdict
+
+from app.testkit import replies, requests
+from app.testkit.replies import (
+    Addresses,
+    Done,
+    FaultState,
+    FaultStates,
+    Groups,
+    Lag,
+    Locks,
+    Messages,
+    Released,
+    Reply,
+)
+from app.testkit.requests import OfFault, OfGroup, OfTopic, Request, fields_of
 from engine.faults.fault_rule import RULE_FIELDS, FaultAction
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
 from engine.testkit.faults import Fault, Hold
-from engine.testkit.glassmq import ADVANCE_MAX_MS, ADVANCE_TIMEOUT_S, SETTLE_S, TIMEOUT_S, GlassMQ
+from engine.testkit.glassmq import GlassMQ
 from engine.texts import Text
 
-#: The checked parameters of a request, by name.
-Read = Mapping[str, Any]
+RequestT = TypeVar("RequestT", bound=Request)
+ReplyT = TypeVar("ReplyT", bound=Reply)
 
-#: Seconds that one request waits at most; the kit's own methods have no limit.
-_TIMEOUT_MAX_S = 600
-#: The longest body that a selection of messages may have: RocketMQ's ``maxMessageSize``.
-_BODY_MAX = 4 << 20
-_NAME_MAX = 255
-_COUNT_MAX = 1_000_000
-#: The longest pause of :meth:`Faults.pause`, and its default.
-_PAUSE_S = 600
-_DAYS_MAX = ADVANCE_MAX_MS / 86_400_000
-
-_TOPIC = Field("topic", "text", 1, _NAME_MAX)
-_GROUP = Field("group", "text", 1, _NAME_MAX)
-_COUNT = Field("count", "integer", 1, _COUNT_MAX, default=1)
-_EXACT_COUNT = Field("count", "integer", 0, _COUNT_MAX, default=None)
-_TIMEOUT = Field("timeout", "number", 0, _TIMEOUT_MAX_S, default=TIMEOUT_S)
-_FRAME = Field("frame", "text", 0, _NAME_MAX, default="")
-_FAULT_ID = Field("fault_id", "integer", 1)
-_ON = Field("on", "switch", default=True)
-#: Which messages are meant; without any of them, all.
-_SELECTION = (
-    *(Field(name, "text", 0, _NAME_MAX, default=None) for name in ("key", "tag")),
-    Field("body", "text", 0, _BODY_MAX, default=None),
-    Field("properties", "texts", 0, 100, default=None, each=32_767),
-)
-#: Without a default: what is not given is left to the kit.
-_RULE = tuple(replace(one, default=None) for one in RULE_FIELDS)
-_WHICH = tuple(one for one in _RULE if one.name not in ("ms", "code"))
 #: Fields of a rule that only some actions have.
 _ACTIONS_WITH = {"ms": (FaultAction.DELAY, FaultAction.ANSWER_LATE), "code": (FaultAction.REJECT,)}
-_ADVANCE = (
-    Field("days", "number", 0, _DAYS_MAX, default=0.0),
-    Field("hours", "number", 0, _DAYS_MAX * 24, default=0.0),
-    Field("minutes", "number", 0, _DAYS_MAX * 1_440, default=0.0),
-    Field("seconds", "number", 0, _DAYS_MAX * 86_400, default=0.0),
-    Field("liveness", "switch", default=False),
-    Field("settle", "number", 0, ADVANCE_TIMEOUT_S, default=SETTLE_S),
-)
 
 
 class Contradiction(FieldRefused):
@@ -78,193 +57,181 @@ class TestSession:
     addresses: Addresses
     faults: dict[int, Fault] = field(default_factory=dict)
 
-    def fault(self, read: Read) -> Fault:
-        """Return the rule that a request names. Raises :class:`UnknownFault`."""
-        found = self.faults.get(read["fault_id"])
+    def fault(self, fault_id: int) -> Fault:
+        """Return a rule. Raises :class:`UnknownFault`."""
+        found = self.faults.get(fault_id)
         if found is None:
-            raise UnknownFault(read["fault_id"])
+            raise UnknownFault(fault_id)
         return found
 
 
-Handler = Callable[[TestSession, Read], object]
-
-
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Generic[RequestT, ReplyT]):
     """One operation.
 
-    :ivar path: after ``/api/testkit``; ``{name}`` is a parameter, described by a field of ``parts``.
-    :ivar fields: parameters in the query string of GET and DELETE, in the JSON body of POST.
+    :ivar path: after ``/api/testkit``; ``{name}`` stands for a field of the request. Its other fields are in the query
+        string of GET and DELETE, and in the JSON body of POST.
     """
 
     method: str
     path: str
     summary: str
-    reply: type
-    handle: Handler
-    fields: tuple[Field, ...] = ()
-    parts: tuple[Field, ...] = ()
+    request: type[RequestT]
+    reply: type[ReplyT]
+    handle: Callable[[TestSession, RequestT], ReplyT]
 
     @property
     def has_body(self) -> bool:
         """Return whether its parameters are in a body."""
         return self.method == "POST"
 
+    @property
+    def parts(self) -> tuple[Field, ...]:
+        """Return the fields in the path."""
+        return tuple(one for one in fields_of(self.request) if f"{{{one.name}}}" in self.path)
 
-def _done(act: Callable[[TestSession, Read], object]) -> Handler:
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Return the fields in query string or body."""
+        return tuple(one for one in fields_of(self.request) if f"{{{one.name}}}" not in self.path)
+
+
+AnyOperation = Operation[Any, Any]
+
+
+def _done(act: Callable[[TestSession, RequestT], object]) -> Callable[[TestSession, RequestT], Done]:
     """Return a handler that carries out ``act`` and replies :class:`Done`."""
 
-    def handle(session: TestSession, read: Read) -> Done:
-        act(session, read)
+    def handle(session: TestSession, request: RequestT) -> Done:
+        act(session, request)
         return Done()
 
     return handle
 
 
-def _given(read: Read, *names: str) -> dict[str, Any]:
-    """Return the parameters ``names`` that were given, or have a default."""
-    return {name: read[name] for name in names if read[name] is not None}
-
-
-def _selected(read: Read) -> dict[str, Any]:
-    return {one.name: read[one.name] for one in _SELECTION}
-
-
 # --- messages and groups ----------------------------------------------------------------------------------------------
 
 
-def _wait_for(session: TestSession, read: Read) -> Messages:
-    found = session.kit.wait_for(read["topic"], read["count"], read["timeout"], **_selected(read))
+def _wait_for(session: TestSession, request: requests.WaitFor) -> Messages:
+    found = session.kit.wait_for(request.topic, request.count, request.timeout, **request.selection)
     return replies.messages(found)
 
 
-def _assert_sent(session: TestSession, read: Read) -> Messages:
-    return replies.messages(session.kit.assert_sent(read["topic"], count=read["count"], **_selected(read)))
+def _assert_sent(session: TestSession, request: requests.AssertSent) -> Messages:
+    return replies.messages(session.kit.assert_sent(request.topic, count=request.count, **request.selection))
 
 
-def _assert_consumed(session: TestSession, read: Read) -> None:
-    session.kit.assert_consumed(read["group"], read["topic"], timeout=read["timeout"], **_selected(read))
+def _assert_consumed(session: TestSession, request: requests.AssertConsumed) -> None:
+    session.kit.assert_consumed(request.group, request.topic, timeout=request.timeout, **request.selection)
 
 
-def _assert_dead_letter(session: TestSession, read: Read) -> Messages:
-    wanted = {"count": read["count"], "timeout": read["timeout"], **_selected(read)}
-    return replies.messages(session.kit.assert_dead_letter(read["group"], **wanted))
+def _assert_dead_letter(session: TestSession, request: requests.AssertDeadLetter) -> Messages:
+    wanted = {"count": request.count, "timeout": request.timeout, **request.selection}
+    return replies.messages(session.kit.assert_dead_letter(request.group, **wanted))
 
 
 # --- faults and time --------------------------------------------------------------------------------------------------
 
 
-def _add_fault(session: TestSession, read: Read) -> FaultState:
-    what = FaultAction(read["what"])
+def _add_fault(session: TestSession, request: requests.AddFault) -> FaultState:
+    given = request.which
     for name, actions in _ACTIONS_WITH.items():
-        if read[name] is not None and what not in actions:
-            raise Contradiction(name, Text("field.unknown"), f"what={', '.join(actions)}")
-    given = _given(read, *(one.name for one in _RULE))
-    if what in _ACTIONS_WITH["ms"]:
+        if getattr(request, name) is not None:
+            if request.what not in actions:
+                raise Contradiction(name, Text("field.unknown"), f"what={', '.join(actions)}")
+            given[name] = getattr(request, name)
+    if request.what in _ACTIONS_WITH["ms"]:
         given.setdefault("ms", next(one.default for one in RULE_FIELDS if one.name == "ms"))
-    make = getattr(session.kit.faults, what.replace("-", "_"))
-    fault: Fault = make(read["frame"], **given)
+    make = getattr(session.kit.faults, request.what.replace("-", "_"))
+    fault: Fault = make(request.frame, **given)
     session.faults[fault.rule.rule_id] = fault
     return replies.fault_state(fault)
 
 
-def _wait_for_hits(session: TestSession, read: Read) -> FaultState:
-    fault = session.fault(read)
-    fault.wait(read["count"], read["timeout"])
+def _wait_for_hits(session: TestSession, request: requests.WaitForHits) -> FaultState:
+    fault = session.fault(request.fault_id)
+    fault.wait(request.count, request.timeout)
     return replies.fault_state(fault)
 
 
-def _hold(session: TestSession, read: Read) -> Hold:
-    fault = session.fault(read)
+def _hold(session: TestSession, fault_id: int) -> Hold:
+    fault = session.fault(fault_id)
     if not isinstance(fault, Hold):
-        raise Contradiction("fault_id", Text("field.bad", value=read["fault_id"]), "what=hold")
+        raise Contradiction("fault_id", Text("field.bad", value=fault_id), "what=hold")
     return fault
 
 
-def _release(session: TestSession, read: Read) -> Released:
-    return Released(_hold(session, read).release(read["count"]))
+def _release_after(session: TestSession, request: requests.ReleaseAfter) -> None:
+    _hold(session, request.fault_id).release_after(request.frame, request.timeout, **request.which)
 
 
-def _release_after(session: TestSession, read: Read) -> None:
-    which = _given(read, *(one.name for one in _WHICH))
-    _hold(session, read).release_after(read["frame"], read["timeout"], **which)
-
-
-def _remove_fault(session: TestSession, read: Read) -> FaultState:
-    fault = session.fault(read)
+def _remove_fault(session: TestSession, request: OfFault) -> FaultState:
+    fault = session.fault(request.fault_id)
     state = replies.fault_state(fault)
     fault.remove()
     return state
 
 
-def _end_faults(session: TestSession, read: Read) -> None:
+def _end_faults(session: TestSession, request: requests.EndFaults) -> None:
     session.faults.clear()
-    if read["unhit"] == "fail":
+    if request.unhit == "fail":
         session.kit.faults.end()
     else:
         session.kit.faults.clear()
 
 
-def _reset(session: TestSession, _: Read) -> None:
+def _reset(session: TestSession, _: Request) -> None:
     session.faults.clear()
     session.kit.reset()
 
 
-def _advance(session: TestSession, read: Read) -> None:
-    session.kit.advance(**read)
-
-
-def _of_disk(condition: str) -> Handler:
-    """Return a handler that sets a field of the disk's condition."""
-    return _done(lambda session, read: session.kit.set_disk(condition, next(iter(read.values()))))
-
-
-OPERATIONS: tuple[Operation, ...] = (
-    Operation("GET", "/addresses", "Ports and addresses.", Addresses, lambda session, _: session.addresses),
+OPERATIONS: tuple[AnyOperation, ...] = (
+    Operation("GET", "/addresses", "Ports and addresses.", Request, Addresses, lambda session, _: session.addresses),
     Operation(
         "POST",
         "/topics",
         "Create a topic.",
+        requests.CreateTopic,
         Done,
-        _done(lambda session, read: session.kit.create_topic(read["topic"], read["queues"])),
-        (_TOPIC, Field("queues", "integer", 1, 1_024, default=4)),
+        _done(lambda session, request: session.kit.create_topic(request.topic, request.queues)),
     ),
     Operation(
         "GET",
         "/messages",
         "The messages of a topic.",
+        OfTopic,
         Messages,
-        lambda session, read: replies.messages(session.kit.messages(read["topic"])),
-        (_TOPIC,),
+        lambda session, request: replies.messages(session.kit.messages(request.topic)),
     ),
     Operation(
         "POST",
         "/wait-for",
         "Wait until a topic has at least `count` such messages.",
+        requests.WaitFor,
         Messages,
         _wait_for,
-        (_TOPIC, _COUNT, _TIMEOUT, *_SELECTION),
     ),
     Operation(
         "GET",
         "/lag",
         "How many messages a group has not confirmed.",
+        requests.LagOf,
         Lag,
-        lambda session, read: Lag(session.kit.lag(read["group"], read["topic"])),
-        (_GROUP, replace(_TOPIC, default=None)),
+        lambda session, request: Lag(session.kit.lag(request.group, request.topic)),
     ),
     Operation(
         "GET",
         "/dead-letters",
         "The dead letters of a group.",
+        OfGroup,
         Messages,
-        lambda session, read: replies.messages(session.kit.dead_letters(read["group"])),
-        (_GROUP,),
+        lambda session, request: replies.messages(session.kit.dead_letters(request.group)),
     ),
     Operation(
         "GET",
         "/half-messages",
         "The half messages of undecided transactions.",
+        Request,
         Messages,
         lambda session, _: replies.messages(session.kit.half_messages()),
     ),
@@ -272,6 +239,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/groups",
         "Members and subscriptions of all groups.",
+        Request,
         Groups,
         lambda session, _: replies.groups(session.kit.groups().values()),
     ),
@@ -279,112 +247,104 @@ OPERATIONS: tuple[Operation, ...] = (
         "GET",
         "/locks",
         "The queues that members of a group have locked.",
+        OfGroup,
         Locks,
-        lambda session, read: replies.locks(session.kit.locks(read["group"])),
-        (_GROUP,),
+        lambda session, request: replies.locks(session.kit.locks(request.group)),
     ),
     Operation(
         "POST",
         "/assert-sent",
         "Check that a topic has such messages now: at least one, or exactly `count`.",
+        requests.AssertSent,
         Messages,
         _assert_sent,
-        (_TOPIC, _EXACT_COUNT, *_SELECTION),
     ),
     Operation(
         "POST",
         "/assert-consumed",
         "Check that a group has confirmed all such messages.",
+        requests.AssertConsumed,
         Done,
         _done(_assert_consumed),
-        (_GROUP, _TOPIC, _TIMEOUT, *_SELECTION),
     ),
     Operation(
         "POST",
         "/assert-order",
         "Check that messages with these keys are in one queue, in this order.",
+        requests.AssertOrder,
         Done,
-        _done(lambda session, read: session.kit.assert_order(read["topic"], read["keys"])),
-        (_TOPIC, Field("keys", "names", 2, 1_000, each=_NAME_MAX)),
+        _done(lambda session, request: session.kit.assert_order(request.topic, request.keys)),
     ),
     Operation(
         "POST",
         "/assert-dead-letter",
         "Check that a group has such a dead letter: at least one, or exactly `count`.",
+        requests.AssertDeadLetter,
         Messages,
         _assert_dead_letter,
-        (_GROUP, _EXACT_COUNT, replace(_TIMEOUT, default=0.0), *_SELECTION),
     ),
     Operation(
         "GET",
         "/faults",
         "The fault rules and their hits.",
+        Request,
         FaultStates,
         lambda session, _: FaultStates([replies.fault_state(one) for one in [*session.faults.values()]]),
     ),
-    Operation(
-        "POST",
-        "/faults",
-        "Add a fault rule.",
-        FaultState,
-        _add_fault,
-        (Field("what", "choice", allowed=tuple(action.value for action in FaultAction)), _FRAME, *_RULE),
-    ),
+    Operation("POST", "/faults", "Add a fault rule.", requests.AddFault, FaultState, _add_fault),
     Operation(
         "DELETE",
         "/faults",
         "End all faults, as at the end of a test. A rule that acted on no frame is an error, unless `unhit` is ignore.",
+        requests.EndFaults,
         Done,
         _done(_end_faults),
-        (Field("unhit", "choice", default="fail", allowed=("fail", "ignore")),),
     ),
     Operation(
         "GET",
         "/faults/{fault_id}",
         "A fault rule and its hits.",
+        OfFault,
         FaultState,
-        lambda session, read: replies.fault_state(session.fault(read)),
-        parts=(_FAULT_ID,),
+        lambda session, request: replies.fault_state(session.fault(request.fault_id)),
     ),
     Operation(
         "DELETE",
         "/faults/{fault_id}",
         "End a fault rule; frames that it holds go on.",
+        OfFault,
         FaultState,
         _remove_fault,
-        parts=(_FAULT_ID,),
     ),
     Operation(
         "POST",
         "/faults/{fault_id}/wait",
         "Wait until a rule has acted on `count` frames.",
+        requests.WaitForHits,
         FaultState,
         _wait_for_hits,
-        (_COUNT, _TIMEOUT),
-        (_FAULT_ID,),
     ),
     Operation(
         "POST",
         "/faults/{fault_id}/release",
         "Let the oldest `count` held frames go on, or all.",
+        requests.Release,
         Released,
-        _release,
-        (replace(_COUNT, default=None),),
-        (_FAULT_ID,),
+        lambda session, request: Released(_hold(session, request.fault_id).release(request.count)),
     ),
     Operation(
         "POST",
         "/faults/{fault_id}/release-after",
         "Wait until another such frame has passed; then release.",
+        requests.ReleaseAfter,
         Done,
         _done(_release_after),
-        (_FRAME, _TIMEOUT, *_WHICH),
-        (_FAULT_ID,),
     ),
     Operation(
         "POST",
         "/crash",
         "Kill the broker: what it had in memory only is gone.",
+        Request,
         Done,
         _done(lambda session, _: session.kit.faults.crash()),
     ),
@@ -392,42 +352,56 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST",
         "/restart",
         "Start the killed broker again on its files.",
+        Request,
         Done,
         _done(lambda session, _: session.kit.faults.restart()),
     ),
-    Operation("POST", "/full-disk", "Fill the broker's disk, or end that.", Done, _of_disk("is_full"), (_ON,)),
+    Operation(
+        "POST",
+        "/full-disk",
+        "Fill the broker's disk, or end that.",
+        requests.Switch,
+        Done,
+        _done(lambda session, request: session.kit.set_disk("is_full", request.on)),
+    ),
     Operation(
         "POST",
         "/fail-fsync",
         "Let each flush fail, or end that. A broker that has seen one accepts nothing until a restart.",
+        requests.Switch,
         Done,
-        _of_disk("flushes_fail"),
-        (_ON,),
+        _done(lambda session, request: session.kit.set_disk("flushes_fail", request.on)),
     ),
     Operation(
         "POST",
         "/slow-fsync",
         "Let each flush take `ms`; 0 ends that.",
+        requests.SlowFsync,
         Done,
-        _of_disk("flush_ms"),
-        (Field("ms", "integer", 0, 60_000),),
+        _done(lambda session, request: session.kit.set_disk("flush_ms", request.ms)),
     ),
     Operation(
         "POST",
         "/pause",
         "Let broker and name server get no processor time.",
+        requests.Pause,
         Done,
-        _done(lambda session, read: session.kit.faults.pause(read["seconds"])),
-        (Field("seconds", "number", 0.001, _PAUSE_S, default=float(_PAUSE_S)),),
+        _done(lambda session, request: session.kit.faults.pause(request.seconds)),
     ),
-    Operation("POST", "/resume", "End a pause.", Done, _done(lambda session, _: session.kit.resume())),
+    Operation("POST", "/resume", "End a pause.", Request, Done, _done(lambda session, _: session.kit.resume())),
     Operation(
-        "POST", "/advance", "Set the broker's clock ahead, by 1 ms to 366 days.", Done, _done(_advance), _ADVANCE
+        "POST",
+        "/advance",
+        "Set the broker's clock ahead, by 1 ms to 366 days.",
+        requests.Advance,
+        Done,
+        _done(lambda session, request: session.kit.advance(**asdict(request))),
     ),
     Operation(
         "POST",
         "/reset",
         "Replace the broker by an empty one at the same addresses, without faults and with the real time.",
+        Request,
         Done,
         _done(_reset),
     ),
