@@ -404,7 +404,10 @@ class Broker:
 
     def advance(self, ms: int, *, liveness: bool = True) -> None:
         """Advance all timers by ``ms``, after the clock was set ahead; without ``liveness``, clients do not expire."""
-        if not liveness:
+        if liveness:
+            # At once: a heartbeat that has arrived already, and is read next, comes after the silence.
+            self.client_housekeeping_service.scan_exception_channel()
+        else:
             self.client_housekeeping_service.postpone(ms)
         self._tasks.advance(ms)
         self.registration.advance(ms)

@@ -46,6 +46,23 @@ def test_what_is_done_from_time_to_time_is_done_at_once_when_the_clock_is_set_ah
         assert config_file(lab, "consumerOffset.json")["offsetTable"]["T@consumers"] == {"0": 3}
 
 
+def test_clients_look_silent_when_the_clock_is_set_ahead_even_if_a_heartbeat_waits_to_be_read():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.heartbeat("consumers", {"T": "*"})
+        channels = next(iter(lab.broker.consumer_manager)).channel_info_table
+        assert channels
+
+        async def act():
+            lab.world.node("broker-a").clock.skew_ms += 120_001
+            lab.broker.advance(120_001)
+            next(iter(channels.values())).last_update_ms = lab.broker.runtime.clock.now_ms()  # as a heartbeat does
+
+        lab.world.run(act(), node="broker-a")
+        lab.run_for(1_000)
+        assert not channels
+
+
 def test_a_name_server_that_lost_all_hears_of_the_broker_when_the_clock_is_set_ahead():
     with broker_lab() as lab:
         client = lab.client()

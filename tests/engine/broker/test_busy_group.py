@@ -75,7 +75,8 @@ def test_a_leader_that_steps_down_says_why_and_calls_it_no_crash(caplog):
         group.world.run_for(2_000)
         group.world.network.faults.remove(fault)
         group.send_until_acknowledged("after")
-        why = [record.message for record in caplog.records if "no longer leads" in record.message]
+        raft = [record.message for record in caplog.records if record.name == "glassmq.raft"]
+        why = [message for message in raft if "no longer leads" in message]
         assert len(why) == 1
         assert "it has lost contact with a majority: it last heard" in why[0]
         assert "did not shut down" not in caplog.text

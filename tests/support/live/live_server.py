@@ -66,7 +66,6 @@ class LiveServer:
 
     def __enter__(self):
         self._logger = logging.getLogger("glassmq")
-        self._level_before = self._logger.level
         self._logger.addHandler(self.recent_log)
         self._logger.setLevel(logging.INFO)
         try:
@@ -82,7 +81,9 @@ class LiveServer:
 
     def _restore_log(self):
         self._logger.removeHandler(self.recent_log)
-        self._logger.setLevel(self._level_before)
+        # The last server that runs, in whatever order they end.
+        if not any(isinstance(handler, RecentLog) for handler in self._logger.handlers):
+            self._logger.setLevel(logging.NOTSET)
 
     @property
     def host(self):
