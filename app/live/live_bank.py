@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from app.remote.cluster_access import cluster_access
 from engine.bank.accounts import Accounts
@@ -37,9 +37,6 @@ from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.protocol.enums import ConsumeFromWhere
 from engine.protocol.message.message import Message, MessageExt
 from engine.runtime.live.live_runtime import LiveRuntime
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 TOPIC = "GlassMQBank"
 _PAYING_FILE, _RECEIVING_FILE, _ID_FILE = "icbc.db", "ccb.db", "bank-id"
@@ -150,9 +147,7 @@ class LiveBanks:
             self._life = life.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._life.aclose()
 
     async def _close(self) -> None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from engine.idempotence.foundation.errors import IdempotenceError, UnknownStrategy
@@ -85,9 +84,7 @@ class OpenStore(NamedTuple):
     async def __aenter__(self) -> OpenStore:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
 

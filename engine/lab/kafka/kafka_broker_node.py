@@ -33,6 +33,7 @@ class KafkaBrokerNode(ScenarioDiskNode):
 
     spec: KafkaBrokerSpec
 
+    engine_name = "broker"
     broker: KafkaBroker | None = None
 
     def __init__(self, world: WorldContext, spec: KafkaBrokerSpec) -> None:
@@ -86,13 +87,6 @@ class KafkaBrokerNode(ScenarioDiskNode):
             return None
         brokers = {role.node_id: role.address for role in self.world.roles(KafkaBrokerNode)}
         return ClusterAddresses(controllers[0].address, brokers)
-
-    async def _stop(self) -> None:
-        if self.broker is not None:
-            await self.broker.shutdown()
-
-    def _forget(self) -> None:
-        self.broker = None
 
 
 class KnownBrokers:

@@ -23,6 +23,7 @@ class KafkaControllerNode(ScenarioDiskNode):
 
     spec: KafkaControllerSpec
 
+    engine_name = "controller"
     controller: Controller | None = None
 
     @property
@@ -40,10 +41,6 @@ class KafkaControllerNode(ScenarioDiskNode):
         self.controller = Controller(self.runtime, config)
         self.controller.on_decided = self._note_decided
         await self.controller.start(self.runtime.identity.host_ip, CONTROLLER_PORT)
-
-    async def _stop(self) -> None:
-        if self.controller is not None:
-            await self.controller.shutdown()
 
     def _note_decided(self, before: PartitionRecord, after: PartitionRecord) -> None:
         if after.topic.startswith("__"):
@@ -64,9 +61,6 @@ class KafkaControllerNode(ScenarioDiskNode):
                 tuple(names[number] for number in after.isr),
             )
         )
-
-    def _forget(self) -> None:
-        self.controller = None
 
 
 def _what_changed(before: PartitionRecord, after: PartitionRecord) -> str:

@@ -30,6 +30,7 @@ class BrokerNode(ScenarioDiskNode):
 
     spec: BrokerSpec
 
+    engine_name = "broker"
     broker: Broker | None = None
 
     def __init__(self, world: WorldContext, spec: BrokerSpec) -> None:
@@ -94,10 +95,3 @@ class BrokerNode(ScenarioDiskNode):
         """Change the number of queues as an administrator's UPDATE_AND_CREATE_TOPIC does."""
         if self.broker is not None:
             await self.broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
-
-    async def _stop(self) -> None:
-        if self.broker is not None:
-            await self.broker.shutdown()
-
-    def _forget(self) -> None:
-        self.broker = None

@@ -15,9 +15,10 @@ A third stands in :mod:`engine.lab.nodes.relay`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
+from engine.client.callbacks.send_result import SendResult
 from engine.client.foundation.errors import MQClientError
 from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.client.producer.reply_message import create_reply_message, is_expired, is_request
@@ -62,6 +63,23 @@ class HelperProducer:
         assert self._started is not None, "a listener is called while its process runs"
         return self._started
 
+    async def _send(self, key: str, topic: str, sending: Awaitable[SendResult]) -> str | None:
+        """Send a message, and note it in the history; return why it was not acknowledged, if it was not."""
+        role, history = self._role, self._role.world.history
+        history.sends_invoked.append(SendInvoked(*role.here_and_now, key, topic))
+        problem, place = None, (-1, -1, "", "")
+        try:
+            result = await sending
+        except MQClientError as error:
+            status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
+            problem = detail
+        else:
+            status, detail, queue = "ok", result.status.value, result.message_queue
+            place = (queue.queue_id, result.queue_offset, result.offset_message_id, queue.broker_name)
+        returned = (*role.here_and_now, key, status, topic, *place, detail)
+        history.sends_returned.append(SendReturned(*returned))
+        return problem
+
 
 class MovingAsideFailed(Exception):
     """A message could not be moved aside: it stays where it is, and is delivered again later."""
@@ -98,22 +116,12 @@ class MoveAside(HelperProducer):
         return end is not None and int(end) - message.queue_offset > self.spec.above
 
     async def _move(self, message: MessageExt) -> None:
-        role, topic, key = self._role, self.spec.topic, " ".join(message.keys)
-        history = role.world.history
-        history.sends_invoked.append(SendInvoked(*role.here_and_now, key, topic))
-        status, detail, place = "ok", "", (-1, -1, "", "")
-        try:
-            result = await self._producer.send(Message(topic, message.body, tags=message.tags, keys=key))
-        except MQClientError as error:
-            status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
-        else:
-            self.moved += 1
-            detail, queue = result.status.value, result.message_queue
-            place = (queue.queue_id, result.queue_offset, result.offset_message_id, queue.broker_name)
-        returned = (*role.here_and_now, key, status, topic, *place, detail)
-        history.sends_returned.append(SendReturned(*returned))
-        if status != "ok":
-            raise MovingAsideFailed(f"{key} could not be moved to {topic}: {detail}")
+        topic, key = self.spec.topic, " ".join(message.keys)
+        moved = Message(topic, message.body, tags=message.tags, keys=key)
+        problem = await self._send(key, topic, self._producer.send(moved))
+        if problem is not None:
+            raise MovingAsideFailed(f"{key} could not be moved to {topic}: {problem}")
+        self.moved += 1
 
 
 class Replier(HelperProducer):

@@ -19,6 +19,7 @@ class NameServerNode(ScenarioNode):
 
     spec: NameServerSpec
 
+    engine_name = "name_server"
     name_server: NameServer | None = None
 
     @property
@@ -30,10 +31,3 @@ class NameServerNode(ScenarioNode):
         config = NameServerConfig(host="", port=NAME_SERVER_PORT, **of_class(NameServerConfig, self.settings))
         self.name_server = NameServer(self.runtime, config)
         await self.name_server.start()
-
-    async def _stop(self) -> None:
-        if self.name_server is not None:
-            await self.name_server.shutdown()
-
-    def _forget(self) -> None:
-        self.name_server = None

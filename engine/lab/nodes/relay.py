@@ -23,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+from engine.client.callbacks.send_result import SendResult
 from engine.client.callbacks.transaction_listener import LocalTransactionState
-from engine.client.foundation.errors import MQClientError
 from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlSession
 from engine.idempotence.idempotent_listener import IdempotentListener
 from engine.lab.nodes.helper_producer import HelperProducer
-from engine.lab.nodes.history import LocalTransactionEnded, SendInvoked, SendReturned
+from engine.lab.nodes.history import LocalTransactionEnded
 from engine.lab.nodes.scenario_node import MemberNode
 from engine.lab.scenario.kinds.producer import TransactionWord
 from engine.protocol.message.message import Message, MessageExt
@@ -83,20 +83,13 @@ class Relay(HelperProducer):
         self.sent[order] = number = self.sent.get(order, 0) + 1
         key = f"{order}-{role.name}" if number == 1 else f"{order}-{role.name}-{number}"
         following = Message(self.topic, message.body, keys=key, properties={ORDER_PROPERTY: order})
-        attempt, history = _Attempt(message, consume), role.world.history
-        history.sends_invoked.append(SendInvoked(*role.here_and_now, key, self.topic))
-        status, detail, place = "ok", "", (-1, -1, "", "")
-        try:
-            producer = cast("TransactionMQProducer", self._producer)
-            result = (await producer.send_message_in_transaction(following, attempt)).send_result
-        except MQClientError as error:
-            status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
-        else:
-            queue, detail = result.message_queue, result.status.value
-            place = (queue.queue_id, result.queue_offset, result.offset_message_id, queue.broker_name)
-        returned = (*role.here_and_now, key, status, self.topic, *place, detail)
-        history.sends_returned.append(SendReturned(*returned))
+        attempt = _Attempt(message, consume)
+        await self._send(key, self.topic, self._send_in_transaction(following, attempt))
         return attempt.is_done
+
+    async def _send_in_transaction(self, following: Message, attempt: _Attempt) -> SendResult:
+        producer = cast("TransactionMQProducer", self._producer)
+        return (await producer.send_message_in_transaction(following, attempt)).send_result
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
         assert isinstance(argument, _Attempt), "it is sent along"

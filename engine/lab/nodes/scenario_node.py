@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from engine.lab.nodes.history import LabHistory, NodeChanged, PagesFetched
 from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, MemberSpec, NodeSpec, SettingValue, System
@@ -94,13 +94,17 @@ class WorldContext:
 
 
 class ScenarioNode:
-    """The common base of all roles. A subclass defines how its process starts and stops.
+    """The common base of all roles. A subclass defines how its process starts, and how it stops if that takes more than
+    shutting its engine object down.
 
+    :cvar engine_name: name of the attribute with the engine object of the process, which is None while none runs.
     :ivar runtime: the current incarnation.
     :ivar settings: settings of the scenario and of commands; they take effect at the next start of the process.
     :ivar switched_off: names of :data:`engine.lab.scenario.switches.SWITCHES`; they take effect immediately.
     :ivar failure: why the last start failed; empty if it did not.
     """
+
+    engine_name: ClassVar[str]
 
     def __init__(self, world: WorldContext, spec: NodeSpec) -> None:
         self.world = world
@@ -230,10 +234,12 @@ class ScenarioNode:
         raise NotImplementedError
 
     async def _stop(self) -> None:
-        raise NotImplementedError
+        engine = getattr(self, self.engine_name)
+        if engine is not None:
+            await engine.shutdown()
 
     def _forget(self) -> None:
-        raise NotImplementedError
+        setattr(self, self.engine_name, None)
 
 
 class ScenarioDiskNode(ScenarioNode):

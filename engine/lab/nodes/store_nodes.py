@@ -33,6 +33,7 @@ class DatabaseNode(ScenarioDiskNode):
 
     spec: DatabaseSpec
 
+    engine_name = "server"
     server: SqlServer | None = None
 
     def __init__(self, world: WorldContext, spec: DatabaseSpec) -> None:
@@ -95,14 +96,10 @@ class DatabaseNode(ScenarioDiskNode):
                 done = (row["effect"], row["order_no"], row["by_node"])
                 self.world.history.work_done.append(WorkDone(*self.here_and_now, *done))
 
-    async def _stop(self) -> None:
-        if self.server is not None:
-            await self.server.shutdown()
-
     def _forget(self) -> None:
         if self.server is not None:
             self.server.database.close()
-        self.server = None
+        super()._forget()
 
 
 class ForgottenKey(NamedTuple):
@@ -121,6 +118,7 @@ class RedisNode(ScenarioNode):
 
     spec: RedisSpec
 
+    engine_name = "server"
     server: RedisServer | None = None
 
     def __init__(self, world: WorldContext, spec: RedisSpec) -> None:
@@ -137,7 +135,7 @@ class RedisNode(ScenarioNode):
             # Cleanly: what is in memory is saved first.
             self._values = dict(self.server.model.values())
             self.forgotten = []
-            await self.server.shutdown()
+        await super()._stop()
 
     def at_rest(self) -> dict[str, RedisValue]:
         """Return the data with which the next process begins, by key."""
@@ -165,9 +163,6 @@ class RedisNode(ScenarioNode):
                     self._values[key] = value
         super().crashed()
 
-    def _forget(self) -> None:
-        self.server = None
-
 
 class ServiceNode(ScenarioNode):
     """A service's node.
@@ -177,6 +172,7 @@ class ServiceNode(ScenarioNode):
 
     spec: ServiceSpec
 
+    engine_name = "server"
     server: ServiceServer | None = None
 
     def __init__(self, world: WorldContext, spec: ServiceSpec) -> None:
@@ -192,10 +188,3 @@ class ServiceNode(ScenarioNode):
 
     def _report(self, operation: str, key: str, by: str, undoes: str) -> None:
         self.world.history.work_done.append(WorkDone(*self.here_and_now, operation, key, by, undoes))
-
-    async def _stop(self) -> None:
-        if self.server is not None:
-            await self.server.shutdown()
-
-    def _forget(self) -> None:
-        self.server = None

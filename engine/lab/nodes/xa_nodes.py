@@ -42,6 +42,7 @@ class CoordinatorNode(ScenarioDiskNode):
 
     spec: CoordinatorSpec
 
+    engine_name = "coordinator"
     coordinator: XaTransactionCoordinator | None = None
 
     async def _start(self) -> None:
@@ -53,13 +54,6 @@ class CoordinatorNode(ScenarioDiskNode):
         xid, key, state = transaction.xid, transaction.key, transaction.state.value
         changed = GlobalChanged(*self.here_and_now, xid, key, state, transaction.reason)
         self.world.history.globals_changed.append(changed)
-
-    async def _stop(self) -> None:
-        if self.coordinator is not None:
-            await self.coordinator.shutdown()
-
-    def _forget(self) -> None:
-        self.coordinator = None
 
 
 class TransferUnderWay(NamedTuple):
@@ -82,6 +76,7 @@ class ManagerNode(ScenarioNode):
 
     spec: ManagerSpec
 
+    engine_name = "manager"
     manager: XaTransactionManager | None = None
 
     def __init__(self, world: WorldContext, spec: ManagerSpec) -> None:
@@ -135,11 +130,10 @@ class ManagerNode(ScenarioNode):
         if self._task is not None:
             self._task.cancel()
             await all_ended([self._task])
-        if self.manager is not None:
-            await self.manager.shutdown()
+        await super()._stop()
 
     def _forget(self) -> None:
-        self.manager = None
+        super()._forget()
         self.under_way = None
         self._task = None
 
@@ -162,6 +156,7 @@ class ResourceManagerNode(ScenarioNode):
 
     spec: ResourceManagerSpec
 
+    engine_name = "resource_manager"
     resource_manager: ResourceManager | None = None
 
     def __init__(self, world: WorldContext, spec: ResourceManagerSpec) -> None:
@@ -216,8 +211,7 @@ class ResourceManagerNode(ScenarioNode):
         if self._customer is not None:
             self._customer.cancel()
             await all_ended([self._customer])
-        if self.resource_manager is not None:
-            await self.resource_manager.shutdown()
+        await super()._stop()
 
     def _forget(self) -> None:
         manager = self.resource_manager
@@ -227,7 +221,7 @@ class ResourceManagerNode(ScenarioNode):
         for wait in manager.locks.waits if manager is not None else ():
             wait.until_us = self.world.now_us if wait.until_us is None else wait.until_us
             self.past_waits.append(wait)
-        self.resource_manager = None
+        super()._forget()
         self._customer = None
         self.node_bank.forget()
         if self.cash_machine is not None:

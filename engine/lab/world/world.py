@@ -8,7 +8,6 @@ servers and brokers coming up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Self
 
 from engine.lab.nodes.broker_node import BrokerNode
@@ -144,7 +143,5 @@ class ScenarioWorld(WorldContext):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
