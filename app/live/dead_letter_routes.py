@@ -20,7 +20,7 @@ from flask import Blueprint, Response
 from app.foundation.operator_requests import ResendRequest
 from app.foundation.translator import in_all_languages
 from app.remote.remote_dead_letters import RESEND_MAX
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import INT64_MAX, json_body, read_part, read_query
 from app.web.live_source import LiveSource
 from engine.broker.delivery.dead_letter import ResendTo
@@ -74,7 +74,7 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
 
 
 def _no_such_group(group: str) -> Response:
-    return json_answer({"error": f"group {shown(group)} has no dead letters here"}, 404)
+    return refusal_answer(in_all_languages("api.no_dead_letters", group=shown(group)), 404)
 
 
 def _read_request() -> ResendRequest:

@@ -28,7 +28,7 @@ from flask import Blueprint, Response
 from app.foundation.refusal_json import refusal_json
 from app.foundation.translator import in_all_languages
 from app.live.live_faults import LiveFaults
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import json_body, read_json, read_part, read_query
 from engine.faults.errors import FaultRefused
 from engine.fields.field import Field, read_fields
@@ -124,12 +124,11 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
 def _add_error_answers(api: Blueprint) -> None:
     @api.errorhandler(FaultsNotAllowed)
     def not_allowed(error: FaultsNotAllowed) -> Response:
-        text = in_all_languages("faults.not_allowed")
-        return json_answer({"error": text["en"], "text": text}, 403)
+        return refusal_answer(in_all_languages("faults.not_allowed"), 403)
 
     @api.errorhandler(FaultRefused)
     def refused(error: FaultRefused) -> Response:
-        return json_answer({"error": str(error), "text": dict(error.text)}, 409)
+        return refusal_answer(error.text, 409)
 
     @api.errorhandler(CommandRefused)
     def malformed(error: CommandRefused) -> Response:

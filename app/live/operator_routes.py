@@ -33,7 +33,7 @@ from app.foundation.operator_requests import (
     TopicRequest,
 )
 from app.foundation.translator import in_all_languages
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import read_json
 from app.web.live_source import LiveSource
 from engine.fields.field import EXACT_MAX, Field
@@ -130,7 +130,7 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.errorhandler(OperationRefused)
     def refused(error: OperationRefused) -> Response:
-        return json_answer({"error": str(error), "text": dict(error.text)}, 409)
+        return refusal_answer(error.text, 409)
 
 
 def _reset_request(read: dict[str, Any]) -> ResetOffsetRequest:

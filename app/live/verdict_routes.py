@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from app.web.api import json_answer
+from app.foundation.translator import in_all_languages
+from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import json_body, read_query
 from app.web.live_source import LiveSource
 from engine.fields.field import Field
@@ -33,4 +34,4 @@ def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
         try:
             return json_answer(source.ask(lambda live: live.set_thresholds(wanted)))
         except OSError as error:
-            return json_answer({"error": f"the thresholds cannot be written: {error.strerror}"}, 500)
+            return refusal_answer(in_all_languages("api.thresholds_unwritable", why=error.strerror), 500)

@@ -24,7 +24,7 @@ from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.pipeline.child_process import ChildProcess
 from app.pipeline.run_phase import RunPhase
-from app.pipeline.run_record import RunRecord
+from app.pipeline.run_record import ReachedOffsets, RunRecord
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.registry import describe
 from engine.pipeline.jobs.report import ROWS_MAX
@@ -214,8 +214,8 @@ class PipelineHost:
             in_short = {run.record.run_id for run in over[WHOLE_MAX:]}
             return [run.record.summary() if run.record.run_id in in_short else run.record.whole() for run in newest]
 
-    def reached_offsets(self) -> list[tuple[str, str, JsonObject]]:
-        """Return (run id, job, topic -> "broker:queue id" -> next offset) of every run that has not ended."""
+    def reached_offsets(self) -> list[tuple[str, str, ReachedOffsets]]:
+        """Return (run id, job, next offsets) of every run that has not ended."""
         with self._lock:
             return [
                 (run.record.run_id, run.record.job, run.record.reached)

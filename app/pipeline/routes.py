@@ -26,7 +26,7 @@ from app.pipeline.host import (
     missing_package,
 )
 from app.pipeline.views import description_json
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import read_json, read_query
 from engine.fields.field import Field
 from engine.pipeline.errors import UnknownJob
@@ -128,7 +128,7 @@ def _add_refusals(api: Blueprint) -> None:
 
     @api.errorhandler(UnknownJob)
     def unknown_job(error: UnknownJob) -> Response:
-        return json_answer({"error": str(error)}, 404)
+        return refusal_answer(error.sentence, 404)
 
     @api.errorhandler(UnknownRun)
     def unknown_run(_: UnknownRun) -> Response:

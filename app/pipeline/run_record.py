@@ -14,6 +14,7 @@ from app.pipeline.run_phase import RunPhase, follow
 from engine.pipeline.jobs.arguments import Argument
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableColumn
 from engine.pipeline.jobs.report import ROWS_MAX
+from engine.pipeline.source.cluster.queue_offsets import parse_label
 from engine.texts import LANGUAGES
 
 #: Points that are kept of one line of a plot, and lines of one plot.
@@ -30,6 +31,9 @@ TEXT_MAX = 1_000
 #: Characters of a run's error.
 ERROR_MAX = 2_000
 _NUMBER_MAX = 2**53
+
+#: Topic -> broker -> queue id -> the offset to read next.
+ReachedOffsets = dict[str, dict[str, dict[str, int]]]
 
 #: The figures of a micro-batch that pages get.
 _BATCH_NUMBERS = ("batch", "rows", "input_rows_per_s", "processed_rows_per_s", "total_ms", "lag")
@@ -74,8 +78,8 @@ class RunRecord:
         }
         self._running_ms: int | None = None
         self._ended_ms: int | None = None
-        self.reached: JsonObject = {}
-        self._latest: JsonObject = {}
+        self.reached: ReachedOffsets = {}
+        self._latest: ReachedOffsets = {}
         self._progress: JsonObject = {}
         self._shown_tables: JsonObject = {}
         self._shown_plots: JsonObject = {}
@@ -258,16 +262,21 @@ def _cell(kind: ColumnKind, cell: object) -> JsonValue:
     raise Unusable("a cell that is not a plain value")
 
 
-def _queue_offsets(value: object) -> JsonObject:
-    """Return topic -> "broker:queue id" -> offset."""
+def _queue_offsets(value: object) -> ReachedOffsets:
+    """Read topic -> "broker:queue id" -> offset."""
     if not isinstance(value, dict):
         raise Unusable("no offsets")
     room = QUEUES_MAX
-    offsets: JsonObject = {}
+    offsets: ReachedOffsets = {}
     for topic, queues in value.items():
         if not isinstance(queues, dict):
             raise Unusable("no queues")
-        kept = {_short(queue): _number(offset) for queue, offset in list(queues.items())[:room]}
-        room -= len(kept)
-        offsets[_short(topic)] = kept
+        brokers = offsets.setdefault(_short(topic), {})
+        for label, offset in list(queues.items())[:room]:
+            try:
+                queue = parse_label(topic, _short(label))
+            except ValueError:
+                raise Unusable("no queue") from None
+            brokers.setdefault(queue.broker_name, {})[str(queue.queue_id)] = _whole(offset)
+            room -= 1
     return offsets

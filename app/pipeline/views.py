@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from app.picture.live_state import LivePicture, SparkProgress
     from app.picture.rates import SecondLists
     from app.pipeline.host import PipelineHost
+    from app.pipeline.run_record import ReachedOffsets
     from app.web.live_source import LiveSource
 
 #: The namespace of the stream of runs.
@@ -98,7 +99,9 @@ class RunsSource:
 class WithSparkOffsets:
     """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``."""
 
-    def __init__(self, source: LiveSource, reached_offsets: Callable[[], list[tuple[str, str, JsonObject]]]) -> None:
+    def __init__(
+        self, source: LiveSource, reached_offsets: Callable[[], list[tuple[str, str, ReachedOffsets]]]
+    ) -> None:
         """Make the source. ``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
         self._source = source
         self._reached_offsets = reached_offsets
@@ -115,9 +118,7 @@ class WithSparkOffsets:
         offsets: dict[str, dict[str, dict[str, int]]] = {}
         for run_id, job, reached in self._reached_offsets():
             jobs[run_id] = job
-            for topic, queues in reached.items():
-                for queue, offset in queues.items():
-                    broker, _, queue_id = queue.rpartition(":")
-                    if broker == broker_name:
-                        offsets.setdefault(topic, {}).setdefault(queue_id, {})[run_id] = offset
+            for topic, brokers in reached.items():
+                for queue_id, offset in brokers.get(broker_name, {}).items():
+                    offsets.setdefault(topic, {}).setdefault(queue_id, {})[run_id] = offset
         return {"jobs": jobs, "offsets": offsets}

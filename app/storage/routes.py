@@ -34,7 +34,7 @@ from app.storage.laboratory.traffic import (
     LaboratoryTraffic,
     traffic_of,
 )
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import read_query
 from engine.fields.field import Field
 from engine.fields.refusal import shown
@@ -142,8 +142,7 @@ def _add_refusals(api: Blueprint) -> None:
 
 def refusal(key: str, status: int, **values: object) -> Response:
     """Return an error in both languages."""
-    text = in_all_languages(key, **values)
-    return json_answer({"error": text["en"], "text": text}, status)
+    return refusal_answer(in_all_languages(key, **values), status)
 
 
 @contextmanager

@@ -1,18 +1,20 @@
 """The HTTP API of the live page: JSON for the page and for scripts. The modules ``app/live/*_routes.py`` add the
 requests that change something; all others only read.
 
-Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter``, ``problem`` and ``allowed``.
+Every error is JSON too: ``{"error": ..., "text": {en, zh}}``, for bad parameters with ``parameter``, ``problem`` and
+``allowed``.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response, request
-from werkzeug.exceptions import HTTPException
+from flask import Blueprint, Response
 
 from app.foundation.json_text import dump_json
+from app.foundation.translator import in_all_languages
 from app.observation.record_view import queue_entry_view, record_view
 from app.remote.messages_by_time import QUEUES_MAX, check_place
 from app.web.api_parameters import INT64_MAX, read_part, read_query
@@ -53,6 +55,11 @@ def json_answer(value: object, status: int = 200) -> Response:
     return Response(dump_json(value), status=status, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
+def refusal_answer(text: Mapping[str, str], status: int) -> Response:
+    """Return a refusal with its text in each language; ``error`` is the English one."""
+    return json_answer({"error": text["en"], "text": dict(text)}, status)
+
+
 def create_api(source: LiveSource) -> Blueprint:
     """Return the blueprint with all ``/api`` routes over ``source``."""
     api = Blueprint("api", __name__, url_prefix="/api")
@@ -91,14 +98,14 @@ def create_api(source: LiveSource) -> Blueprint:
         position = read_part(Field("offset", "integer", 0, INT64_MAX), offset)
         raw = source.ask(lambda live: live.operator.record_at(position))
         if raw is None:
-            return json_answer({"error": f"no message starts at commit log offset {position}"}, 404)
+            return refusal_answer(in_all_languages("api.no_message", offset=position), 404)
         return json_answer(record_view(raw))
 
     _add_topic_routes(api, source)
 
     @api.errorhandler(EngineUnavailable)
     def engine_unavailable(error: EngineUnavailable) -> Response:
-        return json_answer({"error": str(error)}, 503)
+        return refusal_answer(in_all_languages("api.unavailable", why=error), 503)
 
     return api
 
@@ -112,8 +119,7 @@ def _add_topic_routes(api: Blueprint, source: LiveSource) -> None:
             raise FieldRefused("from", f"{first} is later than to", f"at most {last}")
         page = source.ask(lambda live: live.operator.by_time(topic, queue_id, (first, last), before, count))
         if page is None:
-            queue = "queues" if queue_id is None else f"queue {queue_id}"
-            return json_answer({"error": f"topic {shown(topic)} has no {queue} here"}, 404)
+            return _no_queue(topic, queue_id)
         return json_answer(page)
 
     @api.get("/topics/<topic>/queues/<queue_id>/entries")
@@ -125,13 +131,13 @@ def _add_topic_routes(api: Blueprint, source: LiveSource) -> None:
         read_part(_TOPIC, topic)
         entries = source.ask(lambda live: live.operator.queue_entries(topic, number, page["start"], page["count"]))
         if entries is None:
-            return json_answer({"error": f"topic {shown(topic)} has no queue {number} here"}, 404)
+            return _no_queue(topic, number)
         return json_answer({"start": page["start"], "entries": [queue_entry_view(entry) for entry in entries]})
 
 
-def http_error_answer(error: HTTPException) -> Response:
-    """Return the JSON answer for an unknown address or method below ``/api``."""
-    return json_answer({"error": f"{error.code} {error.name}: {request.method} {request.path}"}, error.code or 500)
+def _no_queue(topic: str, queue_id: int | None) -> Response:
+    key = "api.no_queues" if queue_id is None else "api.no_queue"
+    return refusal_answer(in_all_languages(key, topic=shown(topic), queue=queue_id), 404)
 
 
 def _history(source: LiveSource) -> SecondLists | History:

@@ -16,8 +16,8 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.refusal_json import refusal_json
-from app.foundation.translator import choose_language, texts, translate
-from app.web.api import http_error_answer, json_answer
+from app.foundation.translator import choose_language, in_all_languages, texts, translate
+from app.web.api import json_answer, refusal_answer
 from app.web.framing import frame_options, framing_policy
 from app.web.page_modules import PageModules, page_modules
 from app.web.static_files import VersionedFiles
@@ -131,15 +131,17 @@ def _add_error_pages(app: Flask) -> None:
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> ResponseReturnValue:
         refused = _refusal_of(error)
-        if request.path.startswith("/api/"):
-            if refused is None:
-                return http_error_answer(error)
+        is_api = request.path.startswith("/api/")
+        if is_api and refused is not None:
             return json_answer(refusal_json(refused), error.code or 500)
-        if isinstance(error.response, Response) or error.code in (301, 302, 307, 308):
+        if (not is_api and isinstance(error.response, Response)) or error.code in (301, 302, 307, 308):
             return error.get_response()
         key = {404: "error.not_found", 429: "error.too_often"}.get(error.code or 500, "error.other")
+        texts = in_all_languages(key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
+        if is_api:
+            return refusal_answer(texts, error.code or 500)
         language = g.get("language", "en")
-        text = translate(language, key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
+        text = texts[language]
         if refused is not None:
             text = f"{error.code}: {refused.text[language]}"
         # A browser accepts HTML; for a program that accepts anything, one line is easier to read than a page.

@@ -9,7 +9,7 @@ from flask import Response, abort, request
 
 from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 
 #: Requests per second of all callers together, in the long run and in one burst.
 REQUESTS_PER_SECOND = 50
@@ -40,7 +40,7 @@ class Throttle:
         if request.path.startswith(_BILINGUAL):
             refusal = json_answer({"reason": "too_often", "error": texts}, 429)
         elif request.path.startswith("/api/"):
-            refusal = json_answer({"error": texts["en"], "text": texts}, 429)
+            refusal = refusal_answer(texts, 429)
         else:
             abort(429)
         refusal.headers["Retry-After"] = "1"

@@ -57,7 +57,7 @@ import { bilingual } from "../common/world/format.js";
  * @property {Record<string, any>} plots
  * @property {any[]} batches
  * @property {Picture.Words[]} notes
- * @property {Record<string, Record<string, number>>} reached By topic, then "broker:queue": the offset.
+ * @property {Record<string, Record<string, Record<string, number>>>} reached By topic, broker and queue id: the offset.
  *
  * @typedef {Omit<Run, "is_whole"> & Rest} WholeRun
  */

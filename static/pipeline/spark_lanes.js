@@ -38,7 +38,8 @@ export function SparkLanes({ run }) {
 }
 
 function TopicLanes({ run, topic }) {
-  const reached = ofBroker(run.reached[topic], state.value.cluster.broker_name);
+  const brokers = Object.entries(run.reached[topic]);
+  const reached = run.reached[topic][state.value.cluster.broker_name] ?? {};
   const queues = queuesHere(topic);
   const known = Object.keys(queues).length;
   const title = html`<h4 class="topic-title lanes-topic">
@@ -50,8 +51,10 @@ function TopicLanes({ run, topic }) {
     return html`<div class="topic">
       ${title}
       <p class="lanes-figures number">
-        ${Object.entries(run.reached[topic]).map(
-          ([queue, offset]) => html`<span key=${queue}><code>${queue}</code> ${count(offset)}</span> `,
+        ${brokers.flatMap(([broker, offsets]) =>
+          Object.entries(offsets).map(
+            ([id, n]) => html`<span key=${`${broker}:${id}`}><code>${broker}:${id}</code> ${count(n)}</span> `,
+          ),
         )}
       </p>
     </div>`;
@@ -72,9 +75,3 @@ function TopicLanes({ run, topic }) {
 
 /** The queues of a topic that this page's broker has. */
 const queuesHere = (topic) => state.value.topics[topic]?.queues ?? {};
-
-/** {"broker-a:0": 5} -> {"0": 5} */
-function ofBroker(queues, brokerName) {
-  const own = Object.entries(queues).filter(([queue]) => queue.slice(0, queue.lastIndexOf(":")) === brokerName);
-  return Object.fromEntries(own.map(([queue, offset]) => [queue.slice(queue.lastIndexOf(":") + 1), offset]));
-}

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
+from app.foundation.translator import in_all_languages
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused
 from app.lab.recorded.recorded_scenario import recorded_film
 from app.lab.views.frame_recording_view import frame_recording_strip
 from app.lab.views.recorded_frames import FILE_BYTES_MAX, parse_frames
-from app.web.api import json_answer
+from app.web.api import json_answer, refusal_answer
 from engine.faults.errors import FaultRefused
 from engine.runtime.live.engine_thread import EngineUnavailable
 
@@ -85,4 +86,4 @@ def _add_strip(lab: Blueprint, faults: LiveFaults | None) -> None:
         except FaultRefused:
             return json_answer(nothing)
         except EngineUnavailable as error:
-            return json_answer({"error": str(error)}, 503)
+            return refusal_answer(in_all_languages("api.unavailable", why=error), 503)

@@ -77,7 +77,7 @@ def test_a_run_is_remembered_with_all_that_it_reported(host):
     assert state["arguments"]["numbers"] == 20
     assert state["progress"] == {"messages": {"done": 20, "total": 20}}
     assert state["tables"]["counts"]["rows"][0] == ["lost in transit", 3, 0.0025, 3]
-    assert state["reached"]["orders"]["broker-a:0"] == 800
+    assert state["reached"]["orders"]["broker-a"]["0"] == 800
     assert state["notes"][0]["zh"] == "中文Counting."
     assert [one["id"] for one in host.runs()] == [run_id]
 
@@ -191,7 +191,7 @@ def test_a_process_that_dies_without_a_word_has_failed(host):
 
 def test_garbage_is_left_out_and_counted(host):
     state = when(host, host.start("tiny", {"way": "garbage"}), is_over)
-    assert (state["phase"], state["dropped"]) == ("ended", 12)
+    assert (state["phase"], state["dropped"]) == ("ended", 13)
     assert state["tables"]["counts"]["rows"][0][0] == "lost in transit"
 
 
@@ -268,7 +268,7 @@ def test_a_record_keeps_so_much_and_no_more():
     record.apply({"event": "offsets", "reached": {"first": queues, "second": queues}})
     state = record.whole()
     assert len(state["progress"]) == UNITS_MAX
-    assert [len(state["reached"][topic]) for topic in ("first", "second")] == [QUEUES_MAX - 1, 1]
+    assert [len(state["reached"][topic]["broker-a"]) for topic in ("first", "second")] == [QUEUES_MAX - 1, 1]
     assert (len(state["batches"]), state["batches"][-1]["batch"]) == (BATCHES_MAX, 449)
     assert (state["batch_count"], state["row_count"]) == (450, 900)
     assert (len(state["plots"]["speed"]), len(state["plots"]["speed"]["s"])) == (12, POINTS_MAX)

@@ -202,7 +202,7 @@ def test_the_live_state_carries_sparks_offsets_on_the_queues_of_this_broker(serv
     from app.pipeline.views import RunsSource, WithSparkOffsets
 
     def reached():
-        return [("r1", "traffic", {"GT": {"broker-a:0": 5, "broker-b:0": 9}}), ("r2", "archive", {})]
+        return [("r1", "traffic", {"GT": {"broker-a": {"0": 5}, "broker-b": {"0": 9}}}), ("r2", "archive", {})]
 
     source = FixtureSource(0)
     source.tree["cluster"]["broker_name"] = "broker-a"

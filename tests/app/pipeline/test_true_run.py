@@ -73,7 +73,7 @@ def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(
             return run
 
         run = wait_until(
-            lambda: state() if sum(state()["reached"].get("orders", {}).values()) == 40 else None,
+            lambda: state() if sum(state()["reached"].get("orders", {}).get("broker-a", {}).values()) == 40 else None,
             "40 messages that the run has read",
             PATIENCE_S,
         )

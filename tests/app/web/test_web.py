@@ -142,12 +142,36 @@ def test_an_engine_that_does_not_answer_is_a_503(client, source):
         raise EngineUnavailable("the engine did not answer within 5 s")
 
     source.state = busy
-    assert get_json(client, "/api/live/state", 503) == {"error": "the engine did not answer within 5 s"}
+    why = "the engine did not answer within 5 s"
+    assert get_json(client, "/api/live/state", 503) == {
+        "error": why,
+        "text": {"en": why, "zh": f"引擎现在无法回答：{why}"},
+    }
 
 
 @pytest.mark.parametrize("address", ["/api/nothing", "/api/messages/at/", "/api/live/state/"])
 def test_an_unknown_api_address_is_answered_in_json(client, address):
-    assert get_json(client, address, 404)["error"].startswith("404")
+    assert get_json(client, address, 404) == {
+        "error": f"404: there is nothing at {address}",
+        "text": {"en": f"404: there is nothing at {address}", "zh": f"404：{address} 没有内容"},
+    }
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/api/nothing",
+        "/api/messages/at/7",
+        "/api/topics/NONE/messages?from=0&to=1",
+        "/api/topics/NONE/messages?from=0&to=1&queue=2",
+        "/api/topics/GT/queues/99/entries",
+        "/api/live/dead-letters/nobody",
+    ],
+)
+def test_what_the_api_does_not_find_it_says_in_both_languages(client, address):
+    answer = get_json(client, address, 404)
+    assert answer["text"].keys() == set(LANGUAGES)
+    assert answer["error"] == answer["text"]["en"] != answer["text"]["zh"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -74,6 +74,10 @@ class MadeUpEngine:
             lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit
         )
 
+    def by_time(self, *_):
+        """As a broker that does not have the topic."""
+        return None
+
     def record_at(self, offset: int) -> bytes | None:
         return self._source.records.get(offset)
 

@@ -78,6 +78,7 @@ def misbehave(way):
             report("progress", done=-1, total=5, unit="messages")
             report("point", plot="speed", series="s", x=float("nan"), y=1)
             report("offsets", reached=5)
+            report("offsets", reached={"orders": {"broker-a": 5}})
             report("nonsense")
             batch_way()
         case "long-line":
