@@ -6,7 +6,6 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { sendRequest } from "../../common/transport.js";
 import { t } from "../../common/i18n.js";
-import { frameName } from "../../common/world/frame_words.js";
 import { axisOf } from "../../parts/stage/sequence_axis.js";
 import { paintSequence } from "../../parts/stage/sequence_paint.js";
 import { remPx } from "../../common/viewer/rem_px.js";
@@ -67,6 +66,5 @@ function sceneOf({ lanes, frames }) {
     lastEvent: 0,
     commands: [],
     chain: [],
-    frameName,
   };
 }

@@ -40,14 +40,16 @@ export function Controls() {
 
 const ACTIONS = { restart, back: stepBack, play: togglePlay, step };
 
+const stepNextActor = () => stepActor(view.peek().next?.actor ?? null);
+
 function Buttons() {
   const playing = useComputed(() => view.value.playing);
   const isOver = useComputed(() => view.value.is_over && !view.value.in_past);
   const atStart = useComputed(() => view.value.event === 0);
-  const next = useComputed(() => view.value.next?.actor ?? null);
+  const hasNext = useComputed(() => view.value.next !== null);
   const off = !loaded.value;
   const stands = { playing: playing.value, atStart: atStart.value, isOver: isOver.value, off };
-  const stepNext = { name: "actor", letter: "a", isOff: off || next.value === null, act: () => stepActor(next.peek()) };
+  const stepNext = { name: "actor", letter: "a", isOff: off || !hasNext.value, act: stepNextActor };
   return html`
     <${TimeButtons} of="controls" actions=${ACTIONS} ...${stands} />
     ${!isRecording() && html`<${TimeButton} of="controls" ...${stepNext} />`}
@@ -119,15 +121,15 @@ function Place() {
   </div>`;
 }
 
-/** Virtual time, written straight into the document: it changes with every picture. */
+/** Virtual time, written straight into the one text node of the document: it changes with every picture. */
 function Clock() {
   const text = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(
     () =>
       onPaint((time) => {
-        if (text.current) text.current.textContent = `${virtualTime(time)} s`;
+        if (text.current?.firstChild) text.current.firstChild.nodeValue = `${virtualTime(time)} s`;
       }),
     [],
   );
-  return html`<span class="number" id="virtual-time" ref=${text} title=${t("lab.controls.time")}></span>`;
+  return html`<span class="number" id="virtual-time" ref=${text} title=${t("lab.controls.time")}>${" "}</span>`;
 }

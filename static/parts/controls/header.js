@@ -15,6 +15,7 @@ export function Title() {
   const title = useComputed(() => bilingual(view.value.title) || view.value.scenario);
   const about = useComputed(() => bilingual(view.value.about));
   const seed = useComputed(() => view.value.seed);
+  const viewers = useComputed(() => view.value.world.published && (view.value.world.viewers ?? 1));
   return html`<div class="scenario-title">
     <h1 class="ellipsis" title=${about.value}>${title.value || t("lab.title")}</h1>
     ${
@@ -24,10 +25,7 @@ export function Title() {
         ${t("lab.seed", { seed: String(seed.value) })}
       </span>`
     }
-    ${
-      view.value.world.published &&
-      html`<span class="badge">${t("lab.published", { n: view.value.world.viewers ?? 1 })}</span>`
-    }
+    ${viewers.value && html`<span class="badge">${t("lab.published", { n: viewers.value })}</span>`}
   </div>`;
 }
 

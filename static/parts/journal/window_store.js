@@ -17,10 +17,11 @@ const BESIDE = 0.5;
 export const frameStore = new FrameStore();
 /** The same for calls of listeners: "event node" -> call. */
 const calls = new Map();
+const callKey = ({ event, node }) => `${event} ${node}`;
 const CALLS_KEPT = 400;
 view.subscribe(({ frames, calls: seen }) => {
   frameStore.add(frames);
-  for (const call of seen) calls.set(`${call.event} ${call.node}`, call);
+  for (const call of seen) calls.set(callKey(call), call);
   for (const key of calls.keys()) {
     if (calls.size <= CALLS_KEPT) break;
     calls.delete(key);
@@ -41,11 +42,11 @@ journalCut.subscribe(({ number }) => {
   for (const [key, call] of calls) if (call.event > number) calls.delete(key);
 });
 
-/** { entries, frames, calls, isWhole } between two moments of virtual time, as well as they are known now. */
+/** { entries, frames, isWhole } between two moments of virtual time, as well as they are known now. */
 export function windowOf(left, right) {
   const { event } = view.peek();
   const frames = frameStore.between(left, right);
-  const known = { entries: journal, frames, calls: callsOf([]), isWhole: true };
+  const known = { entries: journal, frames, isWhole: true };
   if (right <= 0 || isWhole(left, right, event)) return known;
   if (!fetched || fetched.left > Math.max(0, left) || fetched.right < right || fetched.event < event) want(left, right);
   if (!fetched || fetched.left > right || fetched.right < left) return { ...known, isWhole: false };
@@ -53,22 +54,22 @@ export function windowOf(left, right) {
   return {
     entries: [...fetched.entries, ...journal.slice(indexAfter(fetched.entries.at(-1)?.number ?? 0))],
     frames: [...byId.values()],
-    calls: callsOf(fetched.calls),
     isWhole: fetched.left <= Math.max(0, left) && fetched.right >= right,
   };
 }
 
-/** Calls of listeners by the numbers of their events, as they were at the view's event: fetched ones may know more. */
-function callsOf(fetchedCalls) {
+/** Calls of listeners under way at some time between the two, as they were at the view's event: fetched ones may know
+    more. Asked for each picture, so that only what is shown is copied. */
+export function callsBetween(left, right) {
   const { event, time_us: now } = view.peek();
-  const known = new Map(calls);
-  for (const call of fetchedCalls) {
-    const key = `${call.event} ${call.node}`;
-    if (!(known.get(key)?.until_us ?? null)) known.set(key, call);
-  }
-  return [...known.values()]
-    .filter((call) => call.event <= event)
-    .map((call) => (call.until_us > now ? { ...call, until_us: null, result: null } : call));
+  const found = [];
+  const add = (call) => {
+    if (call.event > event || call.since_us > right || (call.until_us ?? Infinity) < left) return;
+    found.push(call.until_us > now ? { ...call, until_us: null, result: null } : call);
+  };
+  for (const [key, call] of calls) add(call.until_us === null ? (fetched?.calls.get(key) ?? call) : call);
+  for (const [key, call] of fetched?.calls ?? []) if (!calls.has(key)) add(call);
+  return found;
 }
 
 /** Whether nothing is missing: numbers of entries and of frames follow each other without a gap, and reach the view's.
@@ -100,11 +101,11 @@ async function ask() {
         event,
         entries: answer.entries.map(entryOf),
         frames: answer.frames,
-        calls: answer.calls ?? [],
+        calls: new Map((answer.calls ?? []).map((call) => [callKey(call), call])),
       };
   } catch (error) {
     console.warn(`a stretch of time could not be fetched: ${error.message}`);
-    fetched = { ...range, event, entries: [], frames: [], calls: [] };
+    fetched = { ...range, event, entries: [], frames: [], calls: new Map() };
   } finally {
     timer = 0;
     askedAt = performance.now();

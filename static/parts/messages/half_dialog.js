@@ -2,6 +2,7 @@
 // Deciding a half message of a lab broker by hand: the question, opened from its card.
 
 import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
 import { command } from "../../common/world/session.js";
 import { openHalf, view } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
@@ -10,7 +11,7 @@ import { HalfDialog } from "./half_question.js";
 
 export function WorldHalfDialog() {
   const open = openHalf.value;
-  const part = view.value.nodes[open?.broker ?? ""]?.transactions ?? undefined;
+  const part = useComputed(() => view.value.nodes[openHalf.value?.broker ?? ""]?.transactions ?? undefined).value;
   /** What comes of it is seen in the world; a refusal is reported as that of any command. */
   const act = async (action, { id }, anyway) => {
     command(`${action}-half`, open?.broker, { message: id, ...(anyway ? { anyway } : {}) });

@@ -2,6 +2,7 @@
 // What every node's card has: its sign and name, which are the button of what can be done to it, and whether it runs.
 
 import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../../common/world/format.js";
 import { stateText } from "../../common/world/labels.js";
@@ -40,9 +41,9 @@ export const ROLE_LETTERS = {
     head behind the name; `summary` is all that is said of a node that is folded to a line,
     `beforehand` of one that has not begun. */
 export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting, children }) {
-  const isAccused = accused.value.has(name);
+  const isAccused = useComputed(() => accused.value.has(name)).value;
+  const isLine = useComputed(() => isFolded(name)).value;
   const isGone = node.status === "crashed" || node.status === "off";
-  const isLine = isFolded(name);
   return html`<article
     class=${`node node-${node.role} is-${node.status} ${isAccused ? "is-accused" : ""} ${isLine ? "is-folded" : ""}`}
     id=${`node-${name}`}

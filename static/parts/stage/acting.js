@@ -10,8 +10,11 @@ export const acting = computed(() => {
   let newest = "";
   let last = -1;
   for (const { source, target, sent_us: sent, arrives_us: arrives, dropped } of frames) {
-    const [node, time] = !dropped && arrives <= now ? [target, arrives] : [source, sent];
-    if (time <= now && time > last) [newest, last] = [node, time];
+    const isThere = !dropped && arrives <= now;
+    const time = isThere ? arrives : sent;
+    if (time > now || time <= last) continue;
+    newest = isThere ? target : source;
+    last = time;
   }
   return newest || null;
 });

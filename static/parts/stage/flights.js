@@ -18,8 +18,6 @@ import { boxOf, endsOf, measureLines, pointOn } from "./curves.js";
 import { LabelRoom } from "./labels.js";
 import { Links } from "./links.js";
 
-export { frameName } from "../../common/world/frame_words.js";
-
 const MOST_BUTTONS = 32;
 const MOST_TRACES = 24;
 const TRACE_MS = 420;
@@ -35,7 +33,7 @@ const ASIDE = 5;
 /** The distance of a frame's name from the middle of its sign; rem, as in nodes.css. */
 const NAME_AWAY = 0.35;
 /** How far to the left of its sign a name may go. */
-const NAME_SIDES = ["-100%", "-50%", "0%"];
+const NAME_SIDES = ["-100%", "-100%", "-50%", "-50%", "0%", "0%"];
 
 export function Flights({ stage }) {
   const lines = useSignal(new Map());
@@ -144,14 +142,13 @@ function placeName(name, [x, y], aside, frame, room, sizes) {
   const [width, height] = sizes.get(text);
   const away = NAME_AWAY * remPx.peek();
   const isBelow = !["request", "oneway", "lost"].includes(frameShape(frame));
-  const places = [aside, ...NAME_SIDES].flatMap((side) =>
-    [isBelow, !isBelow].map((below) => {
-      const left = x + (parseFloat(side) / 100) * width;
-      const top = below ? y + away : y - away - height;
-      return { side, below, left, top, right: left + width, bottom: top + height };
-    }),
-  );
-  const place = places[room.place(places)];
+  // Each side first where names of its kind are, then opposite.
+  const place = room.place([aside, aside, ...NAME_SIDES], (side, index) => {
+    const below = isBelow === (index % 2 === 0);
+    const left = x + (parseFloat(side) / 100) * width;
+    const top = below ? y + away : y - away - height;
+    return { side, below, left, top, right: left + width, bottom: top + height };
+  });
   name.classList.toggle("is-crowded", !place);
   name.classList.toggle("is-below", place?.below ?? isBelow);
   name.style.setProperty("--aside", place?.side ?? aside);

@@ -38,7 +38,9 @@ function remember(what, isOpen) {
   keep(KEY, JSON.stringify(byHand.peek()));
 }
 
-export const focus = computed(() => new Set(view.value.focus));
+const focusOfView = computed(() => view.value.focus);
+/** The same set while the list is the same: what reads it is not drawn again with each view. */
+export const focus = computed(() => new Set(focusOfView.value));
 /** Parts that a lesson has pointed at. */
 const pointedAt = signal(new Set());
 

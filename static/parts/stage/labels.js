@@ -17,14 +17,21 @@ export class LabelRoom {
   }
 
   /**
-   * Takes the first place that is free and returns its index; -1 where none is.
+   * Takes the first place that is free and returns its box, or undefined.
    *
-   * @param {Box[]} places
+   * @template Place
+   * @template {Box} Taken
+   * @param {Place[]} places
+   * @param {(place: Place, index: number) => Taken} boxOf made only as long as none is free
    */
-  place(places) {
-    const index = places.findIndex((box) => this.#isInside(box) && !this.taken.some((other) => overlap(box, other)));
-    if (index >= 0) this.taken.push(places[index]);
-    return index;
+  place(places, boxOf) {
+    for (const [index, place] of places.entries()) {
+      const box = boxOf(place, index);
+      if (!this.#isInside(box) || this.taken.some((other) => overlap(box, other))) continue;
+      this.taken.push(box);
+      return box;
+    }
+    return undefined;
   }
 
   /** @param {Box} box */

@@ -5,7 +5,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useComputed } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
 import { onPaint, repaint } from "../../common/world/clock.js";
@@ -17,7 +17,6 @@ import { scrub } from "../../common/world/session.js";
 import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view, violations } from "../../common/world/view.js";
 import { isEntryRelevant, onlyRelevant } from "../../common/world/relevance.js";
 import { windowVersion } from "../journal/window_store.js";
-import { frameName } from "./flights.js";
 import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
 import { endsAt, pan, shownFrames, windowAt, zoom } from "./sequence_window.js";
 
@@ -193,31 +192,29 @@ function choose(by) {
   for (let passed = 0; passed < PASSED_MOST; passed += 1) {
     next += passed === 0 ? by : Math.sign(by);
     const entry = knownEntry(next);
-    if (!entry || !onlyRelevant.peek() || isEntryRelevant(entry)) break;
+    if (!entry || isShown(entry)) break;
   }
   chosenEvent.value = Math.min(last, Math.max(1, next));
 }
 
 function sceneAt(time) {
-  const commands = commandsOf(view.peek());
-  const { entries, calls, ...shown } = windowAt(
-    time,
-    commands.map((command) => command.time_us),
-  );
+  const { entries, ...shown } = windowAt(time, commandTimes.peek());
   return {
     now: time,
     ...shown,
     unit: remPx.peek() / 14,
     lanes: nodeNames.peek(),
-    parts: partsOf(nodes.peek()),
-    journal: onlyRelevant.peek() ? entries.filter(isEntryRelevant) : entries,
-    calls: calls.map((call) => ({ ...call, isBroken: isBroken(call) })),
+    parts: parts.peek(),
+    journal: entries,
+    isShown,
+    isBroken,
     lastEvent: view.peek().event,
-    commands,
+    commands: commands.peek(),
     chain: chainOf(chosenEvent.peek()),
-    frameName,
   };
 }
+
+const isShown = (entry) => !onlyRelevant.peek() || isEntryRelevant(entry);
 
 /** A violation is about one of its messages, and was found while it was under way. */
 const isBroken = ({ keys, since_us: since, until_us: until }) =>
@@ -229,11 +226,19 @@ const isBroken = ({ keys, since_us: since, until_us: until }) =>
     );
 
 /** Node -> "TM RM": the roles that nodes have in a transaction over several nodes. */
-const partsOf = (known) =>
-  new Map(Object.entries(known).flatMap(([name, { xa_roles: parts }]) => (parts ? [[name, parts.join(" ")]] : [])));
+const parts = computed(
+  () =>
+    new Map(
+      Object.entries(nodes.value).flatMap(([name, { xa_roles: roles }]) => (roles ? [[name, roles.join(" ")]] : [])),
+    ),
+);
 
-const commandsOf = ({ commands }) =>
-  commands.map((command) => ({ ...command, name: `${commandName(command.kind)} ${command.target}` }));
+/** @type {import("@preact/signals").ReadonlySignal<any[]>} */
+const commandsOfView = computed(() => view.value.commands);
+const commands = computed(() =>
+  commandsOfView.value.map((command) => ({ ...command, name: `${commandName(command.kind)} ${command.target}` })),
+);
+const commandTimes = computed(() => commands.value.map((command) => command.time_us));
 
 /** The chosen event and what caused it, back to the outside world. */
 function chainOf(number) {

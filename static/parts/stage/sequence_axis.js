@@ -6,7 +6,7 @@
 const GAP_FLIGHTS = 6;
 const GAP_GROWTH = 0.35;
 
-/** [{ us, at }]: the moments and their place from 0 to 1; a long gap takes little more room than a flight. */
+/** [{ us, at, gap }]: the moments and their place from 0 to 1; a long gap takes little more room than a flight. */
 export function axisOf(moments, flightUs) {
   const sorted = [...new Set(moments)].sort((a, b) => a - b);
   let sum = 0;
@@ -15,7 +15,8 @@ export function axisOf(moments, flightUs) {
     sum += gap <= flightUs ? gap : flightUs * (1 + GAP_GROWTH * Math.log2(gap / flightUs));
     return { us, at: sum, gap: gap > GAP_FLIGHTS * flightUs ? gap : 0 };
   });
-  return places.map((place) => ({ ...place, at: sum > 0 ? place.at / sum : 1 }));
+  for (const place of places) place.at = sum > 0 ? place.at / sum : 1;
+  return places;
 }
 
 /** The position of a moment on the axis, from 0 to 1; outside of it less or more. */

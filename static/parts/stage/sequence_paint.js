@@ -18,6 +18,15 @@ export const LANE_LEAST = 13;
 const KEY_LENGTH = 24;
 /** Shares of an arrow at which its name may begin, the best first. */
 const NAME_SHARES = [0.5, 0.35, 0.65, 0.2, 0.8];
+/** Lengths of dashes and gaps; the same lists for each stroke of each picture, of which there are sixty a second. */
+const SOLID = [];
+const REPLY_DASHES = [4, 3];
+const FAULT_DASHES = [2, 3];
+/** The corners of the sign of a fault. */
+const FLASH = [2, -9, -5, 1, -1, 1, -2, 9, 6, -2, 1, -2];
+/** Widths of texts by font: the canvas answers with a new object each time. Bounded, as texts come and go. */
+const widths = /** @type {Map<string, Map<string, number>>} */ (new Map());
+const WIDTHS_MOST = 500;
 
 /** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. Who paints often passes the size: asking the canvas
     makes the browser lay the whole page out. */
@@ -83,9 +92,27 @@ class Painter {
     this.row = (height - this.top) / Math.max(1, scene.lanes.length);
     this.size = Math.max(2.5, Math.min(4.5, this.row / 6)) * Math.min(1.4, scene.unit);
     this.laneOf = new Map(scene.lanes.map((name, index) => [name, this.top + this.row * (index + 0.5)]));
+    this.letters = "";
     this.font = Math.round(Math.min(12 * scene.unit, this.row * 0.95));
-    context.font = `${this.font}px ${colours.font}`;
+    this.write(this.font);
     context.textBaseline = "middle";
+  }
+
+  /** Texts are in letters of that size from now on. */
+  write(size, weight = "") {
+    this.letters = `${weight} ${size}px ${this.colours.font}`;
+    this.context.font = this.letters;
+    if (!widths.has(this.letters)) widths.set(this.letters, new Map());
+  }
+
+  widthOf(text) {
+    const ofFont = /** @type {Map<string, number>} */ (widths.get(this.letters));
+    const known = ofFont.get(text);
+    if (known !== undefined) return known;
+    if (ofFont.size >= WIDTHS_MOST) ofFont.clear();
+    const { width } = this.context.measureText(text);
+    ofFont.set(text, width);
+    return width;
   }
 
   x(time) {
@@ -97,8 +124,8 @@ class Painter {
   axis() {
     const { context, scene, colours } = this;
     const y = this.top / 2;
-    const taken = [];
-    const free = (from, to) => taken.every(([left, right]) => to < left || from > right);
+    const taken = /** @type {{ left: number, right: number }[]} */ ([]);
+    const free = (from, to) => taken.every(({ left, right }) => to < left || from > right);
     context.textAlign = "center";
     scene.points.forEach(({ us, gap }, index) => {
       if (!gap) return;
@@ -106,25 +133,23 @@ class Painter {
       context.fillStyle = colours.raised;
       context.fillRect(left + 2, this.top, Math.max(0, right - left - 4), this.height - this.top);
       const [text, middle] = [`⋯ ${span(gap)}`, (left + right) / 2];
-      const half = context.measureText(text).width / 2 + 4;
+      const half = this.widthOf(text) / 2 + 4;
       if (!free(middle - half, middle + half)) return;
-      taken.push([middle - half, middle + half]);
+      taken.push({ left: middle - half, right: middle + half });
       context.fillStyle = colours.quiet;
       context.fillText(text, middle, y);
     });
     for (const { us, gap } of scene.points) {
       const x = this.x(us);
+      // Most moments are too near to another: those need no text.
+      if (!free(x, x) || (us > scene.now && gap)) continue;
       const text = `${virtualTime(us).slice(0, -4)} s`;
-      const half = context.measureText(text).width / 2 + 12;
-      if (x - half < this.labels || x + half > this.width || !free(x - half, x + half) || (us > scene.now && gap))
-        continue;
-      taken.push([x - half, x + half]);
+      const half = this.widthOf(text) / 2 + 12;
+      if (x - half < this.labels || x + half > this.width || !free(x - half, x + half)) continue;
+      taken.push({ left: x - half, right: x + half });
       context.fillStyle = colours.quiet;
       context.fillText(text, x, y);
-      this.line(colours.line, 1, [
-        [x, this.top],
-        [x, this.height],
-      ]);
+      this.line(colours.line, 1, x, this.top, x, this.height);
     }
   }
 
@@ -133,15 +158,7 @@ class Painter {
     context.textAlign = "left";
     for (const name of scene.lanes) {
       const y = this.laneOf.get(name);
-      this.line(
-        colours.strong,
-        1,
-        [
-          [this.labels, y],
-          [this.width, y],
-        ],
-        0.55,
-      );
+      this.line(colours.strong, 1, this.labels, y, this.width, y, 0.55);
       context.fillStyle = colours.text;
       context.fillText(name.length > 8 ? `${name.slice(0, 7)}…` : name, 8, y);
       this.part(name, y);
@@ -157,12 +174,12 @@ class Painter {
     const { context, scene, colours } = this;
     const text = scene.parts.get(name);
     if (text === undefined || text === name) return;
-    context.save();
-    context.font = `650 ${Math.min(this.font, Math.round(10.5 * scene.unit))}px ${colours.font}`;
+    this.write(Math.min(this.font, Math.round(10.5 * scene.unit)), "650");
     context.textAlign = "right";
     context.fillStyle = colours.quiet;
     context.fillText(text, this.labels - 8, y);
-    context.restore();
+    this.write(this.font);
+    context.textAlign = "left";
   }
 
   /** A listener's call is a bar on its node's lane, with the keys of its messages; simultaneous ones are side by side.
@@ -183,35 +200,36 @@ class Painter {
       ends.set(call.node, tracks);
       const [left, right] = [this.x(call.since_us), this.x(Math.min(call.until_us ?? scene.now, scene.now))];
       const top = y - height / 2 + (track % 2) * height * 0.62;
-      const colour = call.isBroken ? colours.lost : colours.call;
-      context.globalAlpha = call.isBroken ? 0.55 : 0.28;
+      const isBroken = scene.isBroken(call);
+      const colour = isBroken ? colours.lost : colours.call;
+      context.globalAlpha = isBroken ? 0.55 : 0.28;
       context.fillStyle = colour;
       context.beginPath();
       context.roundRect(left, top, Math.max(4, right - left), height, height / 2);
       context.fill();
       context.globalAlpha = 1;
-      if (call.isBroken || call.until_us === null) {
+      if (isBroken || call.until_us === null) {
         context.strokeStyle = colour;
-        context.lineWidth = call.isBroken ? 2 : 1;
+        context.lineWidth = isBroken ? 2 : 1;
         context.stroke();
       }
       this.spots.push({ x: (left + right) / 2, y, call }, { x: left, y, call });
-      this.said(call, Math.max(left, this.labels + 4), top - this.font * 0.55, said);
+      this.said(call, isBroken, Math.max(left, this.labels + 4), top - this.font * 0.55, said);
     }
   }
 
   /** "C1's listener: ann4" over the bar, where there is room; a broken one is always named. */
-  said(call, x, y, said) {
+  said(call, isBroken, x, y, said) {
     const { context, colours } = this;
-    if (this.row < 1.5 * LANE_LEAST && !call.isBroken) return;
+    if (this.row < 1.5 * LANE_LEAST && !isBroken) return;
     const keys = call.keys.length > 1 ? `${call.keys[0]} +${call.keys.length - 1}` : call.keys[0];
     const key = keys.length > KEY_LENGTH ? `${keys.slice(0, KEY_LENGTH)}…` : keys;
     const end = said.get(call.node) ?? -Infinity;
     const texts = [t("lab.sequence.call", { node: call.node, key }), key];
-    context.font = `${call.isBroken ? "700 " : ""}${this.font - 1}px ${colours.font}`;
-    const text = texts.find((one) => x > end && x + context.measureText(one).width < this.width);
-    if (text !== undefined || call.isBroken) {
-      const width = context.measureText(text ?? key).width;
+    this.write(this.font - 1, isBroken ? "700" : "");
+    const text = texts.find((one) => x > end && x + this.widthOf(one) < this.width);
+    if (text !== undefined || isBroken) {
+      const width = this.widthOf(text ?? key);
       const left = Math.max(this.labels, Math.min(x, this.width - width - 4));
       context.fillStyle = colours.panel;
       context.globalAlpha = 0.8;
@@ -223,11 +241,11 @@ class Painter {
         bottom: y + this.font * 0.5,
       });
       context.globalAlpha = 1;
-      context.fillStyle = call.isBroken ? colours.lost : colours.text;
+      context.fillStyle = isBroken ? colours.lost : colours.text;
       context.fillText(text ?? key, left, y);
       said.set(call.node, left + width + 6);
     }
-    context.font = `${this.font}px ${colours.font}`;
+    this.write(this.font);
   }
 
   frames() {
@@ -242,39 +260,37 @@ class Painter {
           ? colours.oneway
           : isReply
             ? colours.response
-            : ["request", "frame"].includes(frame.kind)
+            : frame.kind === "request" || frame.kind === "frame"
               ? colours.request
               : colours.quiet;
       const whole = Math.max(1, (frame.dropped ? frame.sent_us + scene.flightUs : frame.arrives_us) - frame.sent_us);
       const share = frame.dropped ? 0.5 : Math.min(1, (scene.now - frame.sent_us) / whole);
       const [x1, x2] = [this.x(frame.sent_us), this.x(frame.sent_us + whole)];
-      const end = /** @type {[number, number]} */ ([x1 + (x2 - x1) * share, y1 + (y2 - y1) * share]);
-      this.line(colour, 1.4, [[x1, y1], end], 1, isReply ? [4, 3] : []);
-      this.arrows.push({ frame, from: [x1, y1], to: end, colour });
-      if (frame.dropped) this.cross(end, colour);
-      else this.arrowHead([x1, y1], end, colour);
-      this.spots.push({ x: (x1 + end[0]) / 2, y: (y1 + end[1]) / 2, frame }, { x: end[0], y: end[1], frame });
+      const [x, y] = [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
+      this.line(colour, 1.4, x1, y1, x, y, 1, isReply ? REPLY_DASHES : SOLID);
+      this.arrows.push({ frame, x1, y1, x2: x, y2: y, colour });
+      if (frame.dropped) this.cross(x, y, colour);
+      else this.arrowHead(x1, y1, x, y, colour);
+      this.spots.push({ x: (x1 + x) / 2, y: (y1 + y) / 2, frame }, { x, y, frame });
     }
   }
 
   /** The names of the arrows, where they cover neither a lane nor another text; the newest first. */
   names() {
     const { context, colours } = this;
-    const lanes = [...this.laneOf.values()].map((y) => ({ left: 0, right: this.width, top: y - 2, bottom: y + 2 }));
     const bounds = { left: this.labels + 2, top: this.top, right: this.width, bottom: this.height };
-    const room = new LabelRoom([...lanes, ...this.texts], bounds);
+    const room = new LabelRoom(this.texts, bounds);
+    for (const y of this.laneOf.values()) room.taken.push({ left: 0, right: this.width, top: y - 2, bottom: y + 2 });
     const size = this.font - 1;
-    context.save();
-    context.font = `${size}px ${colours.font}`;
+    this.write(size);
     context.textAlign = "left";
-    for (const { frame, from, to, colour } of this.arrows.toReversed()) {
+    for (const { frame, x1, y1, x2, y2, colour } of this.arrows.reverse()) {
       const text = shortName(frame);
-      const width = context.measureText(text).width;
-      const places = NAME_SHARES.map((share) => {
-        const [x, y] = [from[0] + (to[0] - from[0]) * share + 4, from[1] + (to[1] - from[1]) * share];
+      const width = this.widthOf(text);
+      const place = room.place(NAME_SHARES, (share) => {
+        const [x, y] = [x1 + (x2 - x1) * share + 4, y1 + (y2 - y1) * share];
         return { left: x, top: y - size / 2, right: x + width + 4, bottom: y + size / 2 };
       });
-      const place = places[room.place(places)];
       if (!place) continue;
       context.fillStyle = colours.panel;
       context.globalAlpha = 0.8;
@@ -283,7 +299,7 @@ class Painter {
       context.fillStyle = colour;
       context.fillText(text, place.left + 2, (place.top + place.bottom) / 2);
     }
-    context.restore();
+    this.write(this.font);
   }
 
   events() {
@@ -293,7 +309,7 @@ class Painter {
       const entry = scene.journal[index];
       if (entry.number > scene.lastEvent || entry.time > scene.right) break;
       const y = this.laneOf.get(entry.node);
-      if (y === undefined) continue;
+      if (y === undefined || !scene.isShown(entry)) continue;
       const x = this.x(entry.time);
       context.fillRect(x - this.size / 2, y - this.size / 2, this.size, this.size);
       this.spots.push({ x, y, entry });
@@ -306,16 +322,7 @@ class Painter {
       if (command.time_us < scene.left || command.time_us > scene.now) continue;
       const x = this.x(command.time_us);
       const y = this.laneOf.get(command.target);
-      this.line(
-        colours.lost,
-        1.5,
-        [
-          [x, this.top],
-          [x, this.height],
-        ],
-        0.8,
-        [2, 3],
-      );
+      this.line(colours.lost, 1.5, x, this.top, x, this.height, 0.8, FAULT_DASHES);
       context.fillStyle = colours.lost;
       if (y !== undefined) this.flash(x, y);
       context.textAlign = "left";
@@ -330,73 +337,56 @@ class Painter {
       const [x, y] = [this.x(entry.time), this.laneOf.get(entry.node)];
       if (y === undefined) continue;
       if (cause && this.laneOf.has(cause.node))
-        this.line(colours.text, 2.6, [
-          [this.x(cause.time), this.laneOf.get(cause.node)],
-          [x, y],
-        ]);
+        this.line(colours.text, 2.6, this.x(cause.time), this.laneOf.get(cause.node), x, y);
       this.ring(x, y, index === 0 ? 8 : 5.5);
     }
   }
 
   now() {
-    this.line(this.colours.accent, 2, [
-      [this.x(this.scene.now), this.top - 4],
-      [this.x(this.scene.now), this.height],
-    ]);
+    const x = this.x(this.scene.now);
+    this.line(this.colours.accent, 2, x, this.top - 4, x, this.height);
     this.context.restore();
   }
 
   // ------------------------------------------------------------------------------------------------ strokes
 
-  line(colour, lineWidth, points, alpha = 1, dashes = []) {
+  line(colour, lineWidth, x1, y1, x2, y2, alpha = 1, dashes = SOLID) {
     const { context } = this;
     context.globalAlpha = alpha;
     context.strokeStyle = colour;
     context.lineWidth = lineWidth;
     context.setLineDash(dashes);
     context.beginPath();
-    points.forEach(([x, y], index) => (index === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
     context.stroke();
-    context.setLineDash([]);
+    context.setLineDash(SOLID);
     context.globalAlpha = 1;
   }
 
-  arrowHead([x1, y1], [x2, y2], colour) {
+  arrowHead(x1, y1, x2, y2, colour) {
     const { context } = this;
     const angle = Math.atan2(y2 - y1, x2 - x1);
     const length = 6 * this.scene.unit;
     context.fillStyle = colour;
     context.beginPath();
     context.moveTo(x2, y2);
-    for (const turn of [2.75, -2.75])
+    for (let turn = 2.75; turn >= -2.75; turn -= 5.5)
       context.lineTo(x2 + length * Math.cos(angle + turn), y2 + length * Math.sin(angle + turn));
     context.fill();
   }
 
-  cross([x, y], colour) {
+  cross(x, y, colour) {
     const reach = 4.5 * this.scene.unit;
-    this.line(colour, 2.5, [
-      [x - reach, y - reach],
-      [x + reach, y + reach],
-    ]);
-    this.line(colour, 2.5, [
-      [x - reach, y + reach],
-      [x + reach, y - reach],
-    ]);
+    this.line(colour, 2.5, x - reach, y - reach, x + reach, y + reach);
+    this.line(colour, 2.5, x - reach, y + reach, x + reach, y - reach);
   }
 
   flash(x, y) {
     const { context } = this;
     const scale = 0.95 * this.scene.unit;
     context.beginPath();
-    [
-      [2, -9],
-      [-5, 1],
-      [-1, 1],
-      [-2, 9],
-      [6, -2],
-      [1, -2],
-    ].forEach(([dx, dy], index) => context[index === 0 ? "moveTo" : "lineTo"](x + dx * scale, y + dy * scale));
+    for (let at = 0; at < FLASH.length; at += 2) context.lineTo(x + FLASH[at] * scale, y + FLASH[at + 1] * scale);
     context.fill();
   }
 
@@ -411,7 +401,7 @@ class Painter {
 
   plate(text, x, y) {
     const { context, colours } = this;
-    const width = context.measureText(text).width + 8;
+    const width = this.widthOf(text) + 8;
     const left = x + width > this.width ? x - width - 12 : x;
     this.texts.push({ left, top: y - 8 * this.scene.unit, right: left + width, bottom: y + 8 * this.scene.unit });
     context.fillStyle = colours.panel;

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { isFrameRelevant, onlyRelevant } from "../../common/world/relevance.js";
-import { windowOf } from "../journal/window_store.js";
+import { callsBetween, windowOf } from "../journal/window_store.js";
 import { axisOf } from "./sequence_axis.js";
 
 const COUNTS = [6, 10, 20, 40, 80, 160];
@@ -40,22 +40,14 @@ export function windowAt(time, more) {
   const left = Math.max(0, Math.min(found.chosen[0]?.sent_us ?? end - FIRST_SPAN_US, end - leastUs.peek()));
   // What flies at the end is drawn up to where it will arrive.
   const right = Math.max(end, ...found.chosen.map((frame) => frame.arrives_us ?? 0), left + flightUs);
-  const reaches = ([from, to]) => from <= right && (to ?? Infinity) >= left;
-  const frames = found.frames.filter((frame) => reaches([frame.sent_us, frame.arrives_us]));
-  const calls = found.calls.filter((call) => reaches([call.since_us, call.until_us]));
-  const moments = [
-    left,
-    right,
-    end,
-    ...frames.flatMap((frame) => [frame.sent_us, frame.arrives_us]),
-    ...calls.flatMap((call) => [call.since_us, call.until_us]),
-    ...more,
-  ];
-  const points = axisOf(
-    moments.filter((us) => us >= left && us <= right),
-    flightUs,
-  );
-  return { left, right, entries: found.entries, frames, calls, flightUs, points };
+  const frames = found.frames.filter((frame) => frame.sent_us <= right && (frame.arrives_us ?? Infinity) >= left);
+  const calls = callsBetween(left, right);
+  const moments = new Set();
+  const add = (us) => us >= left && us <= right && moments.add(us);
+  [left, right, end, ...more].forEach(add);
+  for (const frame of frames) (add(frame.sent_us), add(frame.arrives_us));
+  for (const call of calls) (add(call.since_us), add(call.until_us));
+  return { left, right, entries: found.entries, frames, calls, flightUs, points: axisOf(moments, flightUs) };
 }
 
 /** Frames up to `end`, of which the last `count` that matter are chosen; as far back as they are known. */
@@ -64,18 +56,20 @@ let foundSpan = FIRST_SPAN_US;
 function lastFrames(end, count) {
   let span = Math.max(FIRST_SPAN_US, foundSpan / 4, leastUs.peek());
   for (let step = 0; ; step += 1) {
-    const { entries, frames, calls, isWhole } = windowOf(Math.max(0, end - span), end);
-    const fit = frames
-      .filter((frame) => frame.sent_us <= end && frame.source !== frame.target)
-      .filter((frame) => !onlyRelevant.peek() || isFrameRelevant(frame))
-      .sort((a, b) => a.sent_us - b.sent_us);
+    const { entries, frames, isWhole } = windowOf(Math.max(0, end - span), end);
+    const fit = shownOf(frames, (frame) => frame.sent_us <= end && frame.source !== frame.target);
     if (fit.length >= count || span >= end || !isWhole || step >= STEPS_MOST) {
       foundSpan = span;
-      return { entries, calls, frames: fit, chosen: fit.slice(-count) };
+      return { entries, frames: fit, chosen: fit.slice(-count) };
     }
     span *= 2;
   }
 }
+
+const shownOf = (frames, isMeant) =>
+  frames
+    .filter((frame) => isMeant(frame) && (!onlyRelevant.peek() || isFrameRelevant(frame)))
+    .sort((a, b) => a.sent_us - b.sent_us);
 
 /** The moment half a window before or after what is shown; null: the present. */
 export function pan(by, time) {
@@ -86,9 +80,6 @@ export function pan(by, time) {
     endsAt.value = shown[Math.max(0, shown.length - 1 - half)]?.sent_us ?? endsAt.peek();
     return;
   }
-  const behind = windowOf(right, time)
-    .frames.filter((frame) => frame.sent_us > right && frame.sent_us <= time)
-    .filter((frame) => !onlyRelevant.peek() || isFrameRelevant(frame))
-    .sort((a, b) => a.sent_us - b.sent_us);
+  const behind = shownOf(windowOf(right, time).frames, (frame) => frame.sent_us > right && frame.sent_us <= time);
   endsAt.value = behind.length > half ? behind[half].sent_us : null;
 }

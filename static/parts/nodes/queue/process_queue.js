@@ -2,6 +2,7 @@
 // A process queue of a consumer: its locks as pills, its messages as cells or as the trees that the engine holds.
 
 import { html } from "htm/preact";
+import { useMemo, useRef } from "preact/hooks";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { memo } from "../../../common/memo.js";
@@ -34,12 +35,14 @@ function ProcessQueueOf({ queue, holder, isOrderly, clock, source, isTrees, isLa
   const { topic, queue_id: queueId, dropped } = queue;
   const name = `${topic}@${queueId}`;
   const kinds = [dropped && "is-dropped", accused.value.has(name) && "is-accused", isIdle(queue) && "is-idle"];
-  const rows = {
-    topic,
-    isTree: isTrees,
-    width,
-    onOpen: (message, event) => source.open(queue, holder, message, event),
-  };
+  const latest = useRef(queue);
+  latest.current = queue;
+  // The same function while the queue changes: its messages are drawn again only when they are others.
+  const onOpen = useMemo(
+    () => (message, event) => source.open(latest.current, holder, message, event),
+    [source, holder],
+  );
+  const rows = { topic, isTree: isTrees, width, onOpen };
   return html`<section
     class=${["process-queue", ...kinds].filter(Boolean).join(" ")}
     data-process-queue=${name}

@@ -35,29 +35,32 @@ export function layOut(tree) {
   return placed;
 }
 
-/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(node, event)` is called for a
-    press. */
-const Tree = memo(({ tree, name, width, onOpen }) => {
-  const nodes = layOut(tree);
+/** `nodes`: as laid out. `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(node, event)`
+    is called for a press. */
+function Tree({ nodes, name, width, onOpen }) {
   const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
   const depth = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
   const size = Math.min(10, Math.max(2.2, step * 0.46));
   const isNumbered = step >= LABEL_STEP;
+  const [circle, square] = [circleOf(rounded(size)), squareOf(rounded(0.92 * size))];
+  const shapes = (isRed, shape) =>
+    nodes.reduce((path, { red, rank }) => (red === isRed ? `${path}M${places[rank]}${shape}` : path), "");
   const row = Math.min(ROW, Math.max(9, size * 2.1));
   const x = (node) => rounded(7 + step * (node.rank + 0.5));
   const y = (node) => rounded(size + 3 + row * node.depth);
+  const places = nodes.map((node) => `${x(node)} ${y(node)}`);
   const [drawnWidth, height] = [14 + step * nodes.length, 2 * size + 6 + row * depth];
-  const edges = nodes
-    .filter((node) => node.parent)
-    .map((node) => `M${x(node.parent)} ${y(node.parent)}L${x(node)} ${y(node)}`)
-    .join("");
+  const edges = nodes.reduce(
+    (path, { parent, rank }) => path + (parent ? `M${places[parent.rank]}L${places[rank]}` : ""),
+    "",
+  );
   const label = t("lab.tree.label", { name, n: nodes.length, first: nodes[0].offset, last: nodes.at(-1).offset });
   const marked = useSignal(null);
   const cursor = nodes.find((node) => node.offset === marked.value);
   const walk = (event) => {
     const last = nodes.length - 1;
-    const at = cursor ? cursor.rank : -1;
-    const to = { ArrowRight: at + 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last }[event.key];
+    const rank = cursor ? cursor.rank : -1;
+    const to = { ArrowRight: rank + 1, ArrowLeft: rank < 0 ? last : rank - 1, Home: 0, End: last }[event.key];
     if (to !== undefined) marked.value = nodes[Math.min(Math.max(to, 0), last)].offset;
     else if (event.key === "Enter" && cursor) onOpen(cursor, event);
     else return;
@@ -104,30 +107,19 @@ const Tree = memo(({ tree, name, width, onOpen }) => {
                 />`,
             )
           : html`
-            <path
-              class="tree-reds"
-              d=${nodes
-                .filter((node) => node.red)
-                .map((node) => circle(x(node), y(node), size))
-                .join("")}
-            />
-            <path
-              class="tree-blacks"
-              d=${nodes
-                .filter((node) => !node.red)
-                .map((node) => square(x(node), y(node), size))
-                .join("")}
-            />
+            <path class="tree-reds" d=${shapes(true, circle)} />
+            <path class="tree-blacks" d=${shapes(false, square)} />
           `
       }
       ${cursor && html`<circle class="tree-cursor" cx=${x(cursor)} cy=${y(cursor)} r=${size + 2.5} />`}
     </svg>
   </figure>`;
-});
+}
 
 const rounded = (value) => Math.round(value * 10) / 10;
-const circle = (x, y, r) => `M${rounded(x - r)} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
-const square = (x, y, r) => `M${rounded(x - 0.92 * r)} ${rounded(y - 0.92 * r)}h${1.84 * r}v${1.84 * r}h${-1.84 * r}Z`;
+/** Strokes of a node's shape from its middle; the same string for each of them. */
+const circleOf = (r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
+const squareOf = (half) => `m${-half} ${-half}h${2 * half}v${2 * half}h${-2 * half}Z`;
 
 /** A small tree's nodes carry their offsets; big trees are drawn as two shapes, which costs the browser far less. */
 const TreeNode = memo(({ offset, red, name, x, y, size }) => {
@@ -157,14 +149,14 @@ const MOST_CELLS = 8;
     @param {{ tree: Picture.TreeNode | null, held: Picture.HeldMessages | null, name: string, topic: string,
       isTree: boolean, width: number, onOpen: (message: { offset: number, key?: string }, event: any) => void }} props
 */
-export function Messages({ tree, held, name, topic, isTree, width, onOpen }) {
+export const Messages = memo(({ tree, held, name, topic, isTree, width, onOpen }) => {
   const nodes = layOut(tree);
   const n = held?.count ?? nodes.length;
   if (n === 0) return null;
   if (!isTree || !tree) return html`<${Cells} ...${{ nodes, held, n, name, topic, onOpen }} />`;
-  return html`<${Tree} tree=${tree} name=${name} width=${width} onOpen=${onOpen} />
+  return html`<${Tree} ...${{ nodes, name, width, onOpen }} />
     ${nodes.length < n && html`<p class="quiet">${t("live.internals.tree_cut", { shown: nodes.length, n })}</p>`}`;
-}
+});
 
 function Cells({ nodes, held, n, name, topic, onOpen }) {
   const { tone } = topicMark(topic);
