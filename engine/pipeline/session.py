@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Settings for short micro-batches: Python workers that persist and are reached without TCP, checkpoints without
 #: checksums of their own (nor of the local file system, see below). The writer also takes a persistent worker as a sign
-#: that a micro-batch is not a repetition.
-_STREAMING_CONF = {
+#: that a micro-batch is not a repetition. Nothing is printed into a job's output, and no log is written.
+_CONF = {
     "spark.python.worker.reuse": "true",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.streaming.checkpointFileManagerClass": (
@@ -33,13 +33,11 @@ _STREAMING_CONF = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
-}
-_SOURCE_CONF = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
 }
-#: Spark prints nothing into a job's output, and writes no logs that are not read.
-_QUIET_CONF = {"spark.ui.showConsoleProgress": "false", "spark.eventLog.enabled": "false"}
 #: A driver on this machine only. Without the addresses Spark resolves this machine's host name, which often fails in
 #: containers; a shuffle partition costs milliseconds even when it is empty, and Spark's 200 are for clusters.
 _LOCAL_CONF = {
@@ -121,12 +119,7 @@ def _leave_out_local_checksums(session: SparkSession) -> None:
 
 def _settings(master: str, work_folder: Path) -> dict[str, str]:
     """Return all settings but those of the caller; sets environment variables for what has no setting."""
-    settings = {
-        "spark.sql.warehouse.dir": str(work_folder / "warehouse"),
-        **_STREAMING_CONF,
-        **_SOURCE_CONF,
-        **_QUIET_CONF,
-    }
+    settings = {"spark.sql.warehouse.dir": str(work_folder / "warehouse"), **_CONF}
     if master.startswith("local"):
         # Tasks run this very Python; otherwise they take the first python3 of the PATH. On other machines the path may
         # be different, so the user sets it there.

@@ -17,7 +17,7 @@ from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.source.decoding.schema import arrow_schema
-from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
+from engine.pipeline.source.decoding.stored_batch import StoredBatch
 from engine.texts import Text
 
 #: Messages per read.
@@ -31,7 +31,7 @@ def export_messages(run: LabRun, folder: Path) -> int:
     Raises :class:`~engine.pipeline.errors.JobFailed` if a broker is down, or the folder cannot be written.
     """
     brokers = [node for node in run.world.nodes.values() if isinstance(node, BrokerNode)]
-    tables = {broker.name: _table_of(broker) for broker in brokers}
+    tables = {broker.name: pa.Table.from_batches(_batches_of(broker), arrow_schema()) for broker in brokers}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
@@ -39,10 +39,6 @@ def export_messages(run: LabRun, folder: Path) -> int:
     except OSError as error:
         raise JobFailed(Text("job.error.cannot_take_messages", folder=folder, problem=error.strerror)) from None
     return sum(table.num_rows for table in tables.values())
-
-
-def _table_of(role: BrokerNode) -> Any:
-    return pa.Table.from_batches(list(_batches_of(role)), arrow_schema())
 
 
 def _batches_of(role: BrokerNode) -> Iterator[Any]:
@@ -55,8 +51,7 @@ def _batches_of(role: BrokerNode) -> Iterator[Any]:
         while offset < queue.max_offset:
             result = store.get_message("export", topic, queue_id, offset, _PULL_MAX)
             if result.message_count:
-                data = result.data
-                yield StoredBatch(data, message_starts(data)).record_batch(arrow_schema(), role.name)
+                yield StoredBatch(result.data).record_batch(arrow_schema(), role.name)
             if result.next_begin_offset <= offset:
                 break
             offset = result.next_begin_offset

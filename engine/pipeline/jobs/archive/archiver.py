@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.archive.deduplication import with_keys, with_kinds
 from engine.pipeline.jobs.archive.state import ArchiveState, place_in_archive, topic_and_day
-from engine.pipeline.jobs.committed_folder import Commit, CommitTaken, CommittedFolder, Stage
+from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder, Stage
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -79,18 +80,12 @@ class Archiver:
                 break
             stage = self._stage(batch, state)
             state = state.after(query_id, batch_id, stage.files)
-            if self._is_committed(base, stage, state):
+            with suppress(CommitTaken):
+                self._folder.commit(base, stage, state.to_json(), place_in_archive)
                 break
         else:
             raise JobFailed(Text("job.error.other_archiver", times=TRIES_MAX))
         self._archived(state)
-
-    def _is_committed(self, base: Commit, stage: Stage, state: ArchiveState) -> bool:
-        try:
-            self._folder.commit(base, stage, state.to_json(), place_in_archive)
-        except CommitTaken:
-            return False
-        return True
 
     def _stage(self, batch: DataFrame, state: ArchiveState) -> Stage:
         # Read from the brokers only once; keys and bodies are both taken from this copy, which may go to disk.

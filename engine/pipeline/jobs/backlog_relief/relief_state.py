@@ -102,34 +102,17 @@ class ReliefState:
                     rule=rule,
                 )
             )
-        return cls(
-            identity=state["identity"],
-            group=group,
-            rule=rule,
-            ranges={queue_of(name): MovedRange(**moved) for name, moved in state["ranges"].items()},
-            batches={
-                int(number): MovedBatch(**{**batch, "files": tuple(batch["files"])})
-                for number, batch in state["batches"].items()
-            },
-            sending=_sending(state["sending"]),
-            sendings=state["sendings"],
-            sent=state["sent"],
-            not_sent=state.get("not_sent", 0),
-        )
+        ranges = {queue_of(name): MovedRange(**moved) for name, moved in state["ranges"].items()}
+        batches = {
+            int(number): MovedBatch(**{**batch, "files": tuple(batch["files"])})
+            for number, batch in state["batches"].items()
+        }
+        return cls(**{**state, "ranges": ranges, "batches": batches, "sending": _sending(state["sending"])})
 
     def to_json(self) -> dict[str, Any]:
         """Encode the state for the commit."""
-        return {
-            "identity": self.identity,
-            "group": self.group,
-            "rule": self.rule,
-            "ranges": {name_of(queue): asdict(moved) for queue, moved in self.ranges.items()},
-            "batches": {str(number): asdict(batch) for number, batch in self.batches.items()},
-            "sending": asdict(self.sending) if self.sending else None,
-            "sendings": self.sendings,
-            "sent": self.sent,
-            "not_sent": self.not_sent,
-        }
+        ranges = {name_of(queue): asdict(moved) for queue, moved in self.ranges.items()}
+        return {**asdict(replace(self, ranges={})), "ranges": ranges}
 
     def begin(self, batch: int, topic: str, ranges: Mapping[str, tuple[int, int]]) -> ReliefState:
         """Return the state after the next sending is decided."""
@@ -162,5 +145,4 @@ def queue_of(name: str) -> QueueKey:
 def _sending(sending: Mapping[str, Any] | None) -> Sending | None:
     if sending is None:
         return None
-    ranges = {name: (first, last) for name, (first, last) in sending["ranges"].items()}
-    return Sending(sending["number"], sending["batch"], sending["topic"], ranges)
+    return Sending(**{**sending, "ranges": {name: (first, last) for name, (first, last) in sending["ranges"].items()}})

@@ -39,6 +39,14 @@ def _queue_name() -> Column:
     return F.concat(F.col("topic"), F.lit(" "), F.col("broker_name"), F.lit(":"), F.col("queue_id").cast("string"))
 
 
+def _is_within(ranges: Mapping[str, tuple[int, int]]) -> Column:
+    """Return whether a message is in one of the ``ranges``: queue -> first and last offset."""
+    found = F.lit(False)
+    for name, (first, last) in ranges.items():
+        found = found | ((_queue_name() == name) & F.col("queue_offset").between(first, last))
+    return found
+
+
 def rows_to_send(messages: DataFrame, topic: str, queues: Collection[str]) -> DataFrame:
     """Return messages as rows for the writer, in the order in which they were stored, with the column ``moved_from``.
 
@@ -123,7 +131,7 @@ class ReliefSender:
         if state.sending is None:
             return state, 0
         sending = state.sending
-        messages = self._messages(state.batches[sending.batch], sending.ranges)
+        messages = self._folder.read(state.batches[sending.batch].files).where(_is_within(sending.ranges))
         rows = rows_to_send(messages, sending.topic, self._queues(sending.topic))
         options = {
             **self._options,
@@ -166,14 +174,5 @@ class ReliefSender:
         return self.finish_last()
 
     def _left(self, batch: MovedBatch) -> DataFrame:
-        messages = self._folder.read(batch.files)
-        done = F.lit(False)
-        for name, offset in batch.sent_up_to.items():
-            done = done | ((_queue_name() == name) & (F.col("queue_offset") < offset))
-        return messages.where(~done)
-
-    def _messages(self, batch: MovedBatch, ranges: Mapping[str, tuple[int, int]]) -> DataFrame:
-        wanted = F.lit(False)
-        for name, (first, last) in ranges.items():
-            wanted = wanted | ((_queue_name() == name) & F.col("queue_offset").between(first, last))
-        return self._folder.read(batch.files).where(wanted)
+        done = {name: (0, offset - 1) for name, offset in batch.sent_up_to.items()}
+        return self._folder.read(batch.files).where(~_is_within(done))

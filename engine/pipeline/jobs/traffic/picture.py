@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from operator import itemgetter
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.pipeline.jobs.report import Cell, JobReport
@@ -80,11 +82,8 @@ def imbalance(counts: Iterable[int], queue_count: int) -> Imbalance:
     """Return the imbalance of the messages per queue; queues that are not in ``counts`` have no messages."""
     known = list(counts)
     known += [0] * (queue_count - len(known))
-    mean = sum(known) / len(known) if known else 0.0
-    if mean == 0:
-        return Imbalance(1.0, 0.0)
-    variance = sum((count - mean) ** 2 for count in known) / len(known)
-    return Imbalance(max(known) / mean, sqrt(variance) / mean)
+    mean = fmean(known or [0])
+    return Imbalance(max(known) / mean, pstdev(known) / mean) if mean else Imbalance(1.0, 0.0)
 
 
 class TrafficPicture:
@@ -190,10 +189,8 @@ class TrafficPicture:
 
     def _sums(self) -> dict[str, WindowSums]:
         sums = copy.deepcopy(self._dropped)
-        for key in sorted(self._windows):
-            window = self._windows[key]
-            of_topic = sums.setdefault(window.topic, WindowSums())
-            of_topic.add(window, self._window_ms)
+        for _, window in sorted(self._windows.items(), key=itemgetter(0)):
+            sums.setdefault(window.topic, WindowSums()).add(window, self._window_ms)
         return sums
 
     def _window_row(self, window: TrafficWindowFigures) -> list[Cell]:
@@ -241,7 +238,7 @@ class WindowSums:
     peak_per_s: float = 0.0
     peak_ms: int = 0
     worst_p99_ms: int = 0
-    queues: dict[str, int] = field(default_factory=dict)
+    queues: Counter[str] = field(default_factory=Counter)
     tags: ItemCounts = field(default_factory=ItemCounts)
     keys: ItemCounts = field(default_factory=ItemCounts)
 
@@ -254,8 +251,7 @@ class WindowSums:
         if per_s > self.peak_per_s:
             self.peak_per_s, self.peak_ms = per_s, window.start_ms
         self.worst_p99_ms = max(self.worst_p99_ms, window.p99_ms)
-        for queue, count in window.queues.items():
-            self.queues[queue] = self.queues.get(queue, 0) + count
+        self.queues.update(window.queues)
         of_window = window.messages, window.start_ms
         self.tags.add(window.tags, *of_window, are_exact=window.tags_exact, are_all=window.tags_all)
         self.keys.add(window.keys, *of_window, are_exact=window.keys_exact, are_all=window.keys_all)

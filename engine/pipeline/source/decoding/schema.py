@@ -27,54 +27,44 @@ from pyspark.sql.types import (
 
 from engine.pipeline.source.cluster.errors import wrong_option
 
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
 #: 1678-01-01 and the last millisecond of 2261, UTC: within what pandas holds, in every time zone.
 FIRST_TIME_MS = -9_214_560_000_000
 LAST_TIME_MS = 9_214_646_399_999
 
-#: Name -> (type in Spark, type in Arrow, nullable).
-_COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
-    "topic": (StringType(), pa.string(), False),
-    "broker_name": (StringType(), pa.string(), False),
-    "queue_id": (IntegerType(), pa.int32(), False),
-    "queue_offset": (LongType(), pa.int64(), False),
-    "commit_log_offset": (LongType(), pa.int64(), False),
+#: Name -> (type, nullable).
+_COLUMNS: dict[str, tuple[DataType, bool]] = {
+    "topic": (StringType(), False),
+    "broker_name": (StringType(), False),
+    "queue_id": (IntegerType(), False),
+    "queue_offset": (LongType(), False),
+    "commit_log_offset": (LongType(), False),
     # The broker's id: its address and the commit-log offset (RocketMQ: ``offsetMsgId``).
-    "message_id": (StringType(), pa.string(), False),
+    "message_id": (StringType(), False),
     # The producer's id (property UNIQ_KEY); messages of other programs may have none.
-    "unique_id": (StringType(), pa.string(), True),
-    "keys": (ArrayType(StringType(), False), pa.list_(pa.field("element", pa.string(), False)), False),
-    "tags": (StringType(), pa.string(), True),
-    "properties": (
-        MapType(StringType(), StringType(), False),
-        pa.map_(pa.string(), pa.field("value", pa.string(), False)),
-        False,
-    ),
-    "born_timestamp": (TimestampType(), _TIMESTAMP, False),
-    "store_timestamp": (TimestampType(), _TIMESTAMP, False),
+    "unique_id": (StringType(), True),
+    "keys": (ArrayType(StringType(), False), False),
+    "tags": (StringType(), True),
+    "properties": (MapType(StringType(), StringType(), False), False),
+    "born_timestamp": (TimestampType(), False),
+    "store_timestamp": (TimestampType(), False),
     # "host:port" of the client that sent it.
-    "born_host": (StringType(), pa.string(), False),
-    "reconsume_times": (IntegerType(), pa.int32(), False),
-    "prepared_transaction_offset": (LongType(), pa.int64(), False),
+    "born_host": (StringType(), False),
+    "reconsume_times": (IntegerType(), False),
+    "prepared_transaction_offset": (LongType(), False),
     # As the sender wrote it: decompressed.
-    "body": (BinaryType(), pa.binary(), False),
+    "body": (BinaryType(), False),
 }
-
 #: All columns, in the order of ``select *``.
 COLUMN_NAMES: tuple[str, ...] = tuple(_COLUMNS)
 
-
-#: The Arrow type of Kafka's headers.
-HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]), False))
 #: Names of Spark's Kafka source for columns of this one.
 KAFKA_NAMES = {"value": "body", "partition": "queue_id", "offset": "queue_offset", "timestamp": "store_timestamp"}
-_KAFKA_COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
-    "key": (BinaryType(), pa.binary(), True),
+_KAFKA_COLUMNS: dict[str, tuple[DataType, bool]] = {
+    "key": (BinaryType(), True),
     **{name: _COLUMNS[ours] for name, ours in KAFKA_NAMES.items()},
-    "timestampType": (IntegerType(), pa.int32(), False),
+    "timestampType": (IntegerType(), False),
     "headers": (
         ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]), False),
-        HEADERS,
         False,
     ),
 }
@@ -94,18 +84,23 @@ def check_column(option: str, name: str) -> None:
         )
 
 
-def _column(name: str) -> tuple[DataType, pa.DataType, bool]:
+def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
+    """Return the schema of a DataFrame with these columns."""
+    return StructType([StructField(name, *_column(name)) for name in columns])
+
+
+def _column(name: str) -> tuple[DataType, bool]:
     return _COLUMNS["tags"] if name.startswith(PROPERTY_PREFIX) else _COLUMNS.get(name) or _KAFKA_COLUMNS[name]
 
 
-def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
-    """Return the schema of a DataFrame with these columns."""
-    return StructType([StructField(name, _column(name)[0], _column(name)[2]) for name in columns])
-
-
 def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
-    """Return the schema of record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
-    return pa.schema([pa.field(name, _column(name)[1], _column(name)[2]) for name in columns])
+    """Return the schema of record batches with these columns."""
+    return to_arrow_schema(spark_schema(columns), timezone="UTC")
+
+
+def arrow_type(column: str) -> pa.DataType:
+    """Return the type of one column in record batches."""
+    return arrow_schema((column,)).field(0).type
 
 
 def arrow_schema_of(schema: StructType) -> Any:

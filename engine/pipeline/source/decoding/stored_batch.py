@@ -87,16 +87,19 @@ class StoredBatch:
     """Stored messages of one broker.
 
     :param data: stored forms one after the other.
-    :param starts: where in ``data`` the messages of this batch begin; not necessarily all of them.
+    :param starts: where in ``data`` the messages of this batch begin; None: all messages.
     :param decompressed_bodies: by position in the batch, as far as they are known already.
     """
 
     def __init__(
-        self, data: bytes, starts: Int64Array, decompressed_bodies: Mapping[int, bytes] = MappingProxyType({})
+        self,
+        data: bytes,
+        starts: Int64Array | None = None,
+        decompressed_bodies: Mapping[int, bytes] = MappingProxyType({}),
     ) -> None:
         self._data = data
         self._decompressed_bodies = decompressed_bodies
-        self._starts = starts
+        self._starts = message_starts(data) if starts is None else starts
         self._bytes = np.frombuffer(data, np.uint8)
         self._gather_fixed_parts()
         self._find_variable_parts()

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, split_ranges, take_ranges
-from engine.pipeline.source.decoding.schema import HEADERS
+from engine.pipeline.source.decoding.schema import arrow_type
 from engine.protocol.java_text import java_text
 from engine.protocol.message.message_properties import (
     NAME_VALUE_SEPARATOR,
@@ -25,8 +25,7 @@ from engine.protocol.message.message_properties import (
     encode_properties,
 )
 
-_LIST_OF_KEYS = pa.list_(pa.field("element", pa.string(), False))
-_MAP = pa.map_(pa.string(), pa.field("value", pa.string(), False))
+_KEYS, _MAP, _HEADERS = arrow_type("keys"), arrow_type("properties"), arrow_type("headers")
 _SPACE = ord(" ")
 
 
@@ -73,7 +72,7 @@ class StoredProperties:
 
     def as_headers(self) -> Any:
         """Return all properties of each message as Kafka's headers: an array of name and bytes."""
-        return self._by_message(HEADERS, *HEADERS.value_type)
+        return self._by_message(_HEADERS, *_HEADERS.value_type)
 
     def _by_message(self, kind: Any, name: Any, value: Any) -> Any:
         """Return an array of a list type whose entries have these two fields."""
@@ -100,7 +99,7 @@ class StoredProperties:
         is_word = words.ends > words.starts
         texts = as_text(take_ranges(words.values, words.starts[is_word], words.ends[is_word], pa.string()))
         offsets = np.searchsorted(owners[words.owners[is_word]], np.arange(self._count + 1)).astype(np.int32)
-        return pa.Array.from_buffers(_LIST_OF_KEYS, self._count, [None, pa.py_buffer(offsets)], children=[texts])
+        return pa.Array.from_buffers(_KEYS, self._count, [None, pa.py_buffer(offsets)], children=[texts])
 
     def has_key(self, key: str) -> npt.NDArray[np.bool_]:
         """Return whether each message has this word among its keys."""

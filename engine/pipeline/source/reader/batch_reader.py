@@ -19,7 +19,7 @@ from engine.pipeline.source.decoding.schema import arrow_schema_of
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
 from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions
 from engine.pipeline.source.reader.options import Bound, ReadOptions
-from engine.pipeline.source.reader.pushed_filters import PushedFilters
+from engine.pipeline.source.reader.pushed_filters import NUMBER_MAX, PushedFilters
 from engine.pipeline.source.reader.range_reader import read_partition
 
 _log = logging.getLogger("glassmq.pipeline")
@@ -87,11 +87,11 @@ class RocketMQReader(DataSourceReader):
             starts[queue] = max(starts[queue], self._pushed.offset_from)
             ends[queue] = min(ends[queue], self._pushed.offset_to + 1)
         left = [queue for queue in queues if starts[queue] < ends[queue]]
-        if self._pushed.stored_from_ms is not None:
-            first = bounds.at_time(dict.fromkeys(left, max(0, self._pushed.stored_from_ms)))
+        if self._pushed.stored_from_ms > 0:
+            first = bounds.at_time(dict.fromkeys(left, self._pushed.stored_from_ms))
             starts |= {queue: max(starts[queue], first[queue]) for queue in left}
-        if self._pushed.stored_to_ms is not None:
-            behind = bounds.at_time(dict.fromkeys(left, max(0, self._pushed.stored_to_ms + 1)))
+        if self._pushed.stored_to_ms < NUMBER_MAX:
+            behind = bounds.at_time(dict.fromkeys(left, self._pushed.stored_to_ms + 1))
             ends |= {queue: min(ends[queue], behind[queue]) for queue in left}
         return [
             OffsetRange(queue, cluster.master(queue.broker_name), starts[queue], ends[queue])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import wrong_option
 from engine.pipeline.source.cluster.node_client import refusal
 from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
-from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
+from engine.pipeline.source.decoding.stored_batch import StoredBatch
 from engine.pipeline.source.reader.options import Bound, start_after_end
 from engine.pipeline.source.reader.range_puller import report_loss
 from engine.protocol.response_code import ResponseCode
@@ -89,24 +91,18 @@ class OffsetBounds:
         """Search from ``near`` in doubling steps until the time is in between, then by bisection."""
         low, high = self.minima[queue], self.maxima[queue]
         at = min(max(near, low), high - 1)
-        step = 1
-        if self._stored_ms(queue, at) < time_ms:
+        stored_ms, step = partial(self._stored_ms, queue), 1
+        if stored_ms(at) < time_ms:
             low = at + 1
-            while low < high and self._stored_ms(queue, min(low + step, high) - 1) < time_ms:
+            while low < high and stored_ms(min(low + step, high) - 1) < time_ms:
                 low, step = min(low + step, high), step * 2
-            high = min(low + step, high) if low < high else high
+            high = min(low + step, high)
         else:
             high = at
-            while high > low and self._stored_ms(queue, max(high - step, low)) >= time_ms:
+            while high > low and stored_ms(max(high - step, low)) >= time_ms:
                 high, step = max(high - step, low), step * 2
             low = max(high - step, low)
-        while low < high:
-            middle = (low + high) // 2
-            if self._stored_ms(queue, middle) < time_ms:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(range(high), time_ms, low, high, key=stored_ms)
 
     def _stored_ms(self, queue: QueueKey, offset: int) -> int:
         """Return when a message was stored; -1 for one that was deleted meanwhile, since that is older than all
@@ -117,4 +113,4 @@ class OffsetBounds:
             return -1
         if answer.code != ResponseCode.SUCCESS:
             raise refusal(queue.topic, self._cluster.master(queue.broker_name), answer)
-        return int(StoredBatch(answer.body, message_starts(answer.body)).number("store_timestamp")[0])
+        return int(StoredBatch(answer.body).number("store_timestamp")[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.fields.field import EXACT_MAX, Field
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
@@ -16,6 +16,8 @@ from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.pipeline.source.cluster.option_values import OptionValues, text_options
 from engine.pipeline.source.cluster.queue_offsets import (
     EARLIEST,
+    LATEST,
+    Offsets,
     QueueKey,
     list_queues,
     parse_json,
@@ -58,24 +60,18 @@ class Bound:
     """A position at which a read begins or ends.
 
     :ivar option: the option that sets it, or whose default it is.
-    :ivar everywhere: EARLIEST, LATEST or a time, for the queues that ``per_queue`` does not name.
-    :ivar per_queue: offsets that the option gives queue by queue.
+    :ivar everywhere: EARLIEST, LATEST or a time, for the queues that ``offsets`` does not name.
+    :ivar offsets: what the option gives queue by queue.
     :ivar are_times: whether the numbers from 0 on are times: the first message stored then or later.
     """
 
     option: str
     everywhere: int
-    per_queue: tuple[tuple[QueueKey, int], ...] = ()
+    offsets: Offsets = field(default_factory=dict)
     are_times: bool = False
 
-    @property
-    def offsets(self) -> dict[QueueKey, int]:
-        """Return ``per_queue`` as a dict."""
-        return dict(self.per_queue)
 
-
-EARLIEST_WORD, LATEST_WORD = "earliest", "latest"
-_WORDS = {EARLIEST_WORD: -2, LATEST_WORD: -1}
+_WORDS = {"earliest": EARLIEST, "latest": LATEST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +203,13 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
         return None
     name = given[0]
     text = values.required(name, "")
-    fallback = _WORDS[EARLIEST_WORD if which == "starting" else LATEST_WORD]
     if name == names[2]:
         return Bound(name, values.read(name), are_times=True)
     if name == names[0] and text.lower() in _WORDS:
-        if which == "ending" and text.lower() == EARLIEST_WORD:
+        if which == "ending" and text.lower() == "earliest":
             raise wrong_option(name, "earliest would leave nothing to read; allowed: latest or JSON")
         return Bound(name, _WORDS[text.lower()])
+    fallback = EARLIEST if which == "starting" else LATEST
     bound = Bound(name, fallback, _per_queue(name, text), are_times=name == names[1])
     strangers = [queue for queue in bound.offsets if topics and queue.topic not in topics]
     if bound.are_times and not all(0 <= time_ms <= _TIME_MAX_MS for time_ms in bound.offsets.values()):
@@ -225,9 +221,9 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
     return bound
 
 
-def _per_queue(name: str, text: str) -> tuple[tuple[QueueKey, int], ...]:
+def _per_queue(name: str, text: str) -> dict[QueueKey, int]:
     try:
-        return tuple(sorted(parse_json(text).items()))
+        return parse_json(text)
     except ValueError as error:
         example = '{"Topic": {"broker-a:0": 5, "broker-a:1": -2}}'
         allowed = f"earliest, latest, or JSON such as {example}" if name.endswith("Offsets") else "JSON"
@@ -240,9 +236,9 @@ def _check_order(starting: Bound | None, ending: Bound | None) -> None:
         return
     if 0 <= ending.everywhere < starting.everywhere:
         raise start_after_end(starting, ending, str(starting.everywhere), str(ending.everywhere))
-    ends, kind = ending.offsets, "time" if starting.are_times else "offset"
-    for queue, start in starting.per_queue:
-        end = ends.get(queue, ending.everywhere)
+    kind = "time" if starting.are_times else "offset"
+    for queue, start in sorted(starting.offsets.items()):
+        end = ending.offsets.get(queue, ending.everywhere)
         if 0 <= end < start:
             raise start_after_end(starting, ending, f"{queue}: {kind} {start}", f"{kind} {end}")
 

@@ -27,7 +27,8 @@ from engine.pipeline.source.reader.options import is_pushable_tag
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _US_PER_MS = 1_000
-_OFFSET_MAX = 2**63 - 1
+#: Of offsets and of times.
+NUMBER_MAX = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -43,9 +44,9 @@ class PushedFilters:
     queue_ids: frozenset[int] | None = None
     tags: frozenset[str] | None = None
     offset_from: int = 0
-    offset_to: int = _OFFSET_MAX
-    stored_from_ms: int | None = None
-    stored_to_ms: int | None = None
+    offset_to: int = NUMBER_MAX
+    stored_from_ms: int = 0
+    stored_to_ms: int = NUMBER_MAX
 
     def add(self, item: Filter) -> None:
         """Take a filter into account if it is of a supported kind."""
@@ -58,17 +59,14 @@ class PushedFilters:
         low, high = _interval(item)
         match column:
             case "queue_offset":
-                self.offset_from = max(self.offset_from, low) if low is not None else self.offset_from
-                self.offset_to = min(self.offset_to, high) if high is not None else self.offset_to
-            case "queue_id" if low is not None or high is not None:
+                self.offset_from, self.offset_to = max(self.offset_from, low), min(self.offset_to, high)
+            case "queue_id" if low > 0 or high < NUMBER_MAX:
                 # A topic has at most a few thousand queues.
-                first, last = max(low or 0, 0), min(high if high is not None else _QUEUES_MAX, _QUEUES_MAX)
-                self._keep_equal("queue_id", range(first, last + 1))
+                self._keep_equal("queue_id", range(low, min(high, _QUEUES_MAX) + 1))
             case "store_timestamp":
-                if low is not None:
-                    self.stored_from_ms = max(low, self.stored_from_ms) if self.stored_from_ms is not None else low
-                if high is not None:
-                    self.stored_to_ms = min(high, self.stored_to_ms) if self.stored_to_ms is not None else high
+                self.stored_from_ms = max(self.stored_from_ms, low)
+                # The first millisecond after it is searched for; there is no time before 0.
+                self.stored_to_ms = max(-1, min(self.stored_to_ms, high))
 
     def _keep_equal(self, column: str, values: Iterable[object]) -> None:
         kind, attribute = _TYPES_OF_SETS[column]
@@ -110,26 +108,25 @@ def _one_of(item: Filter) -> Sequence[object] | None:
     return tuple(item.value) if isinstance(item, In) else None
 
 
-def _interval(item: Filter) -> tuple[int | None, int | None]:
-    """Return the first and last integer (of milliseconds, for times) that a comparison lets through."""
+def _interval(item: Filter) -> tuple[int, int]:
+    """Return the first and last integer from 0 on (of milliseconds, for times) that a comparison lets through."""
     value = getattr(item, "value", None)
     scale = 1
-    if isinstance(value, datetime):
-        if value.tzinfo is None:
-            return None, None
+    if isinstance(value, datetime) and value.tzinfo is not None:
         value, scale = (value - _EPOCH) // _MICROSECOND, _US_PER_MS
     if type(value) is not int:
-        return None, None
+        return 0, NUMBER_MAX
+    low, high = 0, NUMBER_MAX
     up, down = -(-value // scale), value // scale
     match item:
         case EqualTo() | EqualNullSafe():
-            return up, down
+            low, high = up, down
         case GreaterThanOrEqual():
-            return up, None
+            low = up
         case GreaterThan():
-            return down + 1, None
+            low = down + 1
         case LessThanOrEqual():
-            return None, down
+            high = down
         case LessThan():
-            return None, up - 1
-    return None, None
+            high = up - 1
+    return max(0, low), high

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ _log = logging.getLogger("glassmq.pipeline")
 #: The first pause between two tries; each is twice as long as the one before, up to the longest.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 4.0
 #: Conditions that a restart of a node explains: a name server reports no topic before its brokers have registered.
-PASSING = ("ROCKETMQ_NAME_SERVER_AWAY", "ROCKETMQ_BROKER_AWAY", "ROCKETMQ_UNKNOWN_TOPIC")
+_PASSING = ("ROCKETMQ_NAME_SERVER_AWAY", "ROCKETMQ_BROKER_AWAY", "ROCKETMQ_UNKNOWN_TOPIC")
 
 
 @dataclass(slots=True)
@@ -30,8 +30,8 @@ class Retrying:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
-    def call(self, ask: Callable[[], _T], conditions: Collection[str] = PASSING) -> _T:
-        """Return the result of ``ask``, which is called again while it fails with one of ``conditions``.
+    def call(self, ask: Callable[[], _T]) -> _T:
+        """Return the result of ``ask``, which is called again while it fails for a reason that may pass.
 
         At the bound the error is raised; it then says how long the request was retried.
         """
@@ -42,7 +42,7 @@ class Retrying:
                 try:
                     return ask()
                 except RocketMQError as error:
-                    if error.condition not in conditions or self.limit_ms == 0:
+                    if error.condition not in _PASSING or self.limit_ms == 0:
                         raise
                     left_s = ends_at - self.clock()
                     if left_s <= 0:

@@ -32,7 +32,7 @@ from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.node_client import refusal
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
-from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
+from engine.pipeline.source.decoding.stored_batch import StoredBatch
 from engine.pipeline.source.writer.writer_options import ReplayCheck, WriteOptions
 from engine.pipeline.source.writer.writer_rows import PROPERTY_SPARK_TRANSACTION
 from engine.protocol.body.question import group_offset, store_group_offset
@@ -247,7 +247,7 @@ def _number_of(transaction: str) -> int:
 def sent_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[SentMessage]:
     """Yield the existing messages of a queue between two offsets. Raises :class:`RocketMQError`."""
     for data in stored_messages(cluster, queue, begin, end):
-        batch = StoredBatch(data, message_starts(data))
+        batch = StoredBatch(data)
         offsets = batch.number("queue_offset").tolist()
         unique_ids = batch.properties.value_of(PROPERTY_UNIQUE_KEY).to_pylist()
         transactions = batch.properties.value_of(PROPERTY_SPARK_TRANSACTION).to_pylist()
