@@ -154,8 +154,10 @@ def _break(page: Page, command: str, **fields: str) -> None:
     """Give the server a command of faults, in place of those before."""
     address = urljoin(page.url, "/api/faults")
     page.request.delete(address)
-    for kind in ("restart", "disk-free", command):  # refused where there is nothing to end
-        page.request.post(address, data={"kind": kind, "target": "broker-a", **(fields if kind == command else {})})
+    for kind in ("restart", "disk-free"):  # refused where there is nothing to end
+        page.request.post(address, data={"kind": kind, "target": "broker-a"})
+    _live(page)  # a picture of the broker from before
+    page.request.post(address, data={"kind": command, "target": "broker-a", **fields})
     _live(page)
 
 

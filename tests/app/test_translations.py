@@ -55,6 +55,10 @@ def test_chinese_texts_are_chinese():
     assert untranslated == []
 
 
+def test_english_texts_have_straight_apostrophes():
+    assert [key for key, text in texts("en").items() if "’" in text] == []  # a Chinese font would draw it wide
+
+
 def test_every_key_that_is_used_exists():
     known = texts("en")
     missing = []

@@ -180,7 +180,7 @@ const BrokerLocks = memo(({ broker, locks, isOff }) => {
     name=${t("lab.order.broker_name")}
     summary=${html`<${BrokerPill} broker=${broker} isOff=${isOff} />`}
     keepsOpen=${isOff}
-    tools=${html`<${Rule} node=${broker} part="locks" />`}
+    tools=${html`<${Rule} node=${broker} part="locks" label=${t("lab.guard.expiry")} />`}
     class="broker-table"
   >
     <ul class="lock-rows">

@@ -56,6 +56,8 @@ export function Rule({ node, part, label }) {
     aria-label=${label ? `${label}: ${title}` : title}
   >
     ${label && html`<span>${label}</span>`}
-    <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
+    <span class="rule-value">
+      <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
+    </span>
   </button>`;
 }

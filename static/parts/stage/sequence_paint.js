@@ -188,8 +188,7 @@ class Painter {
     const { context, scene, colours } = this;
     const height = Math.max(4, Math.min(13 * scene.unit, this.row * 0.4));
     const ends = new Map();
-    const said = new Map();
-    context.textAlign = "left";
+    const labels = [];
     for (const call of scene.calls) {
       const y = this.laneOf.get(call.node);
       if (y === undefined || call.since_us > scene.now) continue;
@@ -214,8 +213,12 @@ class Painter {
         context.stroke();
       }
       this.spots.push({ x: (left + right) / 2, y, call }, { x: left, y, call });
-      this.said(call, isBroken, Math.max(left, this.labels + 4), top - this.font * 0.55, said);
+      labels.push({ call, isBroken, x: Math.max(left, this.labels + 4), y: top - this.font * 0.55 });
     }
+    // After all bars: those of the lane above would cover them.
+    const said = new Map();
+    context.textAlign = "left";
+    for (const { call, isBroken, x, y } of labels) this.said(call, isBroken, x, y, said);
   }
 
   /** "C1's listener: ann4" over the bar, where there is room; a broken one is always named. */
