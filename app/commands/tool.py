@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
@@ -19,12 +19,23 @@ from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
 
 if TYPE_CHECKING:
+    from app.remote.cluster_reader import ClusterReader
     from engine.lab.scenario.scenario import Scenario
 
 #: What a server does to a client that does not speak its protocol.
 _HUNG_UP = ("reset by peer", "closed by the other end")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Arguments = ParamSpec("_Arguments")
+
+
+limit_option = click.option(
+    "--limit",
+    type=click.IntRange(1, 1_000),
+    default=50,
+    show_default=True,
+    help="Number of messages per broker, the newest.",
+)
 
 
 def name_server_option(function: _F) -> _F:
@@ -58,6 +69,23 @@ def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
         raise click.ClickException(f"{error}{_hint(error)}") from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+
+
+def ask_cluster(
+    name_servers: Sequence[str],
+    ask: Callable[Concatenate[ClusterReader, _Arguments], Coroutine[Any, Any, None]],
+    *arguments: _Arguments.args,
+    **options: _Arguments.kwargs,
+) -> None:
+    """Run ``ask`` with a reader of the cluster and ``arguments``, as :func:`run_tool` does."""
+
+    async def ask_and_close() -> None:
+        from app.remote.cluster_reader import open_cluster_reader
+
+        async with open_cluster_reader(name_servers) as reader:
+            await ask(reader, *arguments, **options)
+
+    run_tool(ask_and_close())
 
 
 def _hint(error: Exception) -> str:

@@ -6,26 +6,21 @@ Works with GlassMQ and with a real RocketMQ 4.x.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
 from app.remote.cluster_reader import ClusterReader
-from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
 from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import (
     CreateTopicRequestHeader,
     DeleteSubscriptionGroupRequestHeader,
     DeleteTopicRequestHeader,
-    GetConsumerConnectionListRequestHeader,
     ResetOffsetRequestHeader,
 )
-from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import ConsumeType
-from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, retry_topic
 from engine.protocol.permission import PERM_READ_WRITE
@@ -83,16 +78,16 @@ class ClusterAdmin:
     Every method raises an ``MQClientError`` when a server does not answer or refuses.
     """
 
-    def __init__(self, reader: ClusterReader, name_servers: Sequence[str]) -> None:
+    def __init__(self, reader: ClusterReader) -> None:
         self._reader = reader
-        self._name_servers = name_servers
+        self._ask = reader.request
 
     async def delete_topic(self, topic: str) -> None:
         """Delete ``topic`` on every broker, then its route on every name server."""
         header = DeleteTopicRequestHeader(topic)
         for address in (await self._reader.broker_addresses()).values():
             await self._ask(address, RequestCode.DELETE_TOPIC_IN_BROKER, header, f"delete topic {topic}")
-        for address in self._name_servers:
+        for address in self._reader.name_servers:
             await self._ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV, header, f"delete the route of {topic}")
 
     async def delete_group(self, group: str) -> None:
@@ -199,15 +194,10 @@ class ClusterAdmin:
 
         Raises :class:`OperationRefused` for members that would not learn of a reset.
         """
-        header = GetConsumerConnectionListRequestHeader(group)
-        command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
-        reply = await self._reader.exchange(address, command, f"list the members of group {group}")
-        if reply.code != ResponseCode.SUCCESS:
-            return False
-        connection = loads_json_object(reply.body, "the list of members")
-        if connection.get("consumeType") == ConsumeType.CONSUME_ACTIVELY:
+        members = await self._reader.members(address, group)
+        if members is not None and members.get("consumeType") == ConsumeType.CONSUME_ACTIVELY:
             raise OperationRefused("pulls", group=group)
-        return True
+        return members is not None
 
     async def _planned(
         self, request: ResetOffsetRequest, broker: str, address: str, old: dict[MessageQueue, int]
@@ -240,12 +230,6 @@ class ClusterAdmin:
     async def _offset_at(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
         asked = question.max_offset(queue) if timestamp_ms == LATEST else question.offset_at(queue, timestamp_ms)
         return asked.read(await self._ask(address, asked.code, asked.header, f"find an offset of {queue.topic}"))
-
-    async def _ask(self, address: str, code: RequestCode, header: CommandHeader | None, what: str) -> RemotingCommand:
-        reply = await self._reader.exchange(address, RemotingCommand.request(code, header), what)
-        if reply.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(reply.code, reply.remark, address, what)
-        return reply
 
 
 def _looked_at(reset: Reset, stored: int | None, *, is_awaited: bool) -> Reset:

@@ -18,7 +18,11 @@ from engine.protocol.body.bodies import ClusterInfo
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.question import AdminQuestion
 from engine.protocol.command.command_header import CommandHeader
-from engine.protocol.command.headers import GetConsumeStatsRequestHeader, GetTopicStatsInfoRequestHeader
+from engine.protocol.command.headers import (
+    GetConsumerConnectionListRequestHeader,
+    GetConsumeStatsRequestHeader,
+    GetTopicStatsInfoRequestHeader,
+)
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import MessageModel
 from engine.protocol.errors import MalformedBody, ProtocolError
@@ -84,6 +88,11 @@ class ClusterReader:
     ) -> None:
         self._api = MQClientApi(remoting_client, name_servers, timeout_ms)
 
+    @property
+    def name_servers(self) -> Sequence[str]:
+        """Return the addresses of the name servers."""
+        return self._api.name_server_addresses
+
     async def broker_addresses(self) -> dict[str, str]:
         """Return broker name -> address of its master."""
         table = (await self._cluster_info()).broker_addr_table
@@ -126,11 +135,9 @@ class ClusterReader:
 
     async def topic_queues(self, topic: str) -> list[QueueEnds]:
         """Return the queues of ``topic`` on all brokers; none where a broker does not have the topic."""
-        found = []
         header = GetTopicStatsInfoRequestHeader(topic=topic)
-        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"describe topic {topic}"):
-            found += queue_ends(body)
-        return sorted(found, key=lambda ends: ends.queue)
+        bodies = await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"describe topic {topic}")
+        return sorted((ends for body in bodies for ends in queue_ends(body)), key=lambda ends: ends.queue)
 
     async def groups(self) -> list[str]:
         """Return the groups that have consumed: each has a retry topic."""
@@ -139,11 +146,9 @@ class ClusterReader:
 
     async def group_progress(self, group: str) -> list[GroupProgress]:
         """Return the offsets of ``group`` on every queue of which a broker has its offset."""
-        found = []
         header = GetConsumeStatsRequestHeader(consumer_group=group)
-        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}"):
-            found += progress_of(body)
-        return sorted(found, key=lambda progress: progress.queue)
+        bodies = await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}")
+        return sorted((progress for body in bodies for progress in progress_of(body)), key=lambda found: found.queue)
 
     async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
         """Return the message with this offset message id or else with this unique id."""
@@ -186,6 +191,19 @@ class ClusterReader:
         reply = await self._api.exchange(address, asked.request(), what or asked.what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else b""
 
+    async def members(self, address: str, group: str) -> dict[str, Any] | None:
+        """Return what a broker reports of the online members of ``group``; None without members."""
+        header = GetConsumerConnectionListRequestHeader(group)
+        command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
+        reply = await self.exchange(address, command, f"list the members of group {group}")
+        return loads_json_object(reply.body, "the list of members") if reply.code == ResponseCode.SUCCESS else None
+
+    async def request(
+        self, address: str, code: RequestCode, header: CommandHeader | None, what: str
+    ) -> RemotingCommand:
+        """Return the reply to a request. Raises ``MQBrokerError`` for any code but SUCCESS."""
+        return await self._api.request(address, code, header, what)
+
     async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
         """Return the reply to any request, whatever its code; ``what`` names the request in the error when no reply
         arrives.
@@ -204,19 +222,17 @@ class ClusterReader:
             return asked.read(reply)
         raise NameServerUnreachable("; ".join(map(str, failures))) from (failures[-1] if failures else None)
 
-    async def _ask_brokers(
-        self, code: RequestCode, header: CommandHeader, what: str
-    ) -> list[tuple[str, dict[str, Any]]]:
-        """Return ``(broker name, statistics)`` of every broker that knows the topic or group."""
+    async def _ask_brokers(self, code: RequestCode, header: CommandHeader, what: str) -> list[dict[str, Any]]:
+        """Return the statistics of every broker that knows the topic or group."""
         answers = []
-        for name, address in (await self.broker_addresses()).items():
+        for address in (await self.broker_addresses()).values():
             try:
                 reply = await self._api.request(address, code, header, what)
             except MQBrokerError as error:
                 if error.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.CONSUMER_NOT_ONLINE):
                     continue
                 raise
-            answers.append((name, loads_json_object(reply.body, "statistics")))
+            answers.append(loads_json_object(reply.body, "statistics"))
         return answers
 
 

@@ -66,7 +66,7 @@ class OperatorService:
         self._broker = broker
         self._client = OwnServers(broker.runtime, lambda: (broker, name_server))
         self._reader = ClusterReader(self._client, (name_server.address,))
-        self._admin = ClusterAdmin(self._reader, (name_server.address,))
+        self._admin = ClusterAdmin(self._reader)
         self._own = OwnBroker(self._reader, broker)
         self._unique_ids = make_unique_id_generator(broker.runtime)
 
@@ -239,8 +239,7 @@ class OperatorService:
             properties=encode_properties(message.properties),
             reconsume_times=0,
         )
-        command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header)
-        command.body = message.body
+        command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header, message.body)
         reply = await self._client.call(self._broker.address, command, 0)
         if reply.code not in STORED_CODES:
             raise OperationRefused("by_broker", why=reply.remark or f"code {reply.code}")

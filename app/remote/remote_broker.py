@@ -17,7 +17,6 @@ from engine.protocol.body.question import AdminQuestion
 from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import (
-    GetConsumerConnectionListRequestHeader,
     GetConsumeStatsRequestHeader,
     GetTopicStatsInfoRequestHeader,
     PullMessageResponseHeader,
@@ -108,9 +107,7 @@ class RemoteBroker:
 
     async def topics(self) -> list[str]:
         """Return all topics of the broker."""
-        reply = await self.ask(RequestCode.GET_ALL_TOPIC_CONFIG, None, "list the topics")
-        if reply.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(reply.code, reply.remark, self.address, "list the topics")
+        reply = await self._reader.request(self.address, RequestCode.GET_ALL_TOPIC_CONFIG, None, "list the topics")
         return list(TopicConfigSerializeWrapper.from_json(reply.body).topic_config_table)
 
     async def topic_queues(self, topic: str) -> list[QueueEnds]:
@@ -147,11 +144,8 @@ class RemoteBroker:
 
     async def subscription(self, group: str, topic: str) -> SubscriptionData | None:
         """Return the subscription of an online group to a topic."""
-        header = GetConsumerConnectionListRequestHeader(group)
-        reply = await self.ask(RequestCode.GET_CONSUMER_CONNECTION_LIST, header, f"list the members of group {group}")
-        if reply.code != ResponseCode.SUCCESS:
-            return None
-        table = as_object(loads_json_object(reply.body, "the list of members").get("subscriptionTable", {}))
+        members = await self._reader.members(self.address, group) or {}
+        table = as_object(members.get("subscriptionTable", {}))
         return SubscriptionData.from_dict(table[topic]) if topic in table else None
 
     async def settings(self) -> dict[str, str]:
@@ -168,10 +162,8 @@ class RemoteBroker:
 
     async def runtime_info(self) -> dict[str, str]:
         """Return the runtime table. Raises ``MQBrokerError`` when the broker refuses."""
-        what = "report its state"
-        reply = await self.ask(RequestCode.GET_BROKER_RUNTIME_INFO, None, what)
-        if reply.code != ResponseCode.SUCCESS:
-            raise MQBrokerError(reply.code, reply.remark, self.address, what)
+        code = RequestCode.GET_BROKER_RUNTIME_INFO
+        reply = await self._reader.request(self.address, code, None, "report its state")
         return KVTable.from_json(reply.body).table
 
     async def has_index(self) -> bool:

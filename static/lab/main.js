@@ -20,7 +20,7 @@ import { Compare } from "../parts/analysis/compare.js";
 import { ContinueRun } from "./panels/controls/continue_run.js";
 import { Controls } from "../parts/controls/controls.js";
 import { DeadLettersDialog } from "../parts/messages/dead_letters.js";
-import { Aside } from "../parts/controls/asides.js";
+import { Aside } from "../parts/controls/view_buttons.js";
 import { Caption } from "../parts/stage/caption.js";
 import { dockOpen, Drawer, drawerOpen, shape } from "../parts/controls/dock.js";
 import { Explorer } from "../parts/analysis/explorer.js";

@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { bilingual } from "../common/world/format.js";
 import { t } from "../common/i18n.js";
-import { Aside } from "../parts/controls/asides.js";
+import { Aside } from "../parts/controls/view_buttons.js";
 import { dockOpen } from "../parts/controls/dock.js";
 import { Icon } from "../parts/controls/icons.js";
 import { doIt, setTheStage } from "./flow.js";

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import name_server_option, print_table, run_tool
+from app.commands.tool import ask_cluster, limit_option, name_server_option, print_table
 from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from engine.broker.delivery.dead_letter import ResendTo
     from engine.protocol.message.message import MessageExt
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
 #: Destination -> the consequences that the confirmation prompt names.
 _CONSEQUENCES = {
     "topic": "Every group that subscribes to {topic} gets it, also those that have consumed it already.",
@@ -26,7 +23,7 @@ _CONSEQUENCES = {
 }
 
 
-@click.group("dead-letters", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("dead-letters")
 def command() -> None:
     """List dead letters, show one, and send them again.
 
@@ -45,13 +42,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("group", required=False)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1_000),
-    default=50,
-    show_default=True,
-    help="Number of messages per broker, the newest.",
-)
+@limit_option
 @name_server_option
 def list_dead_letters(group: str | None, limit: int, name_servers: tuple[str, ...]) -> None:
     """List the groups that have dead letters, or those of GROUP.
@@ -61,7 +52,10 @@ def list_dead_letters(group: str | None, limit: int, name_servers: tuple[str, ..
       glassmq dead-letters list
       glassmq dead-letters list billing --limit 200
     """
-    run_tool(_list_groups(name_servers) if group is None else _list(name_servers, group, limit))
+    if group is None:
+        ask_cluster(name_servers, _list_groups)
+    else:
+        ask_cluster(name_servers, _list, group, limit)
 
 
 @command.command("show")
@@ -75,22 +69,18 @@ def show(group: str, message: str, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq dead-letters show billing order-17
     """
-    run_tool(_show(name_servers, group, message.strip(KEY_SEPARATOR)))
-
-
-def _to_option(function: _F) -> _F:
-    return click.option(
-        "--to",
-        type=click.Choice(["topic", "group"]),
-        required=True,
-        help="topic: its original topic, so all groups that subscribe get it; group: only the group that failed.",
-    )(function)
+    ask_cluster(name_servers, _show, group, message.strip(KEY_SEPARATOR))
 
 
 @command.command("resend")
 @click.argument("group")
 @click.argument("messages", nargs=-1)
-@_to_option
+@click.option(
+    "--to",
+    type=click.Choice(["topic", "group"]),
+    required=True,
+    help="topic: its original topic, so all groups that subscribe get it; group: only the group that failed.",
+)
 @click.option("--all", "everything", is_flag=True, help="All dead letters of the group that were not resent yet.")
 @click.option("--anyway", is_flag=True, help="Also MESSAGES that were already resent: consumers may get them twice.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -116,11 +106,10 @@ def resend(
     if everything and anyway:
         raise click.UsageError("--anyway needs named dead letters: --all would send them again and again")
     names = tuple(name.strip(KEY_SEPARATOR) for name in messages)
-    run_tool(
-        _resend_all(name_servers, group, to, yes)
-        if everything
-        else _resend(name_servers, group, names, to, anyway, yes)
-    )
+    if everything:
+        ask_cluster(name_servers, _resend_all, group, to, yes)
+    else:
+        ask_cluster(name_servers, _resend, group, names, to, anyway, yes)
 
 
 # ------------------------------------------------------------------------------ actions
@@ -133,37 +122,32 @@ async def _brokers(reader: ClusterReader) -> dict[str, RemoteDeadLetters]:
     return {name: RemoteDeadLetters(broker) for name, broker in (await remote_brokers(reader)).items()}
 
 
-async def _list_groups(name_servers: tuple[str, ...]) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
+async def _list_groups(reader: ClusterReader) -> None:
     from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
     rows: list[tuple[object, ...]] = []
-    async with open_cluster_reader(name_servers) as reader:
-        brokers = await _brokers(reader)
-        topics = [topic for topic in await reader.topics() if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)]
-        for group in [topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX) for topic in topics]:
-            for broker, dead_letters in brokers.items():
-                count = (await dead_letters.of_group(group)).count
-                if count:
-                    rows.append((group, broker, count))
+    brokers = await _brokers(reader)
+    topics = [topic for topic in await reader.topics() if topic.startswith(DLQ_GROUP_TOPIC_PREFIX)]
+    for group in [topic.removeprefix(DLQ_GROUP_TOPIC_PREFIX) for topic in topics]:
+        for broker, dead_letters in brokers.items():
+            count = (await dead_letters.of_group(group)).count
+            if count:
+                rows.append((group, broker, count))
     if not rows:
         click.echo("no group has dead letters")
         return
     print_table(("group", "broker", "dead letters"), rows)
 
 
-async def _list(name_servers: tuple[str, ...], group: str, limit: int) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
+async def _list(reader: ClusterReader, group: str, limit: int) -> None:
     rows: list[tuple[object, ...]] = []
     older = 0
-    async with open_cluster_reader(name_servers) as reader:
-        for broker, dead_letters in (await _brokers(reader)).items():
-            found = await dead_letters.of_group(group)
-            older += max(0, found.count - limit)
-            for dead in await dead_letters.newest(found, limit):
-                again = await _resent_as(dead_letters, group, dead)
-                rows.append((broker, dead.queue_id, dead.queue_offset, *_row(dead), again))
+    for broker, dead_letters in (await _brokers(reader)).items():
+        found = await dead_letters.of_group(group)
+        older += max(0, found.count - limit)
+        for dead in await dead_letters.newest(found, limit):
+            again = await _resent_as(dead_letters, group, dead)
+            rows.append((broker, dead.queue_id, dead.queue_offset, *_row(dead), again))
     if not rows:
         click.echo(f"group {group} has no dead letters")
         return
@@ -201,14 +185,12 @@ def _place(message: MessageExt) -> str:
     return f"{message.topic} Q{message.queue_id} {message.queue_offset}"
 
 
-async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
+async def _show(reader: ClusterReader, group: str, name: str) -> None:
     from engine.broker.delivery.dead_letter import original_topic, retries_of
 
-    async with open_cluster_reader(name_servers) as reader:
-        dead_letters, dead = await _find(await _brokers(reader), group, name)
-        again = await _resent_as(dead_letters, group, dead)
-        cause = await dead_letters.cause_of_death(group, dead)
+    dead_letters, dead = await _find(await _brokers(reader), group, name)
+    again = await _resent_as(dead_letters, group, dead)
+    cause = await dead_letters.cause_of_death(group, dead)
     click.echo(f"group              {group}")
     click.echo(f"original topic     {original_topic(dead) or '-'}")
     click.echo(f"dead since         {local_time(dead.store_timestamp)}")
@@ -246,28 +228,26 @@ async def _find(brokers: dict[str, RemoteDeadLetters], group: str, name: str) ->
 
 
 async def _resend(
-    name_servers: tuple[str, ...], group: str, names: tuple[str, ...], to_name: str, anyway: bool, yes: bool
+    reader: ClusterReader, group: str, names: tuple[str, ...], to_name: str, anyway: bool, yes: bool
 ) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
     from engine.broker.delivery.dead_letter import ResendTo, original_topic
 
     to = ResendTo(to_name)
-    async with open_cluster_reader(name_servers) as reader:
-        brokers = await _brokers(reader)
-        chosen = [await _find(brokers, group, name) for name in dict.fromkeys(names)]
-        for dead_letters, dead in chosen:
-            await dead_letters.check(group, dead, to, anyway=anyway)
-        if not yes:
-            for _, dead in chosen:
-                click.echo(
-                    f"{dead.message_id} (key {' '.join(dead.keys) or '-'}), originally of topic {original_topic(dead)}"
-                )
-            topics = ", ".join(dict.fromkeys(original_topic(dead) or "-" for _, dead in chosen))
-            click.confirm(f"{_CONSEQUENCES[to].format(topic=topics, group=group)} Resend?", abort=True)
-        for dead_letters, dead in chosen:
-            # Time may have passed before the operator answered the prompt.
-            await dead_letters.check(group, dead, to, anyway=anyway)
-            click.echo(await _sent(dead_letters, group, dead, to))
+    brokers = await _brokers(reader)
+    chosen = [await _find(brokers, group, name) for name in dict.fromkeys(names)]
+    for dead_letters, dead in chosen:
+        await dead_letters.check(group, dead, to, anyway=anyway)
+    if not yes:
+        for _, dead in chosen:
+            click.echo(
+                f"{dead.message_id} (key {' '.join(dead.keys) or '-'}), originally of topic {original_topic(dead)}"
+            )
+        topics = ", ".join(dict.fromkeys(original_topic(dead) or "-" for _, dead in chosen))
+        click.confirm(f"{_CONSEQUENCES[to].format(topic=topics, group=group)} Resend?", abort=True)
+    for dead_letters, dead in chosen:
+        # Time may have passed before the operator answered the prompt.
+        await dead_letters.check(group, dead, to, anyway=anyway)
+        click.echo(await _sent(dead_letters, group, dead, to))
 
 
 async def _sent(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt, to: ResendTo) -> str:
@@ -275,29 +255,27 @@ async def _sent(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt, t
     return f"{dead.message_id} resent to {place.topic} Q{place.queue_id}, offset {place.queue_offset}"
 
 
-async def _resend_all(name_servers: tuple[str, ...], group: str, to_name: str, yes: bool) -> None:
+async def _resend_all(reader: ClusterReader, group: str, to_name: str, yes: bool) -> None:
     """Resend them one after the other. Those that cannot be resent are named at the end, and make the exit code 1."""
-    from app.remote.cluster_reader import open_cluster_reader
     from engine.broker.delivery.dead_letter import ResendTo
 
     to = ResendTo(to_name)
     sent = already = 0
     failures: list[str] = []
-    async with open_cluster_reader(name_servers) as reader:
-        brokers = await _brokers(reader)
-        found = [(dead_letters, await dead_letters.of_group(group)) for dead_letters in brokers.values()]
-        total = sum(one.count for _, one in found)
-        if total == 0:
-            raise click.ClickException(f"group {group} has no dead letters")
-        if not yes:
-            consequence = _CONSEQUENCES[to].format(topic="their original topics", group=group)
-            click.confirm(f"{consequence} Resend those of {total} that were not resent yet?", abort=True)
-        for dead_letters, one in found:
-            start: int | None = 0
-            while start is not None:
-                report = await dead_letters.resend_from(one, start, to)
-                sent, already, start = sent + len(report.resent), already + report.already, report.next_number
-                failures += [f"{name}: {refused}" for name, refused in report.failed]
+    brokers = await _brokers(reader)
+    found = [(dead_letters, await dead_letters.of_group(group)) for dead_letters in brokers.values()]
+    total = sum(one.count for _, one in found)
+    if total == 0:
+        raise click.ClickException(f"group {group} has no dead letters")
+    if not yes:
+        consequence = _CONSEQUENCES[to].format(topic="their original topics", group=group)
+        click.confirm(f"{consequence} Resend those of {total} that were not resent yet?", abort=True)
+    for dead_letters, one in found:
+        start: int | None = 0
+        while start is not None:
+            report = await dead_letters.resend_from(one, start, to)
+            sent, already, start = sent + len(report.resent), already + report.already, report.next_number
+            failures += [f"{name}: {refused}" for name, refused in report.failed]
     click.echo(f"{sent} resent, {already} were resent before, {len(failures)} could not be")
     for line in failures:
         click.echo(line, err=True)

@@ -4,11 +4,7 @@ orders``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
-
-_HELP = ("-h", "--help")
 
 
 class ListingGroup(click.Group):
@@ -17,12 +13,8 @@ class ListingGroup(click.Group):
     A topic or a group that is named like a subcommand is listed by writing ``list`` in front of its name.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        settings = {"help_option_names": list(_HELP)} | (options.pop("context_settings", None) or {})
-        super().__init__(*arguments, context_settings=settings, **options)
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does, with ``list`` put before arguments that start with no subcommand."""
-        if not args or (args[0] not in self.commands and args[0] not in _HELP):
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = ["list", *args]
         return super().parse_args(ctx, args)

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import name_server_option, print_table, run_tool
-from engine.protocol.command.headers import (
-    GetConsumerConnectionListRequestHeader,
-    GetConsumerRunningInfoRequestHeader,
-)
+from app.commands.tool import ask_cluster, name_server_option, print_table
+from engine.protocol.command.headers import GetConsumerRunningInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
-from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
@@ -38,24 +34,17 @@ def members(group: str, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq groups members audit
     """
-    run_tool(_list_members(name_servers, group))
+    ask_cluster(name_servers, _list_members, group)
 
 
-async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
-    header = GetConsumerConnectionListRequestHeader(group)
-    command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
+async def _list_members(reader: ClusterReader, group: str) -> None:
     reported: dict[str, tuple[str, RunningInfo | str]] = {}
-    async with open_cluster_reader(name_servers) as reader:
-        for address in (await reader.broker_addresses()).values():
-            reply = await reader.exchange(address, command, f"list the members of group {group}")
-            if reply.code != ResponseCode.SUCCESS:
-                continue
-            for client in loads_json_object(reply.body, "the list of members").get("connectionSet", []):
-                name = str(client.get("clientId"))
-                if name not in reported:
-                    reported[name] = str(client.get("language")), await _ask(reader, address, group, name)
+    for address in (await reader.broker_addresses()).values():
+        members_there = await reader.members(address, group)
+        for client in (members_there or {}).get("connectionSet", []):
+            name = str(client.get("clientId"))
+            if name not in reported:
+                reported[name] = str(client.get("language")), await _ask(reader, address, group, name)
     if not reported:
         raise click.ClickException(f"no member of group {group!r} is connected")
     print_table(_HEADINGS, [row for name in sorted(reported) for row in _rows(name, *reported[name])])

@@ -9,7 +9,7 @@ import click
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.group_members import members
-from app.commands.tool import name_server_option, print_table, run_tool
+from app.commands.tool import ask_cluster, name_server_option, print_table
 from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
 from app.foundation.terminal_text import local_time
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.remote.cluster_admin import Reset, ResetPlan
-    from app.remote.cluster_reader import GroupProgress
+    from app.remote.cluster_reader import ClusterReader, GroupProgress
 
 _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 
@@ -52,7 +52,10 @@ def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
       glassmq groups list
       glassmq groups list audit
     """
-    run_tool(_list_groups(name_servers) if group is None else _list_progress(name_servers, group))
+    if group is None:
+        ask_cluster(name_servers, _list_groups)
+    else:
+        ask_cluster(name_servers, _list_progress, group)
 
 
 @command.command("reset-offset")
@@ -106,25 +109,23 @@ def reset_offset(
         request = ResetOffsetRequest(group, topic, ResetTarget.TIME, time_ms=round(to_time.timestamp() * 1_000))
     else:
         request = ResetOffsetRequest(group, topic, ResetTarget(place or ""))
-    run_tool(_reset(name_servers, request, preview=preview, yes=yes))
+    ask_cluster(name_servers, _reset, request, preview=preview, yes=yes)
 
 
-async def _reset(name_servers: tuple[str, ...], request: ResetOffsetRequest, *, preview: bool, yes: bool) -> None:
+async def _reset(reader: ClusterReader, request: ResetOffsetRequest, *, preview: bool, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
-    from app.remote.cluster_reader import open_cluster_reader
 
-    async with open_cluster_reader(name_servers) as reader:
-        admin = ClusterAdmin(reader, name_servers)
-        try:
-            if preview or not yes:
-                _report_plan(request, await admin.plan_reset(request))
-            if preview:
-                return
-            if not yes:
-                click.confirm(f"Let group {request.group} go on there in topic {request.topic}?", abort=True)
-            resets = await admin.reset_offset(request)
-        except OperationRefused as refused:
-            raise click.ClickException(str(refused)) from None
+    admin = ClusterAdmin(reader)
+    try:
+        if preview or not yes:
+            _report_plan(request, await admin.plan_reset(request))
+        if preview:
+            return
+        if not yes:
+            click.confirm(f"Let group {request.group} go on there in topic {request.topic}?", abort=True)
+        resets = await admin.reset_offset(request)
+    except OperationRefused as refused:
+        raise click.ClickException(str(refused)) from None
     print_table(
         ("BROKER", "QUEUE", "FROM", "TO", "STORED"),
         [
@@ -181,32 +182,27 @@ def delete(group: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq groups delete audit
     """
-    run_tool(_delete(name_servers, group, yes=yes))
+    ask_cluster(name_servers, _delete, group, yes=yes)
 
 
-async def _delete(name_servers: tuple[str, ...], group: str, *, yes: bool) -> None:
+async def _delete(reader: ClusterReader, group: str, *, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
-    from app.remote.cluster_reader import open_cluster_reader
 
-    async with open_cluster_reader(name_servers) as reader:
-        if group not in await reader.groups():
-            raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
-        if not yes:
-            lag = _sum_of_lags(await reader.group_progress(group))
-            click.echo(f"Group {group} has {lag} messages left to consume. A new group of that name will start over.")
-            click.confirm("Delete it?", abort=True)
-        await ClusterAdmin(reader, name_servers).delete_group(group)
+    if group not in await reader.groups():
+        raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
+    if not yes:
+        lag = _sum_of_lags(await reader.group_progress(group))
+        click.echo(f"Group {group} has {lag} messages left to consume. A new group of that name will start over.")
+        click.confirm("Delete it?", abort=True)
+    await ClusterAdmin(reader).delete_group(group)
     click.echo(f"group {group} is deleted")
 
 
-async def _list_groups(name_servers: tuple[str, ...]) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
-    async with open_cluster_reader(name_servers) as reader:
-        rows: list[tuple[object, ...]] = []
-        for group in await reader.groups():
-            progress = await reader.group_progress(group)
-            rows.append((group, len(progress), _sum_of_lags(progress)))
+async def _list_groups(reader: ClusterReader) -> None:
+    rows: list[tuple[object, ...]] = []
+    for group in await reader.groups():
+        progress = await reader.group_progress(group)
+        rows.append((group, len(progress), _sum_of_lags(progress)))
     print_table(("GROUP", "QUEUES", "LAG"), rows)
 
 
@@ -215,11 +211,8 @@ def _sum_of_lags(progress: Sequence[GroupProgress]) -> int | str:
     return "-" if any(one.broadcasts for one in progress) else sum(one.lag or 0 for one in progress)
 
 
-async def _list_progress(name_servers: tuple[str, ...], group: str) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
-    async with open_cluster_reader(name_servers) as reader:
-        progress = await reader.group_progress(group)
+async def _list_progress(reader: ClusterReader, group: str) -> None:
+    progress = await reader.group_progress(group)
     if not progress:
         raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
     print_table(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from app.commands.administration.default_group import ListingGroup
-from app.commands.tool import name_server_option, print_table, run_tool
+from app.commands.tool import ask_cluster, name_server_option, print_table
 from app.foundation.operator_requests import QUEUES_MAX
+
+if TYPE_CHECKING:
+    from app.remote.cluster_reader import ClusterReader
 
 
 @click.group("topics", cls=ListingGroup)
@@ -37,7 +42,10 @@ def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]
       glassmq topics list
       glassmq topics list orders
     """
-    run_tool(_list_topics(name_servers, show_all) if topic is None else _list_queues(name_servers, topic))
+    if topic is None:
+        ask_cluster(name_servers, _list_topics, show_all)
+    else:
+        ask_cluster(name_servers, _list_queues, topic)
 
 
 @command.command("create")
@@ -58,15 +66,13 @@ def create(topic: str, queues: int, name_servers: tuple[str, ...]) -> None:
       glassmq topics create orders
       glassmq topics create orders --queues 8
     """
-    run_tool(_create(name_servers, topic, queues))
+    ask_cluster(name_servers, _create, topic, queues)
 
 
-async def _create(name_servers: tuple[str, ...], topic: str, queues: int) -> None:
+async def _create(reader: ClusterReader, topic: str, queues: int) -> None:
     from app.remote.cluster_admin import ClusterAdmin
-    from app.remote.cluster_reader import open_cluster_reader
 
-    async with open_cluster_reader(name_servers) as reader:
-        await ClusterAdmin(reader, name_servers).create_topic(topic, queues)
+    await ClusterAdmin(reader).create_topic(topic, queues)
     click.echo(f"topic {topic} has {queues} queues on every broker")
 
 
@@ -83,44 +89,36 @@ def delete(topic: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq topics delete orders
     """
-    run_tool(_delete(name_servers, topic, yes=yes))
+    ask_cluster(name_servers, _delete, topic, yes=yes)
 
 
-async def _delete(name_servers: tuple[str, ...], topic: str, *, yes: bool) -> None:
+async def _delete(reader: ClusterReader, topic: str, *, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
-    from app.remote.cluster_reader import open_cluster_reader
 
-    async with open_cluster_reader(name_servers) as reader:
-        queues = await reader.topic_queues(topic)
-        if not queues:
-            raise click.ClickException(f"no broker has a topic {topic!r}")
-        if not yes:
-            messages = sum(ends.max_offset - ends.min_offset for ends in queues)
-            click.echo(
-                f"Topic {topic} has {len(queues)} queues with {messages} messages. Nobody can consume them afterwards."
-            )
-            click.confirm("Delete it?", abort=True)
-        await ClusterAdmin(reader, name_servers).delete_topic(topic)
+    queues = await reader.topic_queues(topic)
+    if not queues:
+        raise click.ClickException(f"no broker has a topic {topic!r}")
+    if not yes:
+        messages = sum(ends.max_offset - ends.min_offset for ends in queues)
+        click.echo(
+            f"Topic {topic} has {len(queues)} queues with {messages} messages. Nobody can consume them afterwards."
+        )
+        click.confirm("Delete it?", abort=True)
+    await ClusterAdmin(reader).delete_topic(topic)
     click.echo(f"topic {topic} is deleted")
 
 
-async def _list_topics(name_servers: tuple[str, ...], show_all: bool) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
-    async with open_cluster_reader(name_servers) as reader:
-        rows: list[tuple[object, ...]] = []
-        for name in await (reader.topics() if show_all else reader.user_topics()):
-            queues = await reader.topic_queues(name)
-            messages = sum(ends.max_offset - ends.min_offset for ends in queues)
-            rows.append((name, len(queues), messages))
+async def _list_topics(reader: ClusterReader, show_all: bool) -> None:
+    rows: list[tuple[object, ...]] = []
+    for name in await (reader.topics() if show_all else reader.user_topics()):
+        queues = await reader.topic_queues(name)
+        messages = sum(ends.max_offset - ends.min_offset for ends in queues)
+        rows.append((name, len(queues), messages))
     print_table(("TOPIC", "QUEUES", "MESSAGES"), rows)
 
 
-async def _list_queues(name_servers: tuple[str, ...], topic: str) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
-    async with open_cluster_reader(name_servers) as reader:
-        queues = await reader.topic_queues(topic)
+async def _list_queues(reader: ClusterReader, topic: str) -> None:
+    queues = await reader.topic_queues(topic)
     if not queues:
         raise click.ClickException(f"no broker has a topic {topic!r}")
     print_table(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from app.commands.tool import name_server_option, print_table, run_tool
+from app.commands.tool import ask_cluster, limit_option, name_server_option, print_table
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
+    from app.remote.cluster_reader import ClusterReader
     from app.remote.remote_half_messages import RemoteHalfMessages, Undecided
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
     from engine.protocol.message.message import MessageExt
@@ -26,7 +27,7 @@ _CONSEQUENCES = {
 }
 
 
-@click.group("transactions", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("transactions")
 def command() -> None:
     """List half messages, and commit, roll back or resume them by hand.
 
@@ -41,13 +42,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1_000),
-    default=50,
-    show_default=True,
-    help="Number of messages per broker, the newest.",
-)
+@limit_option
 @name_server_option
 def list_half_messages(limit: int, name_servers: tuple[str, ...]) -> None:
     """List the half messages that the brokers still check, and those that were given up.
@@ -57,15 +52,14 @@ def list_half_messages(limit: int, name_servers: tuple[str, ...]) -> None:
       glassmq transactions list
       glassmq transactions list --limit 200
     """
-    run_tool(_list(name_servers, limit))
+    ask_cluster(name_servers, _list, limit)
 
 
-def _anyway(function: _F) -> _F:
-    return click.option(
-        "--anyway",
-        is_flag=True,
-        help="Also when it is already decided (consumers may get it again), or when that is not known.",
-    )(function)
+_anyway = click.option(
+    "--anyway",
+    is_flag=True,
+    help="Also when it is already decided (consumers may get it again), or when that is not known.",
+)
 
 
 def _action_options(function: _F) -> _F:
@@ -83,7 +77,7 @@ def commit(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...])
     Examples:
       glassmq transactions commit order-17
     """
-    run_tool(_act("commit", message, name_servers, yes=yes, anyway=anyway))
+    ask_cluster(name_servers, _act, "commit", message, yes=yes, anyway=anyway)
 
 
 @command.command("rollback")
@@ -96,7 +90,7 @@ def rollback(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...
     Examples:
       glassmq transactions rollback order-17
     """
-    run_tool(_act("rollback", message, name_servers, yes=yes, anyway=anyway))
+    ask_cluster(name_servers, _act, "rollback", message, yes=yes, anyway=anyway)
 
 
 @command.command("resume")
@@ -108,25 +102,26 @@ def resume(message: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq transactions resume order-17
     """
-    run_tool(_act("resume", message, name_servers, yes=yes))
+    ask_cluster(name_servers, _act, "resume", message, yes=yes)
 
 
-async def _list(name_servers: tuple[str, ...], limit: int) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-    from app.remote.remote_broker import RemoteBroker
+async def _brokers(reader: ClusterReader) -> dict[str, RemoteHalfMessages]:
+    from app.remote.remote_broker import remote_brokers
     from app.remote.remote_half_messages import RemoteHalfMessages
 
+    return {name: RemoteHalfMessages(broker) for name, broker in (await remote_brokers(reader)).items()}
+
+
+async def _list(reader: ClusterReader, limit: int) -> None:
     waiting: list[tuple[object, ...]] = []
     given_up: list[tuple[object, ...]] = []
-    async with open_cluster_reader(name_servers) as reader:
-        for broker, address in (await reader.broker_addresses()).items():
-            half_messages = RemoteHalfMessages(RemoteBroker(reader, address))
-            found = await half_messages.undecided(limit)
-            waiting += [(*_row(broker, message), _state(found, message)) for message in found.messages]
-            for message in await half_messages.given_up(limit):
-                again = (await half_messages.lookup(message.message_id)).half_after(message)
-                state = "given up" if again is None else f"checked again, half {again}"
-                given_up.append((*_row(broker, message), state))
+    for broker, half_messages in (await _brokers(reader)).items():
+        found = await half_messages.undecided(limit)
+        waiting += [(*_row(broker, message), _state(found, message)) for message in found.messages]
+        for message in await half_messages.given_up(limit):
+            again = (await half_messages.lookup(message.message_id)).half_after(message)
+            state = "given up" if again is None else f"checked again, half {again}"
+            given_up.append((*_row(broker, message), state))
     head = ("BROKER", "OFFSET", "ID", "KEY", "MEANT FOR", "GROUP", "CHECKS", "AGE s", "STATE")
     click.echo("Half messages")
     print_table(head, waiting)
@@ -170,26 +165,21 @@ def _place(message: MessageExt) -> str:
     return f"{topic} Q{queue_id}"
 
 
-async def _act(action_name: str, name: str, name_servers: tuple[str, ...], *, yes: bool, anyway: bool = False) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-    from app.remote.remote_broker import RemoteBroker
-    from app.remote.remote_half_messages import RemoteHalfMessages
+async def _act(reader: ClusterReader, action_name: str, name: str, *, yes: bool, anyway: bool = False) -> None:
     from engine.broker.transactions.half_message import producer_group
     from engine.broker.transactions.half_message_lookup import HalfMessageAction
 
     action = HalfMessageAction(action_name)
-    async with open_cluster_reader(name_servers) as reader:
-        addresses = (await reader.broker_addresses()).values()
-        brokers = [RemoteHalfMessages(RemoteBroker(reader, address)) for address in addresses]
-        half_messages, message = await _find(brokers, action, name.strip(KEY_SEPARATOR), anyway=anyway)
-        place, group = _place(message), producer_group(message)
-        click.echo(f"{message.message_id} (key {' '.join(message.keys) or '-'}), meant for {place}, of group {group}")
-        if not yes:
-            consequence = _CONSEQUENCES[action].format(place=place, group=group)
-            click.confirm(f"{consequence} {action.capitalize()} it?", abort=True)
-            # Time may have passed before the operator answered the prompt.
-            half_messages, message = await _find([half_messages], action, message.message_id, anyway=anyway)
-        await half_messages.act(action, message)
+    brokers = await _brokers(reader)
+    half_messages, message = await _find([*brokers.values()], action, name.strip(KEY_SEPARATOR), anyway=anyway)
+    place, group = _place(message), producer_group(message)
+    click.echo(f"{message.message_id} (key {' '.join(message.keys) or '-'}), meant for {place}, of group {group}")
+    if not yes:
+        consequence = _CONSEQUENCES[action].format(place=place, group=group)
+        click.confirm(f"{consequence} {action.capitalize()} it?", abort=True)
+        # Time may have passed before the operator answered the prompt.
+        half_messages, message = await _find([half_messages], action, message.message_id, anyway=anyway)
+    await half_messages.act(action, message)
     done = {
         HalfMessageAction.COMMIT: "committed",
         HalfMessageAction.ROLLBACK: "rolled back",

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from engine.idempotence.foundation.record import IdempotenceRecord
     from engine.idempotence.stores.store_address import OpenStore
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 
-
-@click.group("idempotence", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("idempotence")
 def command() -> None:
     """Inspect the store of idempotent consumers, free a key, and show what real databases do.
 
@@ -42,9 +40,9 @@ def command() -> None:
 command.add_command(databases)
 
 
-def _group_option(function: _F) -> _F:
-    help_text = "The consumer group, or what the consumer has named as its scope."
-    return click.option("--group", required=True, help=help_text)(function)
+_group_option = click.option(
+    "--group", required=True, help="The consumer group, or what the consumer has named as its scope."
+)
 
 
 @command.command("list")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from app.commands.lab.changed_settings import settings_of
+from app.commands.lab.lab_options import changed_option, link_address_option
 from app.commands.lab.shared_work import LateSpark, shared_work
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _cpu_s() -> float:
     return sum(os.times()[:4])
 
 
-@click.command("explore", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("explore")
 @click.argument("scenario_name", metavar="FILE|NAME")
 @click.option(
     "--without",
@@ -164,13 +165,7 @@ def _cpu_s() -> float:
     default=0,
     help="Number of random schedules (PCT, d=3) to try if nothing is found.",
 )
-@click.option(
-    "--set",
-    "changed",
-    metavar="NODE.NAME=VALUE",
-    multiple=True,
-    help="Change a setting from the beginning; NODE may be producers, consumers or raft_peers. May be repeated.",
-)
+@changed_option
 @click.option(
     "--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after this number of schedules."
 )
@@ -187,12 +182,7 @@ def _cpu_s() -> float:
     "in this process; shorter ones would wait for it longer than they take.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.option(
-    "--address",
-    default="http://127.0.0.1:8000",
-    show_default=True,
-    help="Base address of the printed links: your glassmq serve.",
-)
+@link_address_option
 def command(
     scenario_name: str,
     without: tuple[str, ...],

@@ -12,7 +12,7 @@ from app.commands.lab.lab_study import old_names, study
 from app.commands.lab.lab_why import why
 
 
-@click.group("lab", context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("lab")
 def command() -> None:
     """Run scenarios of the lab: a whole cluster in virtual time, with faults, checked after every event.
 

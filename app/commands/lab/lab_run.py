@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from app.commands.lab.changed_settings import settings_of
-from app.commands.lab.shared_work import PROCESSES_MAX, shared_work, spark_is_missing
+from app.commands.lab.lab_options import changed_option, link_address_option, processes_option
+from app.commands.lab.shared_work import shared_work, spark_is_missing
 
 if TYPE_CHECKING:
     from engine.lab.run.spread import Spread
@@ -37,18 +38,8 @@ _NAMED_MAX = 100
     show_default=True,
     help="Inject random faults, within the scenario's fault model.",
 )
-@click.option(
-    "--set",
-    "changed",
-    metavar="NODE.NAME=VALUE",
-    multiple=True,
-    help="Change a setting from the beginning; NODE may be producers, consumers or raft_peers. May be repeated.",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(1, PROCESSES_MAX),
-    help="Number of processes that share the work.  [default: one per core]",
-)
+@changed_option
+@processes_option
 @click.option(
     "--spark",
     "master",
@@ -71,12 +62,7 @@ _NAMED_MAX = 100
         "--input-folder. One seed only."
     ),
 )
-@click.option(
-    "--address",
-    default="http://127.0.0.1:8000",
-    show_default=True,
-    help="Base address of the printed links: your glassmq serve.",
-)
+@link_address_option
 def run(
     scenario_name: str,
     seed: int | None,

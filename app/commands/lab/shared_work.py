@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from app.commands.lab.lab_options import PROCESSES_MAX
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from engine.lab.run.spread import Spread
     from engine.pipeline.jobs.simulation_fleet.spark_spread import SparkSpread
 
-PROCESSES_MAX = 64
 #: A search that ends sooner on one core would gain nothing: Spark needs 5 to 30 s to start.
 SPARK_AFTER_S = 20.0
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from app.commands.tool import name_server_option, run_tool
+from app.commands.tool import ask_cluster, name_server_option
 from app.foundation.json_text import dump_json
 from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
     from app.picture.message_life import CopyMark, LifeInGroup, LifeMark, StoredMessageLife
+    from app.remote.cluster_reader import ClusterReader
     from engine.protocol.message.message import MessageExt
 
 _MESSAGE_ID = re.compile(r"[0-9A-F]{32}|[0-9A-F]{56}")
@@ -42,42 +43,36 @@ def command(
     if (message_id is None) == (key is None):
         raise click.UsageError("give MESSAGE_ID or --key" if key is None else "give MESSAGE_ID or --key, not both")
     if key is not None:
-        run_tool(_show_by_key(key.strip(KEY_SEPARATOR), topic, name_servers, as_json=as_json))
+        ask_cluster(name_servers, _show_by_key, key.strip(KEY_SEPARATOR), topic, as_json=as_json)
     else:
-        run_tool(_show((message_id or "").strip().upper(), topic, name_servers, as_json=as_json))
+        ask_cluster(name_servers, _show, (message_id or "").strip().upper(), topic, as_json=as_json)
 
 
-async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...], *, as_json: bool) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
+async def _show(reader: ClusterReader, message_id: str, topic: str | None, *, as_json: bool) -> None:
     from app.remote.remote_broker import remote_brokers
     from app.remote.remote_trail import remote_trail
 
-    async with open_cluster_reader(name_servers) as reader:
-        message = await reader.message(message_id, topic)
-        if message is None:
-            if topic is not None and topic not in await reader.topics():
-                raise click.ClickException(f"there is no topic {topic!r}")
-            is_id = _MESSAGE_ID.fullmatch(message_id)
-            hint = (
-                "" if is_id else "; an id has 32 hexadecimal digits (56 where hosts have IPv6), a key goes with --key"
-            )
-            raise click.ClickException(f"no message{_in(topic)} has the id {message_id}{hint}")
-        life = await remote_trail(await remote_brokers(reader), await reader.topics(), message)
+    message = await reader.message(message_id, topic)
+    if message is None:
+        if topic is not None and topic not in await reader.topics():
+            raise click.ClickException(f"there is no topic {topic!r}")
+        is_id = _MESSAGE_ID.fullmatch(message_id)
+        hint = "" if is_id else "; an id has 32 hexadecimal digits (56 where hosts have IPv6), a key goes with --key"
+        raise click.ClickException(f"no message{_in(topic)} has the id {message_id}{hint}")
+    life = await remote_trail(await remote_brokers(reader), await reader.topics(), message)
     _print([(message, life)], as_json=as_json)
 
 
-async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...], *, as_json: bool) -> None:
+async def _show_by_key(reader: ClusterReader, key: str, topic: str | None, *, as_json: bool) -> None:
     """Show the newest messages with that key, the newest one last."""
-    from app.remote.cluster_reader import open_cluster_reader
     from app.remote.remote_broker import remote_brokers
     from app.remote.remote_trail import messages_called, remote_trail
 
-    async with open_cluster_reader(name_servers) as reader:
-        brokers, topics = await remote_brokers(reader), await reader.topics()
-        found = await messages_called(brokers, topics if topic is None else [topic], key)
-        if not found:
-            raise click.ClickException(f"no message{_in(topic)} has the key {key!r}")
-        lives = [(message, await remote_trail(brokers, topics, message)) for message in found]
+    brokers, topics = await remote_brokers(reader), await reader.topics()
+    found = await messages_called(brokers, topics if topic is None else [topic], key)
+    if not found:
+        raise click.ClickException(f"no message{_in(topic)} has the key {key!r}")
+    lives = [(message, await remote_trail(brokers, topics, message)) for message in found]
     _print(lives, as_json=as_json)
 
 

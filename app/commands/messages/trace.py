@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import name_server_option, print_table, run_tool
+from app.commands.tool import ask_cluster, name_server_option, print_table
 from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
+    from app.remote.cluster_reader import ClusterReader
     from engine.client.trace.trace_context import TraceContext
 
 #: Trace messages that are requested from one broker, as many as ``mqadmin queryMsgTraceById`` requests.
@@ -31,19 +32,16 @@ def command(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
       glassmq send orders hello --trace
       glassmq trace AC110002000B5FFD2B2768FEE9350000
     """
-    run_tool(_show(message_id.strip(), topic, name_servers))
+    ask_cluster(name_servers, _show, message_id.strip(), topic)
 
 
-async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
-    from app.remote.cluster_reader import open_cluster_reader
-
-    async with open_cluster_reader(name_servers) as reader:
-        if not await reader.has_topic(topic):
-            raise click.ClickException(
-                f"there is no topic {topic!r}: no client has traced anything yet; brokers have it from the start with "
-                "traceTopicEnable=true"
-            )
-        messages = await reader.messages_with_key(topic, message_id, TRACE_MESSAGES_MAX)
+async def _show(reader: ClusterReader, message_id: str, topic: str) -> None:
+    if not await reader.has_topic(topic):
+        raise click.ClickException(
+            f"there is no topic {topic!r}: no client has traced anything yet; brokers have it from the start with "
+            "traceTopicEnable=true"
+        )
+    messages = await reader.messages_with_key(topic, message_id, TRACE_MESSAGES_MAX)
     notes = [
         (note, message.born_host)
         for message in messages

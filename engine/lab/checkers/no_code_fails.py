@@ -12,7 +12,6 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.scenario.scenario import Scenario
 from engine.runtime.lab.lab_failures import LabFailure
-from engine.texts import Text
 
 
 class NoCodeFails(Checker):
@@ -30,5 +29,5 @@ class NoCodeFails(Checker):
         reason = f"{failure.message}: {failure.exception!r}"
         self.report(
             {"node": actor.partition("/")[0], "actor": actor, "event": number},
-            Text("checker.no-code-fails.failed", number=number, actor=actor, reason=reason),
+            self.text("failed", number=number, actor=actor, reason=reason),
         )

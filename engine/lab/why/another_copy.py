@@ -142,8 +142,7 @@ def _sent_twice(case: Case, earlier: Stored, copy: Stored, steps: list[WhyStep])
         brokers["producer"] = again[0].source
         lost = _answers_lost(case, asked[0], again[0].event)
         is_heard = any(wire.answers(case.evidence, asked[0], again[0].event))
-        deaths = case.crashes(first, earlier.event, again[0].event)
+        deaths = why_steps.deaths(case, first, earlier.event, again[0].event)
         if lost or (deaths and not is_heard):
-            lost += [why_steps.node_changed(case, one) for one in deaths]
-            return "answer-lost", brokers, [*reported, *steps, *lost]
+            return "answer-lost", brokers, [*reported, *steps, *lost, *deaths]
     return ("sent-twice" if first == second else "sent-to-two"), brokers, [*reported, *steps]

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from engine.lab.nodes.consumer_node import ConsumerNode
-from engine.lab.nodes.history import (
-    CommandApplied,
-    NodeChanged,
-)
-from engine.lab.why.evidence import Evidence, Happened, Held, OffsetCommitted, Stored
+from engine.lab.nodes.history import CommandApplied, NodeChanged
+from engine.lab.why.evidence import Evidence, Gone, Happened, Held, Locked, OffsetCommitted, Stored
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
@@ -99,6 +96,16 @@ class Case:
             if one.queue == queue and one.group == self.subject.group and one.event <= self.until
         ]
 
+    def locks(self, queue: MessageQueue, until: int) -> list[Locked]:
+        """Return how the broker's lock of the queue passed from member to member, up to an event."""
+        locks, group = self.evidence.locks, self.subject.group
+        return [one for one in locks if one.queue == queue and one.group == group and one.event <= until]
+
+    def is_orderly(self, node: str) -> bool:
+        """Return whether the consumer on that node consumes each queue in order."""
+        role = self.world.find(ConsumerNode, node)
+        return role is not None and role.spec.orderly
+
     def owner(self, queue: MessageQueue) -> str:
         """Return the member that has the queue now; empty if it has no owner."""
         held: dict[str, bool] = {one.node: one.is_gain for one in self.holds(queue)}
@@ -174,7 +181,7 @@ def _subject(role: ConsumerNode) -> Subject:
 VISIBLE = (CopyKind.STORED, CopyKind.DUE, CopyKind.RESENT)
 
 
-def queue_of(copy: Stored) -> MessageQueue:
+def queue_of(copy: Stored | Gone) -> MessageQueue:
     """Return the queue of a copy."""
     message = copy.message
     return MessageQueue(message.topic, message.broker, message.queue_id)

@@ -193,11 +193,7 @@ def _without_owner(case: Case, queue: MessageQueue, begin: Moment, end: Moment) 
             free_since = one.time_us
     if not owners:
         free_us += max(0, end.time_us - max(free_since, begin.time_us))
-    locks = [
-        one
-        for one in case.evidence.locks
-        if one.queue == queue and one.group == case.subject.group and one.event <= end.event
-    ]
+    locks = case.locks(queue, end.event)
     # The owner when the wait began: the end of the wait is the next owner's.
     holder = next((one.after for one in reversed(locks) if one.time_us <= (begin.time_us + end.time_us) // 2), "")
     return free_us, holder

@@ -17,7 +17,6 @@ _DETAIL_MAX = 120
 
 def why_lost(case: Case) -> WhyAnswer | None:
     """Explain why a message was lost; None if it has been consumed, or may still be."""
-    deliveries = case.deliveries
     if not case.is_waiting:
         return None
     found = _find(case)
@@ -30,15 +29,12 @@ def why_lost(case: Case) -> WhyAnswer | None:
         steps.append(why_steps.returned(acknowledged))
     elif cause in ("power-cut", "never-stored"):
         steps += [why_steps.returned(one) for one in case.returns]
-    for nth, delivery in list(enumerate(deliveries, 1))[-_DELIVERIES_TOLD:]:
-        steps.append(why_steps.began(case, delivery, nth))
-        if (step := why_steps.ended(delivery)) is not None:
-            steps.append(step)
+    steps += why_steps.tries(case, _DELIVERIES_TOLD)
     verdict = Text(
         f"why.lost.{cause.replace('-', '_')}",
         key=case.key,
         group=case.subject.name,
-        n=len(deliveries),
+        n=len(case.deliveries),
         acknowledged=Text("why.lost.acknowledged" if acknowledged is not None else "why.lost.not_acknowledged"),
         **arguments,
     )
@@ -85,14 +81,14 @@ def _never_stored(case: Case) -> FoundCause | None:
     if not case.sends or wire.not_heard(case) is not None:
         return None
     ended = {one.event for one in case.returns}
-    deaths = case.crashes(case.sends[-1].node, case.sends[-1].event, case.until)
+    deaths = why_steps.deaths(case, case.sends[-1].node, case.sends[-1].event, case.until)
     if len(ended) >= len(case.sends):
         last = case.returns[-1]
         detail = last.detail if len(last.detail) <= _DETAIL_MAX else f"{last.detail[:_DETAIL_MAX]}..."
         return "never-stored", {"producer": last.node, "detail": detail}, _brokers_down(case, last.event)
     if deaths:
-        died = [why_steps.node_changed(case, deaths[0])]
-        return "never-stored", {"producer": case.sends[-1].node, "detail": Text("why.lost.sender_died")}, died
+        sender: dict[str, object] = {"producer": case.sends[-1].node, "detail": Text("why.lost.sender_died")}
+        return "never-stored", sender, deaths[:1]
     return None
 
 
@@ -162,9 +158,9 @@ def _passed(case: Case, last: Stored) -> FoundCause | None:
             return "members-differ", {**reported, **place}, steps
         before = [one for one in case.evidence.gone if one.event <= last.event and one.message.broker == message.broker]
         if any(one.message.place == message.place for one in before):
-            deaths = case.crashes(message.broker, 0, last.event)[-1:]
+            deaths = why_steps.deaths(case, message.broker, 0, last.event)[-1:]
             place = {"broker": message.broker, "queue": why_steps.queue_text(queue), "offset": message.queue_offset}
-            return "offset-again", {**place}, [*(why_steps.node_changed(case, one) for one in deaths), *steps]
+            return "offset-again", {**place}, [*deaths, *steps]
         key = "began-later" if passing.before < 0 and passing.offset > message.queue_offset else "skipped"
         return key, {"queue": why_steps.queue_text(queue), "offset": message.queue_offset}, steps
     end = deliveries[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.why import why_steps, wire
 from engine.lab.why.answer import WhyAnswer, WhyQuestion, WhyStep, answer, span_text, time_text
 from engine.lab.why.case import VISIBLE, Case, queue_of
@@ -93,10 +92,7 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
     message, queue = copy.message, queue_of(copy)
     named = why_steps.queue_text(queue)
     here = [one for one in case.deliveries if one.queue == queue and one.began.queue_offset == message.queue_offset]
-    for nth, delivery in list(enumerate(case.deliveries, 1))[-2:]:
-        steps.append(why_steps.began(case, delivery, nth))
-        if (step := why_steps.ended(delivery)) is not None:
-            steps.append(step)
+    steps += why_steps.tries(case, 2)
     if here and here[-1].result == "running":
         passing = [one for one in case.commits(queue) if one.offset > message.queue_offset]
         if passing:
@@ -104,8 +100,7 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
             return "acknowledged", text, [*steps, why_steps.committed(passing[0])]
         return "in-listener", Text("why.not_yet.in_listener", node=here[-1].began.node), steps
     if message.broker not in case.evidence.up:
-        deaths = case.crashes(message.broker, 0, case.until)
-        steps += [why_steps.node_changed(case, one) for one in deaths[-1:]]
+        steps += why_steps.deaths(case, message.broker, 0, case.until)[-1:]
         return "broker-down", Text("why.not_yet.broker_down", broker=message.broker), steps
     owner = case.owner(queue)
     if not owner:
@@ -117,16 +112,12 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
         return "tried-again", Text("why.not_yet.tried_again", node=owner, result=result), steps
     gains = [one for one in case.holds(queue) if one.is_gain and one.node == owner]
     pulled = case.pulled(owner, queue, message.queue_offset, max(gains[-1].event, copy.event))
-    if pulled is None:
-        steps.append(why_steps.held(gains[-1]))
-        blocker = _blocker(case, owner, queue)
-        if blocker is not None:
-            return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, blocker)]
-        return "pulling", Text("why.not_yet.pulling", node=owner, queue=named), steps
-    steps.append(why_steps.pulled(owner, pulled))
+    steps.append(why_steps.held(gains[-1]) if pulled is None else why_steps.pulled(owner, pulled))
     blocker = _blocker(case, owner, queue)
     if blocker is not None:
         return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, blocker)]
+    if pulled is None:
+        return "pulling", Text("why.not_yet.pulling", node=owner, queue=named), steps
     return "in-tree", Text("why.not_yet.in_tree", node=owner), steps
 
 
@@ -138,7 +129,7 @@ def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]
     if lock is not None:
         grants = [one for one in case.evidence.known(case.evidence.locks) if one.queue == queue and one.after]
         steps += [why_steps.locked(one) for one in grants[-1:]]
-        steps += [why_steps.node_changed(case, one) for one in case.crashes(lock.node, 0, case.until)[-1:]]
+        steps += why_steps.deaths(case, lock.node, 0, case.until)[-1:]
         text = Text(
             "why.not_yet.lock",
             broker=lock.broker,
@@ -151,7 +142,7 @@ def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]
     running = [role for role in case.members if role.name in case.evidence.up]
     if not running:
         for role in case.members:
-            steps += [why_steps.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]
+            steps += why_steps.deaths(case, role.name, 0, case.until)[-1:]
         return "no-member", Text("why.not_yet.no_member", group=case.subject.name), steps
     if any(one.is_gain and one.event > case.until for one in ahead.holds(queue)):
         return "rebalance", Text("why.not_yet.rebalance", queue=named, group=case.subject.name), steps
@@ -180,8 +171,7 @@ def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:
 
 def _blocker(case: Case, node: str, queue: MessageQueue) -> Delivery | None:
     """Return another message that the listener has now, or that failed and blocks this one."""
-    role = case.world.find(ConsumerNode, node)
-    is_orderly = role is not None and role.spec.orderly
+    is_orderly = case.is_orderly(node)
     others = [
         one
         for one in case.world.witness.deliveries.up_to(case.until)

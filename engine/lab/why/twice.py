@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import CommandApplied
 from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK
 from engine.lab.why import why_steps, wire
@@ -79,7 +78,7 @@ def _explain(case: Case, first: Delivery, second: Delivery) -> FoundCause:
     result: dict[str, object] = {"result": Text(f"why.result.{first.result}")}
     if first.began.node != second.began.node:
         return "failed-and-moved", result, _new_owner(case, second)
-    if _is_orderly(case, first.began.node):
+    if case.is_orderly(first.began.node):
         return "tried-again", result, []
     copy = copy_at(case, first)
     offset = "" if copy is None else str(copy.message.commit_log_offset)
@@ -95,11 +94,6 @@ def _explain(case: Case, first: Delivery, second: Delivery) -> FoundCause:
         result,
         [why_steps.frame_lost(one, wire.name_of(one)) for one, _ in asked if not one.copies],
     )
-
-
-def _is_orderly(case: Case, node: str) -> bool:
-    role = case.world.find(ConsumerNode, node)
-    return role is not None and role.spec.orderly
 
 
 # --- the same copy, simultaneously -----------------------------------------------------------------------------------
@@ -121,7 +115,7 @@ def _at_once(case: Case, first: Delivery, second: Delivery) -> FoundCause:
         if one.target == first.began.node and not one.copies
     ]
     steps += _new_owner(case, second)
-    if not _is_orderly(case, node):
+    if not case.is_orderly(node):
         if kept := _kept(case, first, second):
             return kept
         return "two-workers" if first.began.node == node else "moved-while-running", {}, steps
@@ -139,15 +133,11 @@ def _at_once(case: Case, first: Delivery, second: Delivery) -> FoundCause:
     if case.is_switched_off(BROKER_LOCK, broker, granted):
         off = _switch_steps(case, BROKER_LOCK, broker, granted)
         return "broker-lock-off", {"broker": broker}, [*off, *steps]
-    passes = [
-        one
-        for one in case.evidence.locks
-        if one.queue == second.queue and one.group == case.subject.group and first.began.event <= one.event <= here
-    ]
+    passes = [one for one in case.locks(second.queue, here) if one.event >= first.began.event]
     steps += [why_steps.locked(one) for one in passes]
     unlocked = [one for one in passes if one.before == first.began.node and not one.after]
     if unlocked and unlocked[-1].is_forgotten:
-        return "locks-forgotten", {"broker": broker}, [*_deaths(case, broker, first.began.event, here), *steps]
+        return "locks-forgotten", {"broker": broker}, [*why_steps.deaths(case, broker, first.began.event, here), *steps]
     forced = _forced(case, first, here)
     if unlocked and forced:
         return "forced-unlock", {}, [*forced, *steps]
@@ -233,7 +223,8 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> FoundCause:
         cause = "offset-lost" if back.is_reload else "offset-went-back"
         reported = [*map(why_steps.committed, heard[:1]), why_steps.committed(back), *steps]
         named = {"broker": first.began.broker, "offset": back.offset, "before": back.before}
-        return cause, dict(named), [*_deaths(case, first.began.broker, first.began.event, back.event), *reported]
+        died = why_steps.deaths(case, first.began.broker, first.began.event, back.event)
+        return cause, dict(named), [*died, *reported]
     if commits and commits[-1].offset > offset:
         cause = "lost-queue" if second.began.node == first.began.node else "moved-before-commit"
         return cause, {}, [why_steps.committed(commits[-1]), *steps]
@@ -252,11 +243,11 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> FoundCause:
         )
         if frame.target == first.began.broker and not frame.copies and _is_past(command, offset)
     ]
-    deaths = _deaths(case, first.began.node, done, start)
+    deaths = why_steps.deaths(case, first.began.node, done, start)
     reported = [*deaths, *lost, *steps, *map(why_steps.committed, commits[-1:])]
     if deaths:
         return ("commit-lost-and-died" if lost else "died-before-commit"), {}, reported
-    broker_deaths = _deaths(case, first.began.broker, done, start)
+    broker_deaths = why_steps.deaths(case, first.began.broker, done, start)
     if _stood_still(case, first.began.node, done, start):
         return "stood-still", {}, [*broker_deaths, *reported]
     if broker_deaths:
@@ -285,10 +276,6 @@ def _is_past(command: RemotingCommand, offset: int) -> bool:
     return reported.isdigit() and int(reported) > offset
 
 
-def _deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
-    return [why_steps.node_changed(case, one) for one in case.crashes(node, after, before)]
-
-
 def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> FoundCause:
     """Explain that the queue got another owner while the first listener had the message, so its result no longer
     counted.
@@ -299,7 +286,7 @@ def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) ->
         *_new_owner(case, second),
         *_around(case, first.began.node, second, first.began.event),
     ]
-    if not _is_orderly(case, node):
+    if not case.is_orderly(node):
         return ("moved-and-back" if second.began.node == node else "moved-while-running"), {}, steps
     if case.is_switched_off(PROCESS_QUEUE_LOCK, node, lets_go.event):
         return "consume-lock-off", {}, [*_switch_steps(case, PROCESS_QUEUE_LOCK, node, lets_go.event), *steps]
@@ -310,7 +297,7 @@ def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) ->
 
 def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep]:
     """Return what kept a consumer from reporting its progress or from receiving frames, and where its lock went."""
-    queue, until = second.queue, second.began.event
+    until = second.began.event
     cuts = [
         why_steps.cut(one)
         for one in case.commands
@@ -318,11 +305,7 @@ def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep
         and node in (*names(one, "left"), *names(one, "right"))
         and since <= one.event <= until
     ]
-    passes = [
-        why_steps.locked(one)
-        for one in case.evidence.locks
-        if one.queue == queue and one.group == case.subject.group and since <= one.event <= until
-    ]
+    passes = [why_steps.locked(one) for one in case.locks(second.queue, until) if one.event >= since]
     return [*_standstills(case, node, since, until), *cuts, *passes]
 
 

@@ -13,11 +13,10 @@ from engine.lab.nodes.history import (
     SendReturned,
 )
 from engine.lab.why.answer import WhyStep, span_text
-from engine.lab.why.case import Case
+from engine.lab.why.case import Case, queue_of
 from engine.lab.why.evidence import Gone, Held, Locked, OffsetCommitted, Stored
 from engine.lab.witness.deliveries import Delivery
 from engine.lab.witness.frame_log import SentParcel
-from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
 from engine.texts import Text, joined, plain
@@ -56,7 +55,7 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
     text = Text(
         f"why.step.{key}",
         broker=message.broker,
-        queue=queue_text(_queue(message)),
+        queue=queue_text(queue_of(copy)),
         offset=message.queue_offset,
         level=delay_level(message),
         n=checks_asked(message) if copy.kind is CopyKind.HALF else message.reconsume_times,
@@ -69,12 +68,8 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
 def gone(entry: Gone) -> WhyStep:
     """Return the step: a power cut has taken a copy."""
     message = entry.message
-    text = Text("why.step.gone", offset=message.queue_offset, place=queue_text(_queue(message)))
+    text = Text("why.step.gone", offset=message.queue_offset, place=queue_text(queue_of(entry)))
     return WhyStep(entry.event, entry.time_us, message.broker, "fault", text)
-
-
-def _queue(message: LoggedMessage) -> MessageQueue:
-    return MessageQueue(message.topic, message.broker, message.queue_id)
 
 
 def began(case: Case, delivery: Delivery, nth: int, *, is_ahead: bool = False) -> WhyStep:
@@ -100,6 +95,21 @@ def ended(delivery: Delivery, *, is_ahead: bool = False) -> WhyStep | None:
     text = Text("why.step.ended", node=entry.node, took=took, result=Text(f"why.result.{entry.result}"))
     kind = "listener" if delivery.is_done else "fault"
     return WhyStep(entry.event, entry.time_us, entry.node, kind, text, None, is_ahead)
+
+
+def tries(case: Case, most: int) -> list[WhyStep]:
+    """Return the steps of the last ``most`` deliveries: a listener receives the message, and returns."""
+    steps: list[WhyStep] = []
+    for nth, delivery in list(enumerate(case.deliveries, 1))[-most:]:
+        steps.append(began(case, delivery, nth))
+        if (step := ended(delivery)) is not None:
+            steps.append(step)
+    return steps
+
+
+def deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
+    """Return the steps: the node's process ended between two events."""
+    return [node_changed(case, one) for one in case.crashes(node, after, before)]
 
 
 def node_changed(case: Case, change: NodeChanged) -> WhyStep:

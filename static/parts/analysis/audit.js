@@ -9,6 +9,7 @@ import { t } from "../../common/i18n.js";
 import { bilingual } from "../../common/world/format.js";
 import { auditPlan, isRecording, pause, startAudit } from "../../common/world/session.js";
 import { mine, openSetting, view } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";
 import { Icon } from "../controls/icons.js";
 
@@ -35,16 +36,11 @@ function open() {
 export function AuditButton() {
   if (isRecording() || !mine.value) return null;
   return html`<p class="audit-line">
-    <button
-      type="button"
-      class="button small-button"
-      id="audit"
-      aria-haspopup="dialog"
-      title=${t("lab.audit.open_hint")}
-      onClick=${open}
+    <${Button}
+      class="button small-button" id="audit" aria-haspopup="dialog" title=${t("lab.audit.open_hint")} onClick=${open}
     >
       <${Icon} name="eye" /><span>${t("lab.audit.title")}</span>
-    </button>
+    </${Button}>
   </p>`;
 }
 
@@ -103,15 +99,12 @@ function Audit() {
     <div class="audit-end" aria-live="polite">
       ${
         canStart &&
-        html`<button
-          type="button"
-          class="button button-primary"
-          id="audit-start"
-          aria-disabled=${last?.isStarting ? "true" : null}
+        html`<${Button}
+          class="button button-primary" id="audit-start" aria-disabled=${last?.isStarting ? "true" : null}
           onClick=${() => place !== null && start(place, event)}
         >
           <${Icon} name="play" /><span>${t("lab.audit.start")}</span>
-        </button>`
+        </${Button}>`
       }
       ${last?.isStarting && html`<p class="quiet">${t("lab.audit.replaying")}</p>`}
       ${
@@ -161,14 +154,12 @@ function ToSet({ text, names, setting }) {
     <ul role="list">
       ${names.map(
         (node) => html`<li key=${node}>
-          <button
-            type="button"
-            class="button small-button"
-            aria-haspopup="dialog"
+          <${Button}
+            class="button small-button" aria-haspopup="dialog"
             onClick=${() => (openSetting.value = { node, name: setting })}
           >
             <${Icon} name="edit" /><span>${node} <code>${setting}</code></span>
-          </button>
+          </${Button}>
         </li>`,
       )}
     </ul>

@@ -10,6 +10,7 @@ import { GroupMark, TopicMark } from "../lane/marks.js";
 import { span } from "../../common/world/format.js";
 import { calmView, compare } from "../../common/world/view.js";
 import { BacklogPlot, rateAt } from "./backlog_plot.js";
+import { Button } from "../controls/button.js";
 
 /** Name of the group that was chosen, or null: the one with the greatest peak. */
 const chosen = signal(/** @type {string | null} */ (null));
@@ -36,16 +37,13 @@ function Groups({ groups, names, chosen: current }) {
   return html`<div class="backlog-groups" role="group" aria-label=${t("lab.backlog.groups")}>
     ${names.map((name) => {
       const [, stored, done] = groups[name].series.at(-1);
-      return html`<button
-        type="button"
-        key=${name}
-        class="button backlog-group"
-        aria-pressed=${name === current}
+      return html`<${Button}
+        key=${name} class="button backlog-group" aria-pressed=${name === current}
         onClick=${() => (chosen.value = name)}
       >
         <${GroupMark} group=${name} size=${1.15} />
         <span class="ellipsis">${name}</span> <strong class="number">${count(stored - done)}</strong>
-      </button>`;
+      </${Button}>`;
     })}
   </div>`;
 }

@@ -11,6 +11,7 @@ import { openLink, replayTo } from "../../common/world/session.js";
 import { calmView, tell, view } from "../../common/world/view.js";
 import { CrashPoints } from "./crash_points.js";
 import { ExplorerForm } from "./explorer_form.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 
 const ADDRESS = "/api/lab/explorations";
@@ -90,7 +91,7 @@ function Progress({ state }) {
   return html`<section class="explorer-progress" aria-live="polite">
     <div class="explorer-bar">
       <progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
-      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("word.cancel")}</button>`}
+      ${running && html`<${Button} onClick=${cancel}>${t("word.cancel")}</${Button}>`}
     </div>
     <p class="number">${figures.join(" · ")}</p>
     <p class="quiet">
@@ -146,10 +147,10 @@ function Finding({ finding }) {
         </p>`,
     )}
     <div class="explorer-ways">
-      <button type="button" class="button button-primary" onClick=${() => replayTo(link, violation.event)}>
+      <${Button} class="button button-primary" onClick=${() => replayTo(link, violation.event)}>
         <${Icon} name="play" /><span>${t("lab.explorer.replay")}</span>
-      </button>
-      <button type="button" class="button" onClick=${() => openLink(endLink)}>${t("lab.explorer.to_end")}</button>
+      </${Button}>
+      <${Button} onClick=${() => openLink(endLink)}>${t("lab.explorer.to_end")}</${Button}>
     </div>
     <p class="quiet">${t("lab.explorer.replay_hint")}</p>
   </section>`;

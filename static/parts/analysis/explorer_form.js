@@ -9,6 +9,7 @@ import { t } from "../../common/i18n.js";
 import { switchName } from "../../common/world/labels.js";
 import { bilingual } from "../../common/world/format.js";
 import { view } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { focusPanel } from "../controls/dock.js";
 
 const DEFAULT_HOLD_MS = 2000;
@@ -239,15 +240,9 @@ function Window({ plan }) {
 function Changed({ plan: { settings, switched } }) {
   if (settings.length + switched.length === 0) return null;
   const chip = (text, panel) =>
-    html`<button
-      type="button"
-      key=${text}
-      class="chip mono"
-      onClick=${() => focusPanel(panel)}
-      title=${t(`lab.panel.${panel}`)}
-    >
+    html`<${Button} key=${text} class="chip mono" onClick=${() => focusPanel(panel)} title=${t(`lab.panel.${panel}`)}>
       ${text}
-    </button>`;
+    </${Button}>`;
   const nameOf = ({ lock, group }) => (lock ? switchName(lock) : t("lab.explorer.lock_of", { group }));
   const flipped = (one) => `${one.target} ${nameOf(one)}: ${t(one.on ? "lab.order.on" : "lab.order.off")}`;
   return html`<div class="explorer-settings">

@@ -7,8 +7,9 @@ import { signal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../../common/world/format.js";
-import { accused, calmView, pointedKey } from "../../common/world/view.js";
+import { accused, calmView, pointing } from "../../common/world/view.js";
 import { MoneyPlot, showStretch } from "./money_plot.js";
+import { Button } from "../controls/button.js";
 import { Heads } from "../controls/heads.js";
 
 const COLUMNS = ["transfer", "debited", "debited_at", "credited", "credited_at", "window"];
@@ -95,16 +96,10 @@ function Bars({ transfers }) {
       };
       const name = `money-bar ${isFromNowhere ? "is-nowhere" : ""} ${isOpen ? "is-open" : ""}`;
       return html`<li key=${key}>
-        <button
-          type="button"
-          class=${`money-row ${accused.value.has(key) ? "is-accused" : ""}`}
-          data-transfer=${key}
-          aria-pressed=${chosen.value === key}
-          onClick=${show}
-          onPointerEnter=${() => (pointedKey.value = key)}
-          onPointerLeave=${() => (pointedKey.value = null)}
-          aria-label=${`${key}: ${told(transfer)}`}
-          title=${told(transfer)}
+        <${Button}
+          class=${`money-row ${accused.value.has(key) ? "is-accused" : ""}`} data-transfer=${key}
+          aria-pressed=${chosen.value === key} onClick=${show} ...${pointing(key)}
+          label=${`${key}: ${told(transfer)}`} title=${told(transfer)}
         >
           <span class="ellipsis">${key}</span>
           <span class="money-track" aria-hidden="true">
@@ -118,7 +113,7 @@ function Bars({ transfers }) {
                 : `${isOpen ? "> " : ""}${span(length)}`
             }
           </span>
-        </button>
+        </${Button}>
       </li>`;
     })}
   </ul>`;

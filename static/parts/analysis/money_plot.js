@@ -11,6 +11,7 @@ import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../../common/world/format.js";
 import { ChartCanvas } from "../chart/chart.js";
 import { lookOf } from "../chart/model.js";
+import { MoveTool } from "../controls/button.js";
 
 /** @import { Area, Chart, Stretch } from "../chart/model.js" */
 
@@ -52,27 +53,17 @@ export function MoneyPlot({ series, now }) {
     const by = Math.max(-range.from, (range.to - range.from) * share);
     showStretch(range.from + by, range.to + by);
   };
-  const button = (name, sign, action, isOff = false) =>
-    html`<button
-      type="button"
-      class="button icon-button"
-      onClick=${action}
-      disabled=${isOff}
-      aria-label=${t(`lab.move.${name}`)}
-      title=${t(`lab.move.${name}`)}
-    >
-      ${sign}
-    </button>`;
+  const isWhole = stretch.value === null;
   return html`<section class="money-plot" aria-label=${t("lab.money.plot")}>
     <div class="money-tools">
       <${Readout} series=${series} time=${cursor.value} />
       <span class="tool-group">
-        ${button("earlier", "‹", () => pan(-0.5), stretch.value === null)}
-        ${button("later", "›", () => pan(0.5), stretch.value === null)}
-        ${button("wider", "−", () => zoom(ZOOM), stretch.value === null)}
+        <${MoveTool} name="earlier" sign="‹" act=${() => pan(-0.5)} isOff=${isWhole} />
+        <${MoveTool} name="later" sign="›" act=${() => pan(0.5)} isOff=${isWhole} />
+        <${MoveTool} name="wider" sign="−" act=${() => zoom(ZOOM)} isOff=${isWhole} />
         <span class="number span-text">${span(range.to - range.from)}</span>
-        ${button("narrower", "+", () => zoom(1 / ZOOM))}
-        ${button("whole", "↔", () => (stretch.value = null), stretch.value === null)}
+        <${MoveTool} name="narrower" sign="+" act=${() => zoom(1 / ZOOM)} />
+        <${MoveTool} name="whole" sign="↔" act=${() => (stretch.value = null)} isOff=${isWhole} />
       </span>
     </div>
     <div class="money-canvas">

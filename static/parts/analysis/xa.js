@@ -7,7 +7,7 @@ import { roundStep } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../../common/world/format.js";
 import { outcomeName } from "../../common/world/labels.js";
-import { calmView, pointedKey } from "../../common/world/view.js";
+import { calmView, isPointed, pointing } from "../../common/world/view.js";
 import { CrashPoints } from "./crash_points.js";
 import { Heads } from "../controls/heads.js";
 
@@ -246,11 +246,10 @@ function Lane({ row, window, now }) {
       ${row.bars.map(
         (bar) => html`<span
           key=${`${bar.key} ${bar.kind} ${bar.from}`}
-          class=${`xa-bar xa-bar-${bar.kind} ${bar.key && bar.key === pointedKey.value ? "is-pointed" : ""}`}
+          class=${`xa-bar xa-bar-${bar.kind} ${isPointed(bar.key) ? "is-pointed" : ""}`}
           title=${bar.label}
           style=${{ left: left(bar.from), width: `${(100 * (bar.to - bar.from)) / window.width}%` }}
-          onPointerEnter=${() => (pointedKey.value = bar.key)}
-          onPointerLeave=${() => (pointedKey.value = null)}
+          ...${pointing(bar.key)}
         ></span>`,
       )}
       ${row.marks.map(

@@ -10,6 +10,7 @@ import { bilingual } from "../../common/world/format.js";
 import { fork, isRecording, scrub } from "../../common/world/session.js";
 import { mine, notice, view } from "../../common/world/view.js";
 import { WhyButton } from "../messages/why.js";
+import { Button } from "./button.js";
 import { showPanel } from "./dock.js";
 
 export function Banner() {
@@ -28,7 +29,7 @@ export function Banner() {
   if (!mine.value) {
     return html`<div class="banner" id="viewer-banner" role="status">
       <span>${t("lab.error.not_yours")}</span>
-      <button type="button" class="button small-button" onClick=${fork}>${t("lab.controls.fork")}</button>
+      <${Button} class="button small-button" onClick=${fork}>${t("lab.controls.fork")}</${Button}>
     </div>`;
   }
   if (inPast.value && !isRecording()) {
@@ -37,10 +38,8 @@ export function Banner() {
       <span title=${t("lab.past.text", { event: count(event.value), total: count(total.value) })}>
         ${t("lab.controls.event_of", { event: count(event.value), total: count(total.value) })}
       </span>
-      <button type="button" class="button small-button" onClick=${() => scrub(total.peek())}>
-        ${t("lab.past.back")}
-      </button>
-      <button type="button" class="button small-button" onClick=${fork}>${t("lab.past.fork")}</button>
+      <${Button} class="button small-button" onClick=${() => scrub(total.peek())}>${t("lab.past.back")}</${Button}>
+      <${Button} class="button small-button" onClick=${fork}>${t("lab.past.fork")}</${Button}>
     </div>`;
   }
   // That a run is over is said by what offers to begin again.
@@ -50,9 +49,9 @@ export function Banner() {
       <strong>${t(`lab.stopped.${kind}`)}</strong> <span>${kind !== "violation" && bilingual(text)}</span>
       ${
         kind === "violation" &&
-        html`<button type="button" class="button small-button" onClick=${() => showPanel("invariants")}>
+        html`<${Button} class="button small-button" onClick=${() => showPanel("invariants")}>
           ${t("lab.stopped.show")}
-        </button>`
+        </${Button}>`
       }
       ${messages[0] && html`<${WhyButton} of=${messages[0]} group=${element.group} />`}
     </div>`;

@@ -15,6 +15,7 @@ import {
   settingValue,
 } from "../../common/world/settings.js";
 import { loaded, nodeNames, tell, view } from "../../common/world/view.js";
+import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 
@@ -24,16 +25,9 @@ const isOpen = signal(false);
 
 export function Comparison() {
   if (isRecording()) return null;
-  return html`<button
-    type="button"
-    class="button"
-    id="side-by-side"
-    aria-haspopup="dialog"
-    onClick=${() => (isOpen.value = true)}
-    title=${t("lab.pair.open_hint")}
-  >
+  return html`<${Button} id="side-by-side" opens=${isOpen} title=${t("lab.pair.open_hint")}>
     <${Icon} name="differs" /><span class="button-text">${t("lab.pair.open")}</span>
-  </button>`;
+  </${Button}>`;
 }
 
 /** It is in the page, not in its head: what drops down there goes when a dialog opens. */
@@ -89,12 +83,7 @@ function Choice() {
       <legend>${t("lab.pair.ask")}</legend>
       ${choices.map(
         ({ text }, index) => html`<label class="pair-choice" key=${text}>
-          <input
-            type="radio"
-            name="what"
-            checked=${chosen.value === index}
-            onChange=${() => (chosen.value = index)}
-          />
+          <input type="radio" name="what" checked=${chosen.value === index} onChange=${() => (chosen.value = index)} />
           ${text}
         </label>`,
       )}

@@ -20,6 +20,7 @@ import {
   togglePlay,
 } from "../../common/world/session.js";
 import { loaded, mine, view, violations } from "../../common/world/view.js";
+import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 import { RunUntil } from "./run_until.js";
 import { Speed, TimeButton, TimeButtons } from "./time_buttons.js";
@@ -107,29 +108,30 @@ function Place() {
         ${t("lab.controls.event_of", { event: count(event.value), total: count(total.value) })}
       </span>
     </span>
-    <button
-      type="button"
-      class=${`button icon-button fork-button ${inPast.value ? "button-primary" : ""}`}
-      id="control-fork"
-      disabled=${(!inPast.value && mine.value) || isRecording()}
-      onClick=${fork}
-      title=${`${t("lab.controls.fork_hint")} (b)`}
-      aria-label=${t("lab.controls.fork")}
+    <${Button}
+      class=${`button icon-button fork-button ${inPast.value ? "button-primary" : ""}`} id="control-fork"
+      disabled=${(!inPast.value && mine.value) || isRecording()} onClick=${fork}
+      title=${`${t("lab.controls.fork_hint")} (b)`} label=${t("lab.controls.fork")}
     >
       <${Icon} name="fork" />
-    </button>
+    </${Button}>
   </div>`;
 }
 
-/** Virtual time, written straight into the one text node of the document: it changes with every picture. */
+/** How often the clock shows another time while it runs: each lays out the bar again, and nobody reads it quicker. */
+const CLOCK_EVERY_MS = 100;
+
+/** Virtual time, written straight into the one text node of the document. It rests at the time of the view. */
 function Clock() {
   const text = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(
-    () =>
-      onPaint((time) => {
-        if (text.current?.firstChild) text.current.firstChild.nodeValue = `${virtualTime(time)} s`;
-      }),
-    [],
-  );
+  useEffect(() => {
+    let writtenAt = -CLOCK_EVERY_MS;
+    return onPaint((time) => {
+      const now = performance.now();
+      if (!text.current?.firstChild || (now - writtenAt < CLOCK_EVERY_MS && time !== view.peek().time_us)) return;
+      writtenAt = now;
+      text.current.firstChild.nodeValue = `${virtualTime(time)} s`;
+    });
+  }, []);
   return html`<span class="number" id="virtual-time" ref=${text} title=${t("lab.controls.time")}>${" "}</span>`;
 }

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../../common/i18n.js";
+import { Button } from "./button.js";
 
 /**
  * A dialog without a head: what it holds has a heading, `${id}-title`.
@@ -49,9 +50,9 @@ export const Dialog = ({ title, children, ...properties }) =>
     <div class="inspector-body">
       <header class="inspector-head">
         <h2 id=${`${properties.id}-title`}>${title}</h2>
-        <button type="button" class="button button-close" onClick=${properties.onClose}>
+        <${Button} class="button button-close" onClick=${properties.onClose}>
           ${t("word.close")} <kbd>Esc</kbd>
-        </button>
+        </${Button}>
       </header>
       ${children}
     </div>

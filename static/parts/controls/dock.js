@@ -11,6 +11,7 @@ import { canCompare } from "../analysis/compare.js";
 import { isRecording } from "../../common/world/session.js";
 import { calmView, framesUnderWay, runningTimers, violations } from "../../common/world/view.js";
 import { isProjector, presenting } from "../stage/presentation.js";
+import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 
 const FIRST = ["story", "invariants", "faults"];
@@ -124,52 +125,36 @@ export function Drawer({ panels }) {
   if (!drawerOpen.value) {
     return html`<nav class="drawer-closed" aria-label=${t("lab.drawer.title")}>
       ${FIRST.map(
-        (name) =>
-          html`<button type="button" key=${name} class="button" onClick=${() => showPanel(name)}>
-            <${TabText} name=${name} />
-          </button>`,
+        (name) => html`<${Button} key=${name} onClick=${() => showPanel(name)}><${TabText} name=${name} /></${Button}>`,
       )}
-      <button
-        type="button"
-        class="button icon-button"
-        id="drawer-open"
-        onClick=${() => setDrawer(true)}
-        title=${t("lab.drawer.open")}
-        aria-label=${t("lab.drawer.open")}
+      <${Button}
+        class="button icon-button" id="drawer-open" onClick=${() => setDrawer(true)} label=${t("lab.drawer.open")}
       >
         ‹
-      </button>
+      </${Button}>
     </nav>`;
   }
   return html`<aside class="drawer" aria-label=${t("lab.drawer.title")}>
     <${TabGroup} rows=${rows} panels=${panels} />
     ${
       shape.value !== "phone" &&
-      html`<button
-        type="button"
-        class="button icon-button drawer-close"
-        id="drawer-close"
-        onClick=${() => setDrawer(false)}
-        title=${t("lab.dock.close")}
-        aria-label=${t("lab.dock.close")}
+      html`<${Button}
+        class="button icon-button drawer-close" id="drawer-close" onClick=${() => setDrawer(false)}
+        label=${t("lab.dock.close")}
       >
         ›
-      </button>`
+      </${Button}>`
     }
   </aside>`;
 }
 
 export const ExpertSwitch = () =>
-  html`<button
-    type="button"
-    class="button toggle"
-    id="expert"
-    aria-pressed=${expert.value}
-    onClick=${() => setExpert(!expert.peek())}
+  html`<${Button}
+    class="button toggle" id="expert" aria-pressed=${expert.value} onClick=${() => setExpert(!expert.peek())}
     title=${t("lab.expert_hint")}
   >
     <${Icon} name="actor" /><span class="button-text">${t("lab.expert")}</span>
-  </button>`;
+  </${Button}>`;
 
 /** `groups`: lists of panels that share one place. */
 export function Dock({ place, panels, groups }) {
@@ -181,16 +166,12 @@ export function Dock({ place, panels, groups }) {
       .map((names) => html`<${TabGroup} key=${names.join(" ")} rows=${[names]} panels=${panels} isOpen=${isOpen} />`)}
     ${
       shape.value !== "phone" &&
-      html`<button
-        type="button"
-        class="button icon-button dock-toggle"
-        id="dock-toggle"
-        onClick=${() => (dockOpen.value = !isOpen)}
-        title=${title}
-        aria-label=${title}
+      html`<${Button}
+        class="button icon-button dock-toggle" id="dock-toggle" onClick=${() => (dockOpen.value = !isOpen)}
+        label=${title}
       >
         ${isOpen ? "▾" : "▴"}
-      </button>`
+      </${Button}>`
     }
   </div>`;
 }
@@ -216,19 +197,13 @@ function TabGroup({ rows, panels, isOpen = true }) {
         (row, index) =>
           html`<div class=${`tab-row tab-row-${index}`} role="presentation" key=${index}>
             ${row.map(
-              (name) => html`<button
-                type="button"
-                role="tab"
-                key=${name}
-                class="tab"
-                id=${`tab-${name}`}
-                aria-selected=${name === shown}
-                aria-controls=${name === shown ? `panel-${name}` : undefined}
-                tabindex=${name === front ? 0 : -1}
+              (name) => html`<${Button}
+                role="tab" key=${name} class="tab" id=${`tab-${name}`} aria-selected=${name === shown}
+                aria-controls=${name === shown ? `panel-${name}` : undefined} tabindex=${name === front ? 0 : -1}
                 onClick=${() => showPanel(name)}
               >
                 <${TabText} name=${name} />
-              </button>`,
+              </${Button}>`,
             )}
           </div>`,
       )}

@@ -9,6 +9,7 @@ import { bilingual } from "../../common/world/format.js";
 import { command, isRecording } from "../../common/world/session.js";
 import { acting } from "../actions/thing.js";
 import { nodeNames, view } from "../../common/world/view.js";
+import { Button } from "./button.js";
 import { CommandForm } from "./command_form.js";
 import { Icon } from "./icons.js";
 
@@ -71,26 +72,17 @@ function Kinds({ kinds }) {
     <div class="palette-row">
       ${kinds.map(
         (kind) =>
-          html`<button
-            key=${kind}
-            type="button"
-            class="button small-button"
-            data-kind=${kind}
-            aria-pressed=${chosen.value === kind}
-            onClick=${() => press(kind)}
-            title=${commandText(kind)}
+          html`<${Button}
+            key=${kind} class="button small-button" data-kind=${kind} aria-pressed=${chosen.value === kind}
+            onClick=${() => press(kind)} title=${commandText(kind)}
           >
             ${commandName(kind)}
-          </button>`,
+          </${Button}>`,
       )}
     </div>
     ${
       chosen.value &&
-      html`<${CommandForm}
-        key=${chosen.value}
-        kind=${chosen.value}
-        onDone=${() => (chosen.value = null)}
-      />`
+      html`<${CommandForm} key=${chosen.value} kind=${chosen.value} onDone=${() => (chosen.value = null)} />`
     }
   `;
 }

@@ -7,6 +7,7 @@ import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { isRecording, runUntil } from "../../common/world/session.js";
 import { loaded, nodeNames, view } from "../../common/world/view.js";
+import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 
 /** The kinds of engine/lab/scenario/condition.py. */
@@ -34,17 +35,9 @@ export function RunUntil() {
     });
   };
   return html`
-    <button
-      type="button"
-      class="button"
-      id="run-until"
-      disabled=${!loaded.value}
-      aria-haspopup="dialog"
-      onClick=${() => (isOpen.value = true)}
-      title=${`${t("lab.until.hint")} (u)`}
-    >
+    <${Button} id="run-until" disabled=${!loaded.value} opens=${isOpen} title=${`${t("lab.until.hint")} (u)`}>
       <${Icon} name="until" /><span>${t("lab.controls.run_until")}</span>
-    </button>
+    </${Button}>
     <dialog
       class="small-dialog"
       id="run-until-dialog"
@@ -99,7 +92,7 @@ export function RunUntil() {
             `
         }
         <div class="form-end">
-          <button type="button" class="button" onClick=${() => dialog.current?.close()}>${t("word.cancel")}</button>
+          <${Button} onClick=${() => dialog.current?.close()}>${t("word.cancel")}</${Button}>
           <button type="submit" class="button button-primary">${t("lab.until.run")}</button>
         </div>
       </form>

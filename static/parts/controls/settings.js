@@ -14,6 +14,7 @@ import {
   settingValue,
 } from "../../common/world/settings.js";
 import { nodeNames, openSetting, view } from "../../common/world/view.js";
+import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
 
@@ -110,17 +111,12 @@ export function SettingButton({ node, name }) {
   const value = settingValue(node, name);
   const text = facts.unit === "ms" ? shortMs(value) : typeof value === "number" ? `${value}` : "…";
   const label = t("lab.settings.edit", { name, value: `${value} ${facts.unit}`.trim() });
-  return html`<button
-    type="button"
-    class=${`setting-button ${value !== facts.default ? "is-changed" : ""}`}
-    data-edit=${`${node} ${name}`}
-    aria-haspopup="dialog"
-    onClick=${() => (openSetting.value = { node, name })}
-    title=${label}
-    aria-label=${label}
+  return html`<${Button}
+    class=${`setting-button ${value !== facts.default ? "is-changed" : ""}`} data-edit=${`${node} ${name}`}
+    aria-haspopup="dialog" onClick=${() => (openSetting.value = { node, name })} label=${label}
   >
     <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
-  </button>`;
+  </${Button}>`;
 }
 
 /** The editor of one setting. */
@@ -165,7 +161,7 @@ function Editor({ node, name, onDone }) {
     </label>
     <p class="quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
     <p class="form-end">
-      <button type="button" class="button" onClick=${onDone}>${t("word.cancel")}</button>
+      <${Button} onClick=${onDone}>${t("word.cancel")}</${Button}>
       <button type="submit" class="button button-primary" disabled=${isRecording()}>${t("lab.settings.apply")}</button>
     </p>
   </form>`;

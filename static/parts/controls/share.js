@@ -7,6 +7,7 @@ import { useEffect } from "preact/hooks";
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { labData } from "../../common/world/commands.js";
+import { Button } from "./button.js";
 import { acceptDrops, importRun } from "./import_run.js";
 import { embedCode, followAddress, shareAddress } from "../../common/world/permalink.js";
 import { exportAddress, isRecording, publish } from "../../common/world/session.js";
@@ -29,16 +30,9 @@ const takeDrops = () =>
 export function Share() {
   useEffect(takeDrops, []);
   if (isRecording()) return null;
-  return html`<button
-    type="button"
-    class="button"
-    id="share"
-    aria-haspopup="dialog"
-    onClick=${() => (isOpen.value = true)}
-    title=${`${t("lab.share.hint")} (c)`}
-  >
+  return html`<${Button} id="share" opens=${isOpen} title=${`${t("lab.share.hint")} (c)`}>
     <${Icon} name="share" /><span class="button-text">${t("lab.share.title")}</span>
-  </button>`;
+  </${Button}>`;
 }
 
 /** It is in the page, not in its head: what drops down there goes when a dialog opens. */
@@ -101,15 +95,12 @@ function Copied({ name, text, children, autofocus = false }) {
         onFocus=${(event) => event.currentTarget.select()}
       />
       ${children}
-      <button
-        type="button"
-        class=${`button ${autofocus ? "button-primary" : ""}`}
-        id=${`copy-${name}`}
-        autofocus=${autofocus}
+      <${Button}
+        class=${`button ${autofocus ? "button-primary" : ""}`} id=${`copy-${name}`} autofocus=${autofocus}
         onClick=${copy}
       >
         ${t("word.copy")}
-      </button>
+      </${Button}>
     </div>
     <p class="quiet">
       <strong role="status">${copied.value}</strong>${copied.value && " "}${t(`lab.share.${name}_text`)}

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { speedText } from "../../common/world/format.js";
+import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 
 /** What can be chosen besides "auto": virtual seconds per second. */
@@ -17,16 +18,12 @@ export function TimeButtons({ of, actions, playing, off, atStart, isOver }) {
   const word = t(playing ? "controls.pause" : "lab.controls.play");
   return html`
     ${button("restart", atStart, "r")} ${button("back", atStart, ",")}
-    <button
-      type="button"
-      class="button button-primary play-button"
-      id=${`${ID_OF[of]}-play`}
-      disabled=${off || isOver}
-      onClick=${actions.play}
-      title=${`${word} (${t("lab.keys.space")})`}
+    <${Button}
+      class="button button-primary play-button" id=${`${ID_OF[of]}-play`} disabled=${off || isOver}
+      onClick=${actions.play} title=${`${word} (${t("lab.keys.space")})`}
     >
       <${Icon} name=${playing ? "pause" : "play"} /><span>${word}</span>
-    </button>
+    </${Button}>
     ${button("step", isOver, ".")}
   `;
 }
@@ -36,17 +33,12 @@ const ID_OF = { controls: "control", pair: "pair" };
 /** `letter`: of the key that does the same. */
 export function TimeButton({ of, name, letter, isOff, act }) {
   const label = t(of === "pair" ? `lab.pair.${name}` : `lab.controls.${name}`);
-  return html`<button
-    type="button"
-    class="button icon-button"
-    id=${`${ID_OF[of]}-${name}`}
-    disabled=${isOff}
-    onClick=${act}
-    title=${`${label} (${letter})`}
-    aria-label=${label}
+  return html`<${Button}
+    class="button icon-button" id=${`${ID_OF[of]}-${name}`} disabled=${isOff} onClick=${act}
+    title=${`${label} (${letter})`} label=${label}
   >
     <${Icon} name=${name} />
-  </button>`;
+  </${Button}>`;
 }
 
 /** How quickly time passes: as the eye can follow ("auto"), or a fixed number of virtual seconds per second; and `why`

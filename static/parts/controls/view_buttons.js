@@ -1,10 +1,11 @@
 // @ts-check
-// Buttons in the head of a page for how it is viewed: motion, the map of keys.
+// Buttons for how a page is viewed: motion and the map of keys in its head, what a presentation has next to the stage.
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { keyMapOpen } from "../../common/viewer/choices.js";
 import { motionWanted, setMotion } from "../../common/viewer/motion.js";
+import { Button } from "./button.js";
 
 /**
  * @param {object} properties
@@ -14,27 +15,27 @@ import { motionWanted, setMotion } from "../../common/viewer/motion.js";
  * @param {string} [properties.hint]
  */
 export const Toggle = ({ name, isOn, set, hint = t(`controls.${name}_hint`) }) =>
-  html`<button
-    type="button"
-    class=${`button toggle toggle-${name}`}
-    aria-pressed=${isOn}
-    onClick=${() => set(!isOn)}
-    title=${hint}
+  html`<${Button}
+    class=${`button toggle toggle-${name}`} aria-pressed=${isOn} onClick=${() => set(!isOn)} title=${hint}
   >
     <span class="toggle-sign" aria-hidden="true"></span><span class="button-text">${t(`controls.${name}`)}</span>
-  </button>`;
+  </${Button}>`;
 
 /** @param {{ hint?: string }} properties */
 export const MotionToggle = ({ hint }) =>
   html`<${Toggle} name="motion" isOn=${motionWanted.value} set=${setMotion} hint=${hint} />`;
 
 export const KeysButton = () =>
-  html`<button
-    type="button"
-    class="button"
-    onClick=${() => (keyMapOpen.value = true)}
-    aria-haspopup="dialog"
-    title=${t("keys.open")}
-  >
+  html`<${Button} opens=${keyMapOpen} title=${t("keys.open")}>
     <kbd aria-hidden="true">?</kbd><span class="sr-only">${t("keys.title")}</span>
-  </button>`;
+  </${Button}>`;
+
+/** Shows and hides what is next to the stage of a presentation. `name`: of its text below "lab.present"; `isOpen`: a
+    signal.
+    @param {{ name: string, isOpen: import("@preact/signals").Signal<boolean> }} of */
+export const Aside = ({ name, isOpen }) => html`<${Button}
+  class="button small-button" id=${`present-${name}`} aria-pressed=${isOpen.value}
+  onClick=${() => (isOpen.value = !isOpen.peek())}
+>
+  ${t(`lab.present.${name}`)}
+</${Button}>`;

@@ -21,11 +21,7 @@ export function CellLane({ topic, queueId, queue, readers, name, mark, source, m
     style=${{ "--tracks": Math.max(1, flags.length), "--entries": Math.max(5, entries.length) }}
   >
     <span class="queue-name">Q${queueId}</span>
-    <${Roving}
-      class="cells"
-      role="group"
-      aria-label=${`Q${queueId}: ${laneWords(queue, readers, source)}`}
-    >
+    <${Roving} class="cells" role="group" aria-label=${`Q${queueId}: ${laneWords(queue, readers, source)}`}>
       <span class="cells-more quiet" title=${older > 0 ? t("lab.queues.older", { n: older }) : undefined}>
         ${older > 0 && "…"}
       </span>

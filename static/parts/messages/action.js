@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { Button } from "../controls/button.js";
 import { BareDialog } from "../controls/dialog.js";
 
 /**
@@ -40,7 +41,7 @@ export function ActionForm({ id, title, button, act, isReady = true, onClose, on
     <h2 id=${`${id}-title`}>${title}</h2>${children}
     ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
     <div class="action-end">
-      <button type="button" class="button" onClick=${onClose}>${t("word.cancel")}</button>
+      <${Button} onClick=${onClose}>${t("word.cancel")}</${Button}>
       <button type="submit" class="button button-primary" disabled=${isSent.value || !isReady}>${button}</button>
     </div>
   </form>`;

@@ -7,6 +7,7 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { columnsOf, nameOf, placeOf } from "./dead_letter_facts.js";
 import { resultWord } from "./life_text.js";
+import { Button } from "../controls/button.js";
 
 /**
  * A stored message: a dead letter, or the message that one was resent as.
@@ -86,14 +87,12 @@ function Row({ group, message, columns, clock, source, choice }) {
     "word.offset": () => html`<td class="number">${place}</td>`,
     "word.key": () =>
       html`<th scope="row">
-        <button
-          type="button"
-          class="link-button mono ellipsis dead-key"
-          title=${t("live.dead.open", { id: message.id })}
+        <${Button}
+          class="link-button mono ellipsis dead-key" title=${t("live.dead.open", { id: message.id })}
           onClick=${() => source.open({ key: name, topic: `%DLQ%${group}`, queue_id, queue_offset, offset })}
         >
           ${name}
-        </button>
+        </${Button}>
       </th>`,
     "live.dead.col_topic": () => html`<td>${message.topic ?? "–"}</td>`,
     "word.retries": () => html`<td class="number">${count(message.retries)}</td>`,
@@ -108,28 +107,20 @@ function Row({ group, message, columns, clock, source, choice }) {
       html`<td>
         ${
           resent
-            ? html`<button
-              type="button"
-              class="link-button dead-resent"
-              onClick=${() => source.open({ key: name, ...resent })}
-            >
+            ? html`<${Button} class="link-button dead-resent" onClick=${() => source.open({ key: name, ...resent })}>
               ↻ ${t("lab.dead.resent", { topic: resent.topic, id: resent.queue_id, offset: resent.queue_offset })}
-            </button>`
+            </${Button}>`
             : t(message.resent_known ? "lab.dead.waits" : "live.dead.not_known")
         }
       </td>`,
     "word.action": () =>
       html`<td>
-        <button
-          type="button"
-          class="button row-button"
-          data-resend=${place}
-          aria-haspopup="dialog"
-          aria-label=${t("lab.dead.resend_of", { key: name })}
-          onClick=${() => source.ask([message])}
+        <${Button}
+          class="button row-button" data-resend=${place} aria-haspopup="dialog"
+          aria-label=${t("lab.dead.resend_of", { key: name })} onClick=${() => source.ask([message])}
         >
           ${t("lab.dead.resend")}
-        </button>
+        </${Button}>
       </td>`,
   };
   return html`<tr data-dead-letter=${place} ...${source.pointing(name)}>

@@ -7,22 +7,20 @@ import { t } from "../../common/i18n.js";
 import { command, isRecording } from "../../common/world/session.js";
 import { openDeadLetters, openRecord, pointing, view } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
+import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";
 import { ResendDialog } from "./dead_letter_resend.js";
 import { DeadLetterTable } from "./dead_letter_table.js";
 
 /** Opens the dialog from a broker's card. */
 export function DeadLettersButton({ broker, group }) {
-  return html`<button
-    type="button"
-    class="button row-button dead-letters-button"
-    aria-haspopup="dialog"
-    data-dead-letters=${group}
+  return html`<${Button}
+    class="button row-button dead-letters-button" aria-haspopup="dialog" data-dead-letters=${group}
     onClick=${() => (openDeadLetters.value = { broker, group })}
     aria-label=${t("lab.dead.open_of", { group, broker })}
   >
     ${t("lab.dead.open")}
-  </button>`;
+  </${Button}>`;
 }
 
 export function DeadLettersDialog() {

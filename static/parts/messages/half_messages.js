@@ -67,11 +67,7 @@ function GivenUp({ part, clock, source }) {
     <ul class=${`half-rows ${source.isWide ? "is-wide" : ""}`} data-part="given-up">
       ${rows.map(
         (message) =>
-          html`<${GivenUpRow}
-            key=${message.queue_offset}
-            max=${part.check_max}
-            ...${{ message, clock, source }}
-          />`,
+          html`<${GivenUpRow} key=${message.queue_offset} max=${part.check_max} ...${{ message, clock, source }} />`,
       )}
     </ul>
     ${

@@ -13,6 +13,7 @@ import { worldClock } from "../../common/world/world_clock.js";
 import { axisOf } from "./life_axis.js";
 import { Lanes, LifeAxis, Story, timesOf } from "./message_life.js";
 import { WhyButton } from "./why.js";
+import { Button } from "../controls/button.js";
 
 const wantedKey = signal("");
 const onlyTroubled = signal(false);
@@ -146,22 +147,14 @@ const Message = memo(({ message, axis, isChosen, isPointed, isAccused }) => {
   const name = (_, index) =>
     index > 0
       ? html`<span></span>`
-      : html`<button
-          type="button"
-          class="life-key link-button"
-          aria-expanded=${isChosen}
-          onClick=${choose}
-          onFocus=${() => (pointedKey.value = message.key)}
-          title=${t("lab.life.open", { key: message.key })}
-        >
+      : html`<${Button}
+        class="life-key link-button" aria-expanded=${isChosen} onClick=${choose}
+        onFocus=${() => (pointedKey.value = message.key)} title=${t("lab.life.open", { key: message.key })}
+      >
           <span class="life-twist" aria-hidden="true">${isChosen ? "▾" : "▸"}</span>
           <span class="ellipsis mono">${message.key}</span>
-        </button>`;
-  return html`<li
-    class=${`life-message ${marks}`}
-    data-life=${message.key}
-    ...${pointing(message.key)}
-  >
+        </${Button}>`;
+  return html`<li class=${`life-message ${marks}`} data-life=${message.key} ...${pointing(message.key)}>
     <${Lanes} ...${{ message, axis, clock, source, name }} />
     ${isChosen && html`<${Story} ...${{ message, clock, source }} />`}
   </li>`;

@@ -11,6 +11,7 @@ import { bilingual, virtualTime } from "../../common/world/format.js";
 import { Roving } from "../../common/roving.js";
 import { askWhy, isRecording, runUntil, scrub } from "../../common/world/session.js";
 import { calmView, chosenEvent, mine, nodesOfRole, pointing, view } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { showPanel } from "../controls/dock.js";
 import { WhyStep } from "./why_step.js";
 import { WalkButton } from "./why_walk.js";
@@ -45,20 +46,16 @@ export async function openWhy(key, group = null) {
 /** The button that asks, wherever a message is named. */
 export const WhyButton = ({ of: key, group, kind = "" }) =>
   canAsk.value &&
-  html`<button
-    type="button"
-    class=${`button small-button why-button ${kind}`}
-    data-why=${key}
-    onClick=${(event) => {
+  html`<${Button}
+    class=${`button small-button why-button ${kind}`} data-why=${key} onClick=${(event) => {
       event.stopPropagation();
       event.currentTarget.closest("dialog")?.close();
       openWhy(key, group);
     }}
-    title=${t("lab.why.ask_of", { key })}
-    aria-label=${t("lab.why.ask_of", { key })}
+    label=${t("lab.why.ask_of", { key })}
   >
     ${t("lab.why.ask")}
-  </button>`;
+  </${Button}>`;
 
 export const Why = () => (asked.value ? html`<${Card} key=${asked.value.key} ...${asked.value} />` : null);
 
@@ -81,15 +78,9 @@ function Card({ answer, problem }) {
     ...${pointing(key)}
   >
     <h3 id="why-title">${t("lab.why.ask")} <span class="mono">${key}</span></h3>
-    <button
-      type="button"
-      class="button icon-button why-close"
-      onClick=${() => (asked.value = null)}
-      title=${t("lab.why.close")}
-      aria-label=${t("lab.why.close")}
-    >
+    <${Button} class="button icon-button why-close" onClick=${() => (asked.value = null)} label=${t("lab.why.close")}>
       ✕
-    </button>
+    </${Button}>
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     ${!isAnswered && html`<p class="quiet" role="status">${t("lab.why.looking")}</p>`}
     ${answer && answers.length === 0 && html`<p role="status">${t("lab.why.unknown", { key })}</p>`}
@@ -104,18 +95,14 @@ function Questions({ answers }) {
   const isOneGroup = new Set(answers.map(({ group }) => group)).size === 1;
   return html`<${Roving} class="why-questions" role="group" aria-label=${t("lab.why.questions")}>
     ${answers.map(
-      ({ question, group }, index) => html`<button
-        type="button"
-        key=${`${question} ${group}`}
-        class=${`why-question why-${question}`}
-        data-roving
-        tabindex=${index === shown.value ? 0 : -1}
-        aria-pressed=${index === shown.value}
+      ({ question, group }, index) => html`<${Button}
+        key=${`${question} ${group}`} class=${`why-question why-${question}`} data-roving
+        tabindex=${index === shown.value ? 0 : -1} aria-pressed=${index === shown.value}
         onClick=${() => (shown.value = index)}
       >
         <span class="why-sign" aria-hidden="true">${SIGNS[question]}</span>
         ${t(`lab.why.question_${question.replace("-", "_")}`)}${!isOneGroup && html` <em>${group}</em>`}
-      </button>`,
+      </${Button}>`,
     )}
   </${Roving}>`;
 }
@@ -169,15 +156,12 @@ function AsOf({ answer, messageKey }) {
   const isElsewhere = !isRecording() && calmView.value.event !== answer.event;
   return html`<p class="why-as-of quiet">
     ${t("lab.why.as_of", { time: virtualTime(answer.time_us) })}
-    <button
-      type="button"
-      class="button small-button"
-      disabled=${!isElsewhere}
-      onClick=${() => openWhy(messageKey)}
+    <${Button}
+      class="button small-button" disabled=${!isElsewhere} onClick=${() => openWhy(messageKey)}
       title=${t("lab.why.again_hint")}
     >
       ${t("lab.why.again")}
-    </button>
+    </${Button}>
   </p>`;
 }
 

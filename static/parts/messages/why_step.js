@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { bilingual, span } from "../../common/world/format.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 
 const SIGNS = {
@@ -20,15 +21,9 @@ const SIGNS = {
 export function WhyStep({ step, isHere, share, go }) {
   const { kind, node, time_us: at, span_us: us, text } = step;
   return html`<li class=${`why-step why-step-${kind} ${isHere ? "is-here" : ""}`} data-event=${step.event}>
-    <button
-      type="button"
-      class="why-go"
-      data-roving
-      tabindex="-1"
-      aria-current=${isHere ? "step" : undefined}
-      disabled=${go === null}
-      onClick=${() => go(step)}
-      title=${t(step.ahead ? "lab.why.run_to" : "lab.why.show", { event: step.event })}
+    <${Button}
+      class="why-go" data-roving tabindex="-1" aria-current=${isHere ? "step" : undefined} disabled=${go === null}
+      onClick=${() => go(step)} title=${t(step.ahead ? "lab.why.run_to" : "lab.why.show", { event: step.event })}
     >
       <span class="why-time number">${(at / 1e6).toFixed(3)} s</span>
       <span class="why-step-sign" aria-hidden="true">${SIGNS[kind]}</span>
@@ -39,7 +34,7 @@ export function WhyStep({ step, isHere, share, go }) {
           html`<span class="why-span" style=${{ width: `${Math.max(1, 100 * share)}%` }} title=${span(us)}></span>`
         }
       </span>
-    </button>
+    </${Button}>
   </li>`;
 }
 

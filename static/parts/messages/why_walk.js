@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { language, t } from "../../common/i18n.js";
 import { bilingual } from "../../common/world/format.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 
 const LEAST_MS = 1300;
@@ -24,12 +25,9 @@ export function WalkButton({ steps, show }) {
     return () => clearTimeout(timer);
   }, [at.value]);
   const isWalking = at.value >= 0;
-  return html`<button
-    type="button"
-    class="button small-button why-walk"
-    aria-pressed=${isWalking}
-    onClick=${() => (at.value = isWalking ? -1 : 0)}
+  return html`<${Button}
+    class="button small-button why-walk" aria-pressed=${isWalking} onClick=${() => (at.value = isWalking ? -1 : 0)}
   >
     <${Icon} name=${isWalking ? "pause" : "play"} /> ${t(isWalking ? "word.stop" : "lab.why.walk")}
-  </button>`;
+  </${Button}>`;
 }

@@ -8,10 +8,11 @@ import { t } from "../../common/i18n.js";
 import { span } from "../../common/world/format.js";
 import { memo } from "../../common/memo.js";
 import { acting } from "../actions/thing.js";
-import { isFocus, togglePart } from "../stage/folding.js";
+import { isFocus } from "../stage/folding.js";
 import { Icon } from "../controls/icons.js";
 import { accused, pointing, view } from "../../common/world/view.js";
-import { forgetRoom, keepsRoom } from "./room.js";
+import { PartName } from "./part.js";
+import { keepsRoom } from "./room.js";
 
 /** Rows of a card; the panel "Money" has more. */
 const MOST_ROWS = 5;
@@ -31,17 +32,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
     aria-label=${t("lab.bank.label", { bank: part.name, account: part.account })}
   >
     <div class="bank-head">
-      <h3>
-        <button
-          type="button"
-          class="part-toggle"
-          aria-expanded=${isOpen}
-          onClick=${() => (forgetRoom(), togglePart("bank"))}
-          title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
-        >
-          ${part.name}
-        </button>
-      </h3>
+      <h3><${PartName} part="bank">${part.name}</${PartName}></h3>
       <span class="quiet">${t("lab.bank.account")} <strong>${part.account}</strong></span>
       <span class="bank-balance number" title=${t("lab.bank.committed_hint")}>${count(part.committed_balance)}</span>
     </div>

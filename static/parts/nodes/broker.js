@@ -11,7 +11,7 @@ import { memo } from "../../common/memo.js";
 import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
 import { acting } from "../actions/thing.js";
-import { compare, isPointed, nodes, openRecord, pointedKey } from "../../common/world/view.js";
+import { compare, isPointed, nodes, openRecord, pointing } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
 import { DelayLevelsPart } from "./delay_levels.js";
 import { NodeCard } from "./node_card.js";
@@ -99,8 +99,7 @@ const RecordBlock = memo(({ broker, record, unflushed }) => {
     aria-label=${label}
     title=${`${label}${unflushed ? ` · ${t("commit_log.not_flushed")}` : ""}`}
     onClick=${() => (openRecord.value = { broker, record })}
-    onPointerEnter=${() => (pointedKey.value = key || null)}
-    onPointerLeave=${() => (pointedKey.value = null)}
+    ...${pointing(key || null)}
   >
     <span class="block-code">${mark.code}</span>
     <span class="block-offset">

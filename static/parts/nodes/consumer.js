@@ -147,11 +147,7 @@ const GivenUp = memo(
     ${part.count > part.keys.length && html`<li class="quiet number">${count(part.count - part.keys.length)} +</li>`}
     ${part.keys.map(
       (key, index) =>
-        html`<li
-          key=${`${index} ${key}`}
-          class="badge badge-bad"
-          ...${pointing(key)}
-        >
+        html`<li key=${`${index} ${key}`} class="badge badge-bad" ...${pointing(key)}>
           ${key}
         </li>`,
     )}

@@ -8,13 +8,22 @@ import { acting } from "../actions/thing.js";
 import { shortMs } from "../../common/world/format.js";
 import { settingFacts, settingOfPart, settingValue } from "../../common/world/settings.js";
 import { isFocus, togglePart } from "../stage/folding.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 import { forgetRoom, keepsRoom } from "./room.js";
 
+/** The name of a part: the button that folds and unfolds it. `shows`: it is open, for whatever reason. */
+export const PartName = ({ part, shows = isFocus(part), children }) =>
+  html`<${Button}
+    class="part-toggle" aria-expanded=${shows} onClick=${() => (forgetRoom(), togglePart(part))}
+    title=${t(isFocus(part) ? "lab.part.fold" : "lab.part.unfold")}
+  >
+    ${children}
+  </${Button}>`;
+
 /** `part`: its name for folding.js; `keepsOpen`: it has a problem. The rest goes to the section. */
 export function Part({ part, name, summary, tools, keepsOpen = false, class: kind = "", children, ...rest }) {
-  const isOpen = isFocus(part);
-  const shows = isOpen || keepsOpen;
+  const shows = isFocus(part) || keepsOpen;
   return html`<section
     class=${`part ${shows ? "is-open" : "is-line"} ${kind}`}
     ref=${keepsRoom}
@@ -22,17 +31,7 @@ export function Part({ part, name, summary, tools, keepsOpen = false, class: kin
     ...${rest}
   >
     <div class="part-head">
-      <h3>
-        <button
-          type="button"
-          class="part-toggle"
-          aria-expanded=${shows}
-          onClick=${() => (forgetRoom(), togglePart(part))}
-          title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
-        >
-          ${name}
-        </button>
-      </h3>
+      <h3><${PartName} part=${part} shows=${shows}>${name}</${PartName}></h3>
       ${summary && html`<span class="part-summary">${summary}</span>`}
       ${shows && tools}
     </div>

@@ -12,8 +12,8 @@ import { groupOf, queueIds, stored } from "../../common/topics.js";
 import { memo } from "../../common/memo.js";
 import { entriesShown } from "../controls/dock.js";
 import { DeadLettersButton } from "../messages/dead_letters.js";
-import { density, isFocus, togglePart } from "../stage/folding.js";
-import { forgetRoom } from "./room.js";
+import { density, isFocus } from "../stage/folding.js";
+import { PartName } from "./part.js";
 import { compare } from "../../common/world/view.js";
 import { worldLanes } from "./world_source.js";
 
@@ -48,21 +48,7 @@ const Topic = memo(({ broker, name, topic, source }) => {
   const most = Math.min(entriesShown.value, CELLS_MOST[density.value]);
   return html`<section class=${`topic topic-${topic.kind} ${isOpen ? "" : "is-line"}`} aria-label=${name}>
     <div class="part-head">
-      <h3>
-        ${
-          part === null
-            ? title
-            : html`<button
-              type="button"
-              class="part-toggle"
-              aria-expanded=${isOpen}
-              onClick=${() => (forgetRoom(), togglePart(part))}
-              title=${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}
-            >
-              ${title}
-            </button>`
-        }
-      </h3>
+      <h3>${part === null ? title : html`<${PartName} part=${part}>${title}</${PartName}>`}</h3>
       ${
         part !== null &&
         isOpen &&

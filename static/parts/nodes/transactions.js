@@ -6,10 +6,11 @@ import { t } from "../../common/i18n.js";
 import { acting } from "../actions/thing.js";
 import { span } from "../../common/world/format.js";
 import { memo } from "../../common/memo.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 import { HalfMessages, undecided } from "../messages/half_messages.js";
 import { isRecording } from "../../common/world/session.js";
-import { isPointed, openHalf, pointedKey, pointing, view } from "../../common/world/view.js";
+import { isPointed, openHalf, pointing, view } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
 import { Part, Rule } from "./part.js";
 
@@ -61,16 +62,12 @@ function sourceOf(broker) {
 function Decide({ broker, message }) {
   if (isRecording()) return null;
   const label = t("lab.half.by_hand_of", { name: message.key || message.id });
-  return html`<button
-    type="button"
-    class="button half-button"
-    aria-haspopup="dialog"
-    aria-label=${label}
-    title=${label}
+  return html`<${Button}
+    class="button half-button" aria-haspopup="dialog" label=${label}
     onClick=${() => (openHalf.value = { broker, message })}
   >
     <${Icon} name="edit" />
-  </button>`;
+  </${Button}>`;
 }
 
 // ------------------------------------------------------------------------------------------------- producer
@@ -79,10 +76,6 @@ const SIGNS = { commit: "✓", rollback: "✕", unknown: "?", throws: "!" };
 
 /** `part`: calls of the transaction listener, under way and ended. */
 export const LocalTransactions = memo(({ part }) => {
-  const point = (key) => ({
-    onPointerEnter: () => (pointedKey.value = key),
-    onPointerLeave: () => (pointedKey.value = null),
-  });
   const name = (call) => (call.check === 0 ? t("lab.local.executes") : t("lab.local.check", { n: call.check }));
   return html`<section class="local-transactions" data-part="local-transactions" aria-label=${t("lab.local.title")}>
     <h3>${t("lab.local.title")}</h3>
@@ -90,12 +83,7 @@ export const LocalTransactions = memo(({ part }) => {
       ${part.running.length + part.ended.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.running.map(
         (call) =>
-          html`<${Running}
-            key=${`${call.key} ${call.check} ${call.since_us}`}
-            call=${call}
-            name=${name(call)}
-            point=${point}
-          />`,
+          html`<${Running} key=${`${call.key} ${call.check} ${call.since_us}`} call=${call} name=${name(call)} />`,
       )}
       ${part.ended
         .slice(-MOST_ENDED)
@@ -104,7 +92,7 @@ export const LocalTransactions = memo(({ part }) => {
           (call) => html`<li
             key=${`${call.key} ${call.check} ${call.time_us}`}
             class=${`local-call local-${call.result}`}
-            ...${point(call.key)}
+            ...${pointing(call.key)}
             title=${`${call.key} · ${name(call)} · ${t(`lab.local.result_${call.result}`)}`}
           >
             <span class="local-sign" aria-hidden="true">${SIGNS[call.result]}</span>
@@ -117,9 +105,9 @@ export const LocalTransactions = memo(({ part }) => {
   </section>`;
 });
 
-function Running({ call, name, point }) {
+function Running({ call, name }) {
   const spent = span(view.value.time_us - call.since_us);
-  return html`<li class="local-call is-running" ...${point(call.key)} title=${`${call.key} · ${name} · ${spent}`}>
+  return html`<li class="local-call is-running" ...${pointing(call.key)} title=${`${call.key} · ${name} · ${spent}`}>
     <span class="local-sign" aria-hidden="true"><span class="call-sign"></span></span>
     <span class="ellipsis">${call.key}</span>
     <span class="local-check quiet">${call.check > 0 && `↻${call.check}`}</span>

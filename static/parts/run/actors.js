@@ -10,6 +10,7 @@ import { labelText } from "../../common/world/labels.js";
 import { memo } from "../../common/memo.js";
 import { command, stepActor } from "../../common/world/session.js";
 import { calmView, view } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 
 /** How long "hold" holds; long enough to let the others overtake. */
@@ -52,24 +53,18 @@ const Actor = memo(({ actor, isNext }) => {
       }
     </span>
     <span class="number quiet" title=${t("lab.actors.steps")}>${count(actor.steps)}</span>
-    <button
-      type="button"
-      class="button small-button"
-      onClick=${() => stepActor(actor.name)}
-      title=${t("lab.actors.step")}
-      aria-label=${t("lab.actors.step_of", { name: actor.name })}
+    <${Button}
+      class="button small-button" onClick=${() => stepActor(actor.name)} title=${t("lab.actors.step")}
+      label=${t("lab.actors.step_of", { name: actor.name })}
     >
       <${Icon} name="step" />
-    </button>
-    <button
-      type="button"
-      class="button small-button"
-      aria-pressed=${isHeld}
+    </${Button}>
+    <${Button}
+      class="button small-button" aria-pressed=${isHeld}
       onClick=${() => command(isHeld ? "release" : "hold", actor.name, isHeld ? {} : { ms: HOLD_MS })}
-      title=${t("lab.actors.hold")}
-      aria-label=${t("lab.actors.hold_of", { name: actor.name })}
+      title=${t("lab.actors.hold")} label=${t("lab.actors.hold_of", { name: actor.name })}
     >
       <${Icon} name="hold" />
-    </button>
+    </${Button}>
   </li>`;
 });

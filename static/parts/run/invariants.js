@@ -10,6 +10,7 @@ import { scrub } from "../../common/world/session.js";
 import { chosenEvent, view } from "../../common/world/view.js";
 import { AuditButton } from "../analysis/audit.js";
 import { WhyButton } from "../messages/why.js";
+import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 
 export function Invariants() {
@@ -57,14 +58,14 @@ const Invariant = memo(
 const BrokenHere = ({ violation }) => {
   const { event, time_us, element = {}, messages = [], text } = violation;
   return html`<div class="violation-row">
-    <button type="button" class="violation" onClick=${() => jump(violation)} title=${t("lab.invariants.jump")}>
+    <${Button} class="violation" onClick=${() => jump(violation)} title=${t("lab.invariants.jump")}>
       <span class="violation-place">
         <span class="number">#${event}</span>${" "}
         <span class="number quiet">${virtualTime(time_us)} s</span>${" "}
         ${Object.values(element).map((name) => html`<span key=${name} class="chip">${name}</span>`)}
       </span>
       <span class="violation-text">${bilingual(text)}</span>
-    </button>
+    </${Button}>
     ${messages.length > 0 && html`<${WhyButton} of=${messages[0]} group=${element.group} />`}
   </div>`;
 };

@@ -15,6 +15,7 @@ import { scrub } from "../../common/world/session.js";
 import { Matters } from "../stage/sequence.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../../common/world/view.js";
 import { onlyRelevant } from "../../common/world/relevance.js";
+import { Button } from "../controls/button.js";
 
 const ROW_REM = 1.6;
 const AROUND = 6;
@@ -176,15 +177,11 @@ function Row({ entry, top, chosen }) {
     onClick=${() => (chosenEvent.value = entry.number)}
     onDblClick=${() => scrub(entry.number)}
   >
-    <button
-      type="button"
-      class="link-button number"
-      tabindex="-1"
-      onClick=${() => scrub(entry.number)}
-      title=${t("lab.invariants.jump")}
+    <${Button}
+      class="link-button number" tabindex="-1" onClick=${() => scrub(entry.number)} title=${t("lab.invariants.jump")}
     >
       #${entry.number}
-    </button>
+    </${Button}>
     ${
       isKnown
         ? html`

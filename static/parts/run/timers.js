@@ -13,6 +13,7 @@ import { labelText } from "../../common/world/labels.js";
 import { runUntil } from "../../common/world/session.js";
 import { settingOfTimer } from "../../common/world/settings.js";
 import { runningTimers } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { SettingButton } from "../controls/settings.js";
 
 const MOST = 40;
@@ -58,14 +59,13 @@ export function Timers() {
         >
           ${labelText(timer.label || timer.actor.slice(timer.actor.lastIndexOf("/") + 1))}
         </button>
-        <button
-          type="button"
+        <${Button}
           class="timer-left number link-button"
           onClick=${() => runUntil({ on: "time", node: "", contains: "", time_us: timer.due_us })}
           title=${t("lab.timers.run", { actor: timer.actor })}
         >
           ${span(timer.due_us - now)}
-        </button>
+        </${Button}>
         <span class="timer-setting"><${SettingButton} node=${timer.node} name=${settingOfTimer(timer)} /></span>
         <span class="bar" aria-hidden="true"><span class="bar-fill"></span></span>
       </li>`,

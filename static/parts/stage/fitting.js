@@ -77,8 +77,10 @@ export function layOut(inner, width, height, isFresh = false) {
   };
   // Lays the cards out; returns by how many pixels they reach beyond the frame.
   const excess = ([scale, dense], columns) => {
-    inner.style.setProperty("--consumer-columns", columns);
-    inner.dataset.density = dense;
+    // Written anew, even the same value would make the browser compute the styles of all that is on the stage.
+    if (inner.style.getPropertyValue("--consumer-columns") !== `${columns}`)
+      inner.style.setProperty("--consumer-columns", columns);
+    if (inner.dataset.density !== `${dense}`) inner.dataset.density = `${dense}`;
     resize(scale, NOTHING);
     return excesses().reduce((sum, [right, below]) => sum + right * aside + below, 0);
   };

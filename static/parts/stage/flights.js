@@ -97,9 +97,10 @@ export function Flights({ stage }) {
           }
           const [x, y] = placeOn(line, frame, shareOf(frame, time));
           element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
-          element.style.setProperty("--aside", asideOf(line, x));
+          const aside = asideOf(line, x);
+          setAside(element, aside);
           const name = element.querySelector(".frame-name");
-          if (name) placeName(name, [x, y], asideOf(line, x), frame, room, sizes.current);
+          if (name) placeName(name, [x, y], aside, frame, room, sizes.current);
         }
       }),
     [],
@@ -151,7 +152,12 @@ function placeName(name, [x, y], aside, frame, room, sizes) {
   });
   name.classList.toggle("is-crowded", !place);
   name.classList.toggle("is-below", place?.below ?? isBelow);
-  name.style.setProperty("--aside", place?.side ?? aside);
+  setAside(name, place?.side ?? aside);
+}
+
+/** Written anew, even the same value would make the browser compute styles. */
+function setAside({ style }, aside) {
+  if (style.getPropertyValue("--aside") !== aside) style.setProperty("--aside", aside);
 }
 
 const wayOf = (frame) => `${frame.source} ${frame.target} ${shortName(frame)}`;

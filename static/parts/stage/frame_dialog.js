@@ -12,6 +12,7 @@ import { HexView } from "../inspector/hex_view.js";
 import { printable, span, virtualTime } from "../../common/world/format.js";
 import { command, frameDetails, isRecording } from "../../common/world/session.js";
 import { openFrame, view } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";
 import { frameName, frameShape } from "../../common/world/frame_words.js";
 import { frameStore } from "../journal/window_store.js";
@@ -161,13 +162,9 @@ function Actions({ frame }) {
   const what =
     frame.kind === "request" ? frame.name : frame.reply_to_name ? `reply to ${frame.reply_to_name}` : "reply";
   const button = (kind, key, values = {}) =>
-    html`<button
-      type="button"
-      class="button"
-      onClick=${() => command(kind, `${frame.source}->${frame.target}`, { frame: what, ...values })}
-    >
+    html`<${Button} onClick=${() => command(kind, `${frame.source}->${frame.target}`, { frame: what, ...values })}>
       ${t(`lab.frame.${key}`)}
-    </button>`;
+    </${Button}>`;
   return html`
     <span class="quiet">${t("lab.frame.next_like_this")}</span>
     ${button("drop-next", "drop")}

@@ -6,6 +6,7 @@ import { signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { ROLE_LETTERS } from "../nodes/node_card.js";
 import { RAFT_SIGNS } from "../nodes/raft/peer.js";
+import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";
 import { Icon } from "../controls/icons.js";
 
@@ -76,15 +77,7 @@ const SIGNS = {
 
 /** The button, and the dialog that it opens. */
 export const Legend = () => html`
-  <button
-    type="button"
-    class="button small-button"
-    id="legend-button"
-    aria-haspopup="dialog"
-    onClick=${() => (isOpen.value = true)}
-  >
-    ${t("lab.legend.title")}
-  </button>
+  <${Button} class="button small-button" id="legend-button" opens=${isOpen}>${t("lab.legend.title")}</${Button}>
   <${Dialog}
     isOpen=${isOpen.value}
     onClose=${() => (isOpen.value = false)}

@@ -25,6 +25,8 @@ export const fits = signal(true);
 export function mapOf(outer, inner) {
   let [x, y, scale] = [0, 0, 1];
   let frame = { left: 0, top: 0, width: 0, height: 0 };
+  // The stage's own size, as it was laid out: asking for it makes the browser lay out all that has changed since.
+  let size = { width: 0, height: 0 };
   const draw = () => {
     inner.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) scale(${scale.toFixed(4)})`;
     stageScale.value = scale;
@@ -40,18 +42,19 @@ export function mapOf(outer, inner) {
     if (width <= 0 || height <= 0) return;
     scale = layOut(inner, width, height, isFresh);
     frame = { left: MARGIN_PX, top: above + MARGIN_PX, width, height };
+    size = { width: inner.offsetWidth, height: inner.offsetHeight };
     settle();
     follow();
   };
   /** A stage with large letters may be larger than its frame: it moves in it, and not beyond its own edges. */
   const settle = () => {
-    const within = (at, from, room, size) => Math.min(from, Math.max(at, from + room - size * scale));
-    x = within(x, frame.left, frame.width, inner.offsetWidth);
-    y = within(y, frame.top, frame.height, inner.offsetHeight);
+    const within = (at, from, room, length) => Math.min(from, Math.max(at, from + room - length * scale));
+    x = within(x, frame.left, frame.width, size.width);
+    y = within(y, frame.top, frame.height, size.height);
     draw();
   };
   const isLarger = () =>
-    fits.peek() && Math.max(inner.offsetWidth * scale - frame.width, inner.offsetHeight * scale - frame.height) > 1;
+    fits.peek() && Math.max(size.width * scale - frame.width, size.height * scale - frame.height) > 1;
 
   const zoomAt = (factor, px, py) => {
     fits.value = false;

@@ -19,6 +19,7 @@ import { isEntryRelevant, onlyRelevant } from "../../common/world/relevance.js";
 import { windowVersion } from "../journal/window_store.js";
 import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
 import { endsAt, pan, shownFrames, windowAt, zoom } from "./sequence_window.js";
+import { Button, MoveTool } from "../controls/button.js";
 
 const CHAIN_MOST = 200;
 const REACH = 9;
@@ -100,12 +101,12 @@ export function Sequence() {
       </span>
       <${Matters} />
       <span class="tool-group">
-        <${Tool} name="earlier" sign="‹" act=${() => go(-0.5)} />
-        <${Tool} name="later" sign="›" act=${() => go(0.5)} isOff=${endsAt.value === null} />
-        <${Tool} name="wider" sign="−" act=${() => zoom(1)} />
+        <${MoveTool} name="earlier" sign="‹" act=${() => go(-0.5)} />
+        <${MoveTool} name="later" sign="›" act=${() => go(0.5)} isOff=${endsAt.value === null} />
+        <${MoveTool} name="wider" sign="−" act=${() => zoom(1)} />
         <span class="number span-text">${t("word.frames", { n: shownFrames() })}</span>
-        <${Tool} name="narrower" sign="+" act=${() => zoom(-1)} />
-        <${Tool} name="follow" sign="⇥" act=${() => (endsAt.value = null)} isOff=${endsAt.value === null} />
+        <${MoveTool} name="narrower" sign="+" act=${() => zoom(-1)} />
+        <${MoveTool} name="follow" sign="⇥" act=${() => (endsAt.value = null)} isOff=${endsAt.value === null} />
       </span>
     </div>
     <div class="sequence-lanes">
@@ -127,18 +128,6 @@ export function Sequence() {
     </div>
   </div>`;
 }
-
-const Tool = ({ name, sign, act, isOff = false }) =>
-  html`<button
-    type="button"
-    class="button icon-button"
-    onClick=${act}
-    disabled=${isOff}
-    aria-label=${t(`lab.move.${name}`)}
-    title=${t(`lab.move.${name}`)}
-  >
-    ${sign}
-  </button>`;
 
 /** The switch between what matters and everything; for the event log too. */
 export function Matters() {
@@ -167,14 +156,11 @@ function Chosen() {
     ${
       entry.value
         ? html`
-          <button
-            type="button"
-            class="link-button number"
-            onClick=${() => scrub(entry.value.number)}
-            title=${t("lab.invariants.jump")}
+          <${Button}
+            class="link-button number" onClick=${() => scrub(entry.value.number)} title=${t("lab.invariants.jump")}
           >
             #${entry.value.number}
-          </button>${" "}
+          </${Button}>${" "}
           <span class="number quiet">${virtualTime(entry.value.time)} s</span>${" "}
           <strong>
             ${entry.value.actor}

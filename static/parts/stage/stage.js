@@ -21,6 +21,7 @@ import { Database } from "../nodes/work/database.js";
 import { Redis } from "../nodes/work/redis.js";
 import { Service } from "../nodes/work/service.js";
 import { accused, nodes, nodesOfRole } from "../../common/world/view.js";
+import { Button } from "../controls/button.js";
 import { shape } from "../controls/dock.js";
 import { Icon } from "../controls/icons.js";
 import { Flights } from "./flights.js";
@@ -134,30 +135,21 @@ const followTheEye = (show) =>
 
 function Present() {
   const name = t(presenting.value ? "lab.present.leave" : "lab.present.start");
-  return html`<button
-    type="button"
-    class="button small-button"
-    id="present"
-    aria-pressed=${presenting.value}
-    onClick=${togglePresentation}
+  return html`<${Button}
+    class="button small-button" id="present" aria-pressed=${presenting.value} onClick=${togglePresentation}
     title=${`${name} (f)`}
   >
     <${Icon} name="present" />${t("lab.present.title")}
-  </button>`;
+  </${Button}>`;
 }
 
 function MapTools({ map }) {
   const tool = (name, sign, act) =>
-    html`<button
-      type="button"
-      class="button icon-button small-button"
-      id=${`map-${name}`}
-      onClick=${act}
-      title=${t(`lab.map.${name}`)}
-      aria-label=${t(`lab.map.${name}`)}
+    html`<${Button}
+      class="button icon-button small-button" id=${`map-${name}`} onClick=${act} label=${t(`lab.map.${name}`)}
     >
       ${sign}
-    </button>`;
+    </${Button}>`;
   return html`
     ${tool("out", "−", () => map.current.zoom(-1))}
     <span class="number quiet map-scale">${Math.round(stageScale.value * 100)} %</span>

@@ -45,7 +45,7 @@ class Stage:
         self.heard = 0
         client = RemotingClient(cluster.world.node("tool"), "tool")
         servers = (cluster.name_server_address,)
-        self.admin = ClusterAdmin(ClusterReader(client, servers), servers)
+        self.admin = ClusterAdmin(ClusterReader(client, servers))
 
     def consumer(self, node: str = "C") -> DefaultMQPushConsumer:
         """A member of group g."""

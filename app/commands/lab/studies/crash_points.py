@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.lab.lab_options import link_address_option
 from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
 
 if TYPE_CHECKING:
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Milliseconds until the killed node restarts.",
 )
-@click.option(
-    "--address",
-    default="http://127.0.0.1:8000",
-    show_default=True,
-    help="Base address of the printed links: your glassmq serve.",
-)
+@link_address_option
 def crash_points(scenario_name: str, restart_after_ms: int, address: str) -> Findings:
     """Kill a node right after each step of a transfer, or of work, one run per step, and print the outcomes.
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.shared_work import PROCESSES_MAX, shared_work
+from app.commands.lab.lab_options import processes_option
+from app.commands.lab.shared_work import shared_work
 from app.commands.lab.studies.study import Findings, Study, StudyTable
 
 if TYPE_CHECKING:
@@ -27,11 +28,7 @@ _CHUNK = 10
 @click.option(
     "--seeds", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Seeds per strategy, from 1 on."
 )
-@click.option(
-    "--processes",
-    type=click.IntRange(1, PROCESSES_MAX),
-    help="Number of processes that share the work.  [default: one per core]",
-)
+@processes_option
 def duplicates(scenario_name: str, seeds: int, processes: int | None) -> Findings:
     """Print the share of the duplicates that each strategy of idempotence catches.
 

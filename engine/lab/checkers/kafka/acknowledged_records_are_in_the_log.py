@@ -13,7 +13,6 @@ from engine.lab.checkers.watch.checker import Checker, has_lone_kafka
 from engine.lab.checkers.watch.kafka_watch import LoggedRecord
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendReturned
-from engine.texts import Text
 
 
 class AcknowledgedRecordsAreInTheLog(Checker):
@@ -29,8 +28,8 @@ class AcknowledgedRecordsAreInTheLog(Checker):
             return
         wanted = LoggedRecord(entry.broker, entry.topic, entry.queue_id, entry.queue_offset, entry.key)
         if watch.records.get(wanted[1:4]) != wanted and wanted not in watch.lost:
-            self.report(wanted.element, Text("checker.acknowledged-records-are-in-the-log.not_there", record=wanted))
+            self.report(wanted.element, self.text("not_there", record=wanted))
 
     def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
         if not is_lawful:
-            self.report(record.element, Text("checker.acknowledged-records-are-in-the-log.gone", record=record))
+            self.report(record.element, self.text("gone", record=record))

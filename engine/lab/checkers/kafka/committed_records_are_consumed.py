@@ -17,7 +17,6 @@ from engine.lab.checkers.watch.kafka_watch import LoggedRecord
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeEnded
 from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
-from engine.texts import Text
 
 
 class CommittedRecordsAreConsumed(Checker):
@@ -57,5 +56,5 @@ class CommittedRecordsAreConsumed(Checker):
         watch = self.watch.kafka_brokers[record.broker]
         is_due = record.offset >= watch.lost_until.get(place, 0) and record not in watch.uncommitted
         if is_due and record not in self._consumed.get(group, {}):
-            text = Text(f"checker.{self.name}.{how}", record=record, group=group)
+            text = self.text(how, record=record, group=group)
             self.report({**record.element, "group": group}, text)

@@ -21,7 +21,6 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.kafka_watch import LoggedRecord
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendInvoked
-from engine.texts import Text
 
 #: Producer, broker, topic, partition.
 _Place = tuple[str, str, str, int]
@@ -86,7 +85,7 @@ class RecordsAreInTheLogOnce(Checker):
         is_bound = self._sends.stored(record) is not None
         first = self._stored.setdefault((record.broker, record.topic, record.key), record)
         if first is not record and is_bound:
-            self.report(record.element, Text(f"checker.{self.name}.again", record=record, first=first))
+            self.report(record.element, self.text("again", record=record, first=first))
 
     def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
         self._sends.lost(record)
@@ -113,7 +112,7 @@ class RecordsAreInOrder(Checker):
         place, number = found
         stored = self._stored.setdefault(place, [])
         if stored and number < stored[-1][0]:
-            self.report(record.element, Text(f"checker.{self.name}.overtaken", record=record, before=stored[-1][1]))
+            self.report(record.element, self.text("overtaken", record=record, before=stored[-1][1]))
         else:
             stored.append((number, record))
 

@@ -16,7 +16,6 @@ from engine.lab.checkers.watch.kafka_watch import LoggedRecord
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.kafka.kafka_producer_node import KafkaProducerNode
 from engine.lab.nodes.history import ConsumeBegan, SendReturned
-from engine.texts import Text
 
 #: Topic, partition, offset.
 _Place = tuple[str, int, int]
@@ -71,7 +70,7 @@ class _PromisesOutliveLeaders(Checker, is_base=True):
         self._promises.led(broker, topic, partition, epoch)
 
     def _lacks(self, record: LoggedRecord, epoch: int) -> None:
-        self.report(record.element, Text(f"checker.{self.name}.lacks", record=record, epoch=epoch))
+        self.report(record.element, self.text("lacks", record=record, epoch=epoch))
 
 
 class AcknowledgedRecordsSurviveElections(_PromisesOutliveLeaders):
@@ -130,5 +129,5 @@ class ReplicasAgree(Checker):
                 other = theirs.get(place)
                 is_here = place[:2] == (topic, partition) and record.offset < end
                 if is_here and other is not None and other.key != record.key:
-                    text = Text(f"checker.{self.name}.differ", record=record, other=other)
+                    text = self.text("differ", record=record, other=other)
                     self.report(record.element, text)

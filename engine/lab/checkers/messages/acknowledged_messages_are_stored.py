@@ -18,7 +18,6 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendReturned
-from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.texts import Text
@@ -57,9 +56,9 @@ class AcknowledgedMessagesAreStored(Checker):
     def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
         identity = (message.broker, message.commit_log_offset, message.first_key)
         if identity in self._durable:
-            what = Text("checker.acknowledged-messages-are-stored.gone_after_flush")
+            what = self.text("gone_after_flush")
         elif not is_lawful:
-            what = Text("checker.acknowledged-messages-are-stored.gone")
+            what = self.text("gone")
         else:
             return
         self._report(message.broker, message.commit_log_offset, message.first_key, what)
@@ -67,27 +66,24 @@ class AcknowledgedMessagesAreStored(Checker):
     def _check(self, broker: BrokerWatch, entry: SendReturned) -> None:
         offset = decode_offset_message_id(entry.offset_message_id)[1]
         message = broker.log.get(offset)
-        is_durable = entry.detail == _SEND_OK and self._flushes_synchronously(broker)
+        is_durable = entry.detail == _SEND_OK and broker.spec.flush == "sync"
         if message is not None and message.first_key == entry.key:
             if is_durable:
                 self._durable[broker.name, offset, entry.key] = None
                 if message.end_offset > broker.flushed_offset:
-                    what = Text("checker.acknowledged-messages-are-stored.not_flushed")
+                    what = self.text("not_flushed")
                     self._report(broker.name, offset, entry.key, what)
             if message.topic == entry.topic and (message.queue_id, message.queue_offset) != (
                 entry.queue_id,
                 entry.queue_offset,
             ):
-                what = Text("checker.acknowledged-messages-are-stored.elsewhere", message=message)
+                what = self.text("elsewhere", message=message)
                 self._report(broker.name, offset, entry.key, what)
         elif ((offset, entry.key) not in broker.lost or is_durable) and offset >= broker.min_offset:
-            self._report(broker.name, offset, entry.key, Text("checker.acknowledged-messages-are-stored.not_there"))
-
-    def _flushes_synchronously(self, broker: BrokerWatch) -> bool:
-        return self.world.spec_of(BrokerSpec, broker.name).flush == "sync"
+            self._report(broker.name, offset, entry.key, self.text("not_there"))
 
     def _report(self, broker: str, offset: int, key: str, what: Text) -> None:
         self.report(
             {"node": broker, "commit_log_offset": offset, "message": key},
-            Text("checker.acknowledged-messages-are-stored.found", key=key, offset=offset, broker=broker, what=what),
+            self.text("found", key=key, offset=offset, broker=broker, what=what),
         )

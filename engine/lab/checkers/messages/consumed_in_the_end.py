@@ -22,7 +22,6 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import SCHEDULE_TOPIC
-from engine.texts import Text
 
 #: Interval of the check for stuck queues.
 _LOOK_EVERY_US = 5_000_000
@@ -133,23 +132,14 @@ class ConsumedInTheEnd(Checker):
         return first is None or message.queue_offset < first
 
     def _report_skipped(self, group: GroupWatch, message: LoggedMessage) -> None:
-        self.report(
-            {"group": group.name, **message.element},
-            Text("checker.consumed-in-the-end.skipped", group=group.name, message=message),
-        )
+        self.report({"group": group.name, **message.element}, self.text("skipped", group=group.name, message=message))
 
     def _report_stuck(self, group: GroupWatch, waiting: list[LoggedMessage]) -> None:
         keys = tuple(message.first_key for message in waiting)
         first = waiting[0]
         self.report(
             {"group": group.name, "node": first.broker, "topic": first.topic, "queue": first.queue_id},
-            Text(
-                "checker.consumed-in-the-end.stuck",
-                count=len(keys),
-                group=group.name,
-                seconds=CALM_US // 1000000,
-                first=first,
-            ),
+            self.text("stuck", count=len(keys), group=group.name, seconds=CALM_US // 1000000, first=first),
             Anomaly.STUCK,
             messages=keys,
         )

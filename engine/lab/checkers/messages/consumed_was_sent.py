@@ -14,7 +14,6 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan, SendReturned
-from engine.texts import Text
 
 
 class ConsumedWasSent(Checker):
@@ -40,9 +39,9 @@ class ConsumedWasSent(Checker):
         self._sends_read = len(sends)
         times = self._sent.get(entry.key, 0)
         if times == 0:
-            self.report_read(entry, Text("checker.consumed-was-sent.nobody"))
+            self.report_read(entry, self.text("nobody"))
         elif times == self._refused.get(entry.key):
-            self.report_read(entry, Text("checker.consumed-was-sent.refused"))
+            self.report_read(entry, self.text("refused"))
         else:
             self._compare_with_log(entry)
 
@@ -54,6 +53,6 @@ class ConsumedWasSent(Checker):
             return
         message = broker.by_place.get((entry.topic, entry.queue_id, entry.queue_offset))
         if message is None:
-            self.report_read(entry, Text("checker.consumed-was-sent.not_there"))
+            self.report_read(entry, self.text("not_there"))
         elif message.first_key != entry.key:
-            self.report_read(entry, Text("checker.consumed-was-sent.another", message=message))
+            self.report_read(entry, self.text("another", message=message))

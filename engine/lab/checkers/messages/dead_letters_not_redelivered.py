@@ -56,12 +56,12 @@ class DeadLettersNotRedelivered(Checker):
             self._several_ways[entry.group, message.unique_key] = None
         self._delivered[position] = None
         if message.topic == group.dead_letter_topic and group.topic != group.dead_letter_topic:
-            self._report(entry, Text("checker.dead-letters-not-redelivered.from_dead_letters"))
+            self._report(entry, self.text("from_dead_letters"))
         elif message.unique_key in group.dead and (entry.group, message.unique_key) not in self._several_ways:
-            self._report(entry, Text("checker.dead-letters-not-redelivered.is_dead"))
+            self._report(entry, self.text("is_dead"))
 
     def _report(self, entry: ConsumeBegan, what: Text) -> None:
         self.report(
             {"group": entry.group, "message": entry.key, "node": entry.node, "topic": entry.topic},
-            Text("checker.dead-letters-not-redelivered.found", entry=entry, what=what),
+            self.text("found", entry=entry, what=what),
         )

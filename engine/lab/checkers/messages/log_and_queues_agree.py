@@ -19,7 +19,6 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.witness.logged_message import LoggedMessage
-from engine.texts import Text
 
 
 class LogAndQueuesAgree(Checker):
@@ -43,16 +42,12 @@ class LogAndQueuesAgree(Checker):
         expected = self._next_offsets.get(queue, 0)
         self._next_offsets[queue] = message.queue_offset + 1
         if message.queue_offset != expected and self.watch.brokers[message.broker].is_up:
-            self.report(
-                message.element,
-                Text("checker.log-and-queues-agree.order", message=message, before=expected - 1),
-                Anomaly.OUT_OF_ORDER,
-            )
+            self.report(message.element, self.text("order", message=message, before=expected - 1), Anomaly.OUT_OF_ORDER)
 
     def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
         self.report(
             {"node": broker.name, "commit_log_offset": commit_log_offset},
-            Text("checker.log-and-queues-agree.hole", broker=broker.name, commit_log_offset=commit_log_offset),
+            self.text("hole", broker=broker.name, commit_log_offset=commit_log_offset),
             Anomaly.LOST_WRITE,
         )
 
@@ -98,17 +93,17 @@ class LogAndQueuesAgree(Checker):
         expected = (message.commit_log_offset, message.size_bytes, message.tags_code)
         if entries and entries[0] == expected:
             return
-        found = Text("checker.log-and-queues-agree.no_entry")
+        found = self.text("no_entry")
         if entries:
-            found = Text("checker.log-and-queues-agree.entry_of", offset=entries[0][0], size_bytes=entries[0][1])
-        self.report(message.element, Text("checker.log-and-queues-agree.entry", message=message, found=found))
+            found = self.text("entry_of", offset=entries[0][0], size_bytes=entries[0][1])
+        self.report(message.element, self.text("entry", message=message, found=found))
 
     def _check_end(self, broker: BrokerWatch, last: LoggedMessage) -> None:
         max_offset = broker.broker.store.max_offset(last.topic, last.queue_id)
         if max_offset != last.queue_offset + 1:
             self.report(
                 {"node": broker.name, "topic": last.topic, "queue": last.queue_id},
-                Text("checker.log-and-queues-agree.end", last=last, broker=broker.name, max_offset=max_offset),
+                self.text("end", last=last, broker=broker.name, max_offset=max_offset),
                 Anomaly.GHOST_READ if max_offset > last.queue_offset else None,
                 messages=(last.first_key,),
             )

@@ -16,7 +16,6 @@ from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_retry_topic
-from engine.texts import Text
 
 
 class RetryCountWithinLimit(Checker):
@@ -34,10 +33,7 @@ class RetryCountWithinLimit(Checker):
             return
         limit = self._limit(group)
         if message.reconsume_times > limit:
-            self.report(
-                message.element,
-                Text("checker.retry-count-within-limit.too_many", message=message, group=group.name, limit=limit),
-            )
+            self.report(message.element, self.text("too_many", message=message, group=group.name, limit=limit))
 
     def _limit(self, group: GroupWatch) -> int:
         limits = [0]

@@ -57,7 +57,7 @@ class SubscriptionsAgree(Checker):
             message = broker.by_place.get((topic, queue_id, passed))
             if message is None or members.is_settled(message):
                 continue
-            if self._report(members, message, Text("checker.subscriptions-agree.passed_over")):
+            if self._report(members, message, self.text("passed_over")):
                 self._noted[place] = None
                 return
 
@@ -66,7 +66,7 @@ class SubscriptionsAgree(Checker):
             for broker in () if group.is_consistent else self.watch.brokers.values():
                 for message in broker.messages:
                     if not group.is_settled(message):
-                        self._report(group, message, Text("checker.subscriptions-agree.never"))
+                        self._report(group, message, self.text("never"))
 
     def _report(self, group: GroupWatch, message: LoggedMessage, action: Text) -> bool:
         """Report the message if a member wanted it. Return whether one did."""
@@ -75,8 +75,8 @@ class SubscriptionsAgree(Checker):
             return False
         self.report(
             {"group": group.name, **message.element},
-            Text(
-                "checker.subscriptions-agree.found",
+            self.text(
+                "found",
                 member=member.name,
                 topic=member.topic,
                 expression=member.expression,

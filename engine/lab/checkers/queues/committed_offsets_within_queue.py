@@ -12,7 +12,6 @@ from __future__ import annotations
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.texts import Text
 
 
 class CommittedOffsetsWithinQueue(Checker):
@@ -25,7 +24,9 @@ class CommittedOffsetsWithinQueue(Checker):
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        self._compare(broker, group, topic, queue_id, offset)
+        max_offset = broker.broker.store.max_offset(topic, queue_id)
+        if not 0 <= offset <= max(max_offset, broker.lost_until.get((topic, queue_id), 0)):
+            self._report(broker, group, topic, queue_id, offset, max_offset)
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
         for topic, group, offsets in broker.broker.consumer_offset_manager.entries():
@@ -34,17 +35,11 @@ class CommittedOffsetsWithinQueue(Checker):
                 if offset > max_offset:
                     self._report(broker, group, topic, queue_id, offset, max_offset)
 
-    def _compare(self, broker: BrokerWatch, group: str, topic: str, queue_id: int, offset: int) -> None:
-        max_offset = broker.broker.store.max_offset(topic, queue_id)
-        if 0 <= offset <= max(max_offset, broker.lost_until.get((topic, queue_id), 0)):
-            return
-        self._report(broker, group, topic, queue_id, offset, max_offset)
-
     def _report(self, broker: BrokerWatch, group: str, topic: str, queue_id: int, offset: int, max_offset: int) -> None:
         self.report(
             {"node": broker.name, "group": group, "topic": topic, "queue": queue_id, "offset": offset},
-            Text(
-                "checker.committed-offsets-within-queue.found",
+            self.text(
+                "found",
                 group=group,
                 offset=offset,
                 queue_id=queue_id,

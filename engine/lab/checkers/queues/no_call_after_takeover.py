@@ -19,7 +19,6 @@ from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.body.message_queue import MessageQueue
-from engine.texts import Text
 
 
 def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
@@ -51,13 +50,8 @@ class NoCallAfterTakeover(Checker):
         queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
         last, furthest = self._last.get((entry.group, queue), (entry.node, -1))
         if last != entry.node and not holds_queue(self.world, entry.node, queue):
-            self._report(entry, last, furthest)
+            late = self.text("late", entry=entry, owner=last, furthest=furthest)
+            anomaly = Anomaly.DUPLICATE if entry.queue_offset <= furthest else Anomaly.OUT_OF_ORDER
+            self.report(consumption_element(entry), late, anomaly)
             return
         self._last[entry.group, queue] = (entry.node, max(furthest, entry.queue_offset))
-
-    def _report(self, entry: ConsumeBegan, owner: str, furthest: int) -> None:
-        self.report(
-            consumption_element(entry),
-            Text("checker.no-call-after-takeover.late", entry=entry, owner=owner, furthest=furthest),
-            Anomaly.DUPLICATE if entry.queue_offset <= furthest else Anomaly.OUT_OF_ORDER,
-        )

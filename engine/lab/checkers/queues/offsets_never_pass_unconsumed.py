@@ -22,7 +22,6 @@ from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.texts import Text
 
 
 class OffsetsNeverPassUnconsumed(Checker):
@@ -56,8 +55,8 @@ class OffsetsNeverPassUnconsumed(Checker):
             self._noted[place] = None
             self.report(
                 {"node": broker.name, "group": group, **message.element},
-                Text(
-                    "checker.offsets-never-pass-unconsumed.passed",
+                self.text(
+                    "passed",
                     group=group,
                     offset=offset,
                     queue_id=queue_id,

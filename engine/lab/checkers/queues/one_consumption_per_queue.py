@@ -23,7 +23,6 @@ from engine.lab.nodes.consumer_node import ConsumerNode, ListenerCall
 from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
-from engine.texts import Text
 
 
 class OneConsumptionPerQueue(Checker):
@@ -67,7 +66,7 @@ class OneConsumptionPerQueue(Checker):
         others = ", ".join(call.keys)
         self.report(
             consumption_element(entry),
-            Text("checker.one-consumption-per-queue.another", entry=entry, other=other, others=others),
+            self.text("another", entry=entry, other=other, others=others),
             Anomaly.DUPLICATE if is_same else Anomaly.OUT_OF_ORDER,
             messages=tuple(dict.fromkeys((entry.key, *call.keys))),
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.texts import Text, joined, plain
+from engine.texts import joined, plain
 
 #: In addition to a heartbeat and a rebalance: the time for the calls themselves.
 _SLACK_MS = 10_000
@@ -62,8 +62,8 @@ class OneOwnerPerQueue(Checker):
         group, broker, topic, queue_id = queue
         self.report(
             {"node": broker, "group": group, "topic": topic, "queue": queue_id},
-            Text(
-                "checker.one-owner-per-queue.two",
+            self.text(
+                "two",
                 owners=joined("words.and", map(plain, owners)),
                 group=group,
                 queue_id=queue_id,

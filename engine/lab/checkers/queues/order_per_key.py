@@ -24,7 +24,6 @@ from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
-from engine.texts import Text
 
 
 class _Step(NamedTuple):
@@ -87,17 +86,11 @@ class OrderPerKey(Checker):
             before = self._steps[before].before
         # A listener call gets the messages of a batch together, in order.
         if before and (who, before) not in self._done and self._begun.get((who, before)) != entry.event:
-            self._report(entry, step.order, before)
+            not_done = self.text("not_done", entry=entry, order=step.order, before=before)
+            self.report(consumption_element(entry), not_done, messages=(before, entry.key))
 
     def _who(self, entry: ConsumeBegan | ConsumeEnded) -> str:
         return f"{entry.group} {entry.node}" if self._orderly[entry.group] else entry.group
-
-    def _report(self, entry: ConsumeBegan, order: str, before: str) -> None:
-        self.report(
-            consumption_element(entry),
-            Text("checker.order-per-key.not_done", entry=entry, order=order, before=before),
-            messages=(before, entry.key),
-        )
 
 
 def _steps(scenario: Scenario) -> dict[str, _Step]:

@@ -19,7 +19,6 @@ from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import is_retry_topic
-from engine.texts import Text
 
 
 class OrderPerQueue(Checker):
@@ -51,7 +50,7 @@ class OrderPerQueue(Checker):
             return
         self.report(
             consumption_element(entry),
-            Text("checker.order-per-queue.not_done", entry=entry, before=before),
+            self.text("not_done", entry=entry, before=before),
             messages=(before.first_key, entry.key),
         )
 

@@ -15,7 +15,6 @@ from engine.lab.checkers.watch.checker import Checker, has_clustering_group
 from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.witness.logged_message import LoggedMessage
-from engine.texts import Text
 
 
 class ProgressIsStored(Checker):
@@ -49,11 +48,8 @@ class ProgressIsStored(Checker):
             end = broker.broker.store.max_offset(topic, queue_id)
             stored = broker.broker.consumer_offset_manager.query_offset(group.name, topic, queue_id)
             if queue not in unfinished and 0 <= stored < end:
-                self._report(group, message, stored, end)
-
-    def _report(self, group: GroupWatch, last: LoggedMessage, stored: int, end: int) -> None:
-        self.report(
-            {"node": last.broker, "group": group.name, "topic": last.topic, "queue": last.queue_id},
-            Text("checker.progress-is-stored.not_stored", group=group.name, last=last, end=end, stored=stored),
-            messages=(last.first_key,),
-        )
+                self.report(
+                    {"node": broker.name, "group": group.name, "topic": topic, "queue": queue_id},
+                    self.text("not_stored", group=group.name, last=message, end=end, stored=stored),
+                    messages=(message.first_key,),
+                )

@@ -14,7 +14,6 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import SendReturned
 from engine.lab.raft.raft_peer_node import key_of
 from engine.replication.raft.raft_log import RaftEntry
-from engine.texts import Text
 
 
 class ElectionSafety(Checker):
@@ -31,7 +30,7 @@ class ElectionSafety(Checker):
     def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
         other = self._leaders.setdefault(term, peer)
         if other != peer:
-            text = Text("checker.election-safety.two", node=peer, other=other, term=term)
+            text = self.text("two", node=peer, other=other, term=term)
             self.report({"node": peer, "term": term}, text)
 
 
@@ -53,9 +52,7 @@ class LogMatching(Checker):
         term_before = previous.term if previous is not None else 0
         other, known, known_before = self._known.setdefault((entry.index, entry.term), (peer, entry, term_before))
         if known != entry or known_before != term_before:
-            self.report(
-                _element(peer, entry), Text("checker.log-matching.differs", node=peer, other=other, entry=entry)
-            )
+            self.report(_element(peer, entry), self.text("differs", node=peer, other=other, entry=entry))
 
 
 class LeaderCompleteness(Checker):
@@ -76,7 +73,7 @@ class LeaderCompleteness(Checker):
     def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
         for index, entry in self._committed.items():
             if entry.term < term and (len(log) < index or log[index - 1] != entry):
-                text = Text("checker.leader-completeness.lacks", node=peer, term=term, entry=entry, key=key_of(entry))
+                text = self.text("lacks", node=peer, term=term, entry=entry, key=key_of(entry))
                 self.report(_element(peer, entry), text)
 
 
@@ -95,7 +92,7 @@ class StateMachineSafety(Checker):
         other, known = self._applied.setdefault(entry.index, (peer, entry))
         if known != entry:
             said = {"node": peer, "other": other, "index": entry.index, "key": key_of(entry), "known": key_of(known)}
-            self.report(_element(peer, entry), Text("checker.state-machine-safety.differs", **said))
+            self.report(_element(peer, entry), self.text("differs", **said))
 
 
 class AcknowledgedCommandsAreCommitted(Checker):
@@ -124,7 +121,7 @@ class AcknowledgedCommandsAreCommitted(Checker):
         for index, key in self._acknowledged.items():
             if len(log) < index or key_of(log[index - 1]) != key:
                 said = {"node": peer, "term": term, "index": index, "key": key}
-                text = Text("checker.acknowledged-commands-are-committed.lost", **said)
+                text = self.text("lost", **said)
                 self.report({"node": peer, "offset": index, "message": key}, text)
 
 

@@ -13,7 +13,6 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import SendReturned
 from engine.protocol.message.message_id import decode_offset_message_id
-from engine.texts import Text
 
 _SEND_OK = "SEND_OK"
 
@@ -44,8 +43,8 @@ class AcknowledgedMessagesAreCopied(Checker):
         if len(holders) < service.config.slaves_needed:
             self.report(
                 {"node": entry.broker, "commit_log_offset": offset, "message": entry.key},
-                Text(
-                    f"checker.{self.name}.missing",
+                self.text(
+                    "missing",
                     key=entry.key,
                     master=entry.broker,
                     needed=service.config.slaves_needed,

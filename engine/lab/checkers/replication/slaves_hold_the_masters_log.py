@@ -11,7 +11,6 @@ from __future__ import annotations
 from engine.lab.checkers.watch.checker import Checker, has_slaves
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
-from engine.texts import Text
 
 
 class SlavesHoldTheMastersLog(Checker):
@@ -37,7 +36,7 @@ class SlavesHoldTheMastersLog(Checker):
                 if not same and (place, message.first_key) not in master.lost and place >= master.min_offset:
                     self.report(
                         {"node": name, "commit_log_offset": place, "message": message.first_key},
-                        Text(f"checker.{self.name}.other", key=message.first_key, slave=name, offset=place),
+                        self.text("other", key=message.first_key, slave=name, offset=place),
                     )
             self._compared[name] = len(slave.messages)
 

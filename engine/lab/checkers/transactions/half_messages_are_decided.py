@@ -21,12 +21,7 @@ from engine.lab.checkers.watch.checker import Checker, has_transactions
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.witness.logged_message import LoggedMessage
-from engine.protocol.names import (
-    TRANSACTION_CHECK_MAX_TIME_TOPIC,
-    TRANSACTION_HALF_TOPIC,
-    TRANSACTION_OP_HALF_TOPIC,
-)
-from engine.texts import Text
+from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 
 #: Rounds besides those that send check-backs: the one that found the message too young, and the one that gives it up.
 _ROUNDS_MORE = 2
@@ -80,9 +75,10 @@ class HalfMessagesAreDecided(Checker):
                 continue
             if half.queue_offset < service.half_offset:
                 if half.queue_offset >= lost_until:
-                    self._report_skipped(half, service.half_offset)
+                    skipped = self.text("skipped", half=half, half_offset=service.half_offset)
+                    self.report(half.element, skipped)
             elif self._should_be_done(broker, half):
-                self._report_stuck(half)
+                self.report(half.element, self.text("stuck", half=half), Anomaly.STUCK)
 
     def _should_be_done(self, broker: BrokerWatch, half: LoggedMessage) -> bool:
         watch, config = self.watch, broker.broker.config
@@ -94,9 +90,3 @@ class HalfMessagesAreDecided(Checker):
         sent_us = [entry.time_us for entry in self.world.history.sends_invoked if entry.key == half.first_key]
         begun_us = max([watch.calm_since_us, *sent_us])
         return watch.now_us - begun_us >= needed_ms * 1_000
-
-    def _report_skipped(self, half: LoggedMessage, half_offset: int) -> None:
-        self.report(half.element, Text("checker.half-messages-are-decided.skipped", half=half, half_offset=half_offset))
-
-    def _report_stuck(self, half: LoggedMessage) -> None:
-        self.report(half.element, Text("checker.half-messages-are-decided.stuck", half=half), Anomaly.STUCK)

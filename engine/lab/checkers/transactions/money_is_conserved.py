@@ -20,12 +20,11 @@ from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import BankEntry
-from engine.lab.nodes.money_flow import MoneyFlow, TransferFlow
+from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.witness.logged_message import LoggedMessage
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
-from engine.texts import Text
 
 
 class MoneyIsConserved(Checker):
@@ -55,15 +54,16 @@ class MoneyIsConserved(Checker):
 
     def run_ended(self) -> None:
         for transfer in self._flow.transfers.values():
-            if transfer.debited == transfer.credited or self._is_under_way(transfer.key):
+            key, debited, credited = transfer.key, transfer.debited, transfer.credited
+            if debited == credited or any(role.is_moving(key) for role in self.world.nodes.values()):
                 continue
-            if transfer.credited > transfer.debited:
-                self._report_too_much(transfer)
-            elif not self._may_be_lost(transfer.key) and not self._is_to_come(transfer.key):
-                self._report_too_little(transfer)
-
-    def _is_under_way(self, key: str) -> bool:
-        return any(role.is_moving(key) for role in self.world.nodes.values())
+            amounts = {"key": key, "debited": debited, "credited": credited}
+            if credited > debited:
+                text = self.text("too_much", **amounts, more=credited - debited)
+                self.report({"message": key}, text, Anomaly.DUPLICATE if debited else Anomaly.GHOST_READ)
+            elif not self._may_be_lost(key) and not self._is_to_come(key):
+                text = self.text("too_little", **amounts, less=debited - credited)
+                self.report({"message": key}, text)
 
     def _may_be_lost(self, key: str) -> bool:
         """Return whether a power cut was allowed to take its message, or may have let the group pass it.
@@ -93,28 +93,3 @@ class MoneyIsConserved(Checker):
             elif any(group.wants(message) and broker.is_to_come(group.name, message) for group in self._groups):
                 return True
         return False
-
-    def _report_too_much(self, transfer: TransferFlow) -> None:
-        self.report(
-            {"message": transfer.key},
-            Text(
-                "checker.money-is-conserved.too_much",
-                key=transfer.key,
-                debited=transfer.debited,
-                credited=transfer.credited,
-                more=transfer.credited - transfer.debited,
-            ),
-            Anomaly.DUPLICATE if transfer.debited else Anomaly.GHOST_READ,
-        )
-
-    def _report_too_little(self, transfer: TransferFlow) -> None:
-        self.report(
-            {"message": transfer.key},
-            Text(
-                "checker.money-is-conserved.too_little",
-                key=transfer.key,
-                debited=transfer.debited,
-                credited=transfer.credited,
-                less=transfer.debited - transfer.credited,
-            ),
-        )

@@ -18,7 +18,6 @@ from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan
 from engine.lab.scenario.kinds.producer import TransactionWord
-from engine.texts import Text
 
 
 class NoHalfMessageConsumed(Checker):
@@ -40,8 +39,8 @@ class NoHalfMessageConsumed(Checker):
         said = self._said.get(entry.key)
         if said is None or said == TransactionWord.COMMIT:
             return
-        only_said = Text("checker.no-half-message-consumed.only_said", said=said)
-        self.report_read(entry, only_said if said else Text("checker.no-half-message-consumed.nothing_said"))
+        only_said = self.text("only_said", said=said)
+        self.report_read(entry, only_said if said else self.text("nothing_said"))
 
     def _read_history(self) -> None:
         history, nodes = self.world.history, self.world.nodes

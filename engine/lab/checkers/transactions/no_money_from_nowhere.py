@@ -18,7 +18,6 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import BankEntry
 from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.scenario.scenario import Scenario
-from engine.texts import Text
 
 
 class NoMoneyFromNowhere(Checker):
@@ -39,11 +38,10 @@ class NoMoneyFromNowhere(Checker):
         transfer = self._flow.take(entry)
         if transfer is None or transfer.credited <= max(transfer.debited, transfer.reserved):
             return
-        is_again = transfer.credited > entry.amount
-        text = Text("checker.no-money-from-nowhere.no_debit", entry=entry)
-        if is_again:
-            credited, debited = transfer.credited, transfer.debited
-            text = Text("checker.no-money-from-nowhere.again", entry=entry, credited=credited, debited=debited)
-        self.report(
-            {"node": entry.node, "message": entry.key}, text, Anomaly.DUPLICATE if is_again else Anomaly.GHOST_READ
-        )
+        element = {"node": entry.node, "message": entry.key}
+        if transfer.credited > entry.amount:
+            amounts = {"credited": transfer.credited, "debited": transfer.debited}
+            again = self.text("again", entry=entry, **amounts)
+            self.report(element, again, Anomaly.DUPLICATE)
+        else:
+            self.report(element, self.text("no_debit", entry=entry))

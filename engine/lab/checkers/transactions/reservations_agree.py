@@ -18,7 +18,6 @@ from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.work.reservations import ReservationEvent
 from engine.lab.work.work_spec import StepKind, WorkSpec
-from engine.texts import Text
 
 
 class ReservationsAgree(Checker):
@@ -56,15 +55,15 @@ class ReservationsAgree(Checker):
             confirmed = [name for name in services if self._confirmed.get((name, order))]
             others = [name for name in services if name not in confirmed]
             if confirmed and others:
-                text = Text("checker.reservations-agree.apart", key=order, node=confirmed[0], other=others[0])
+                text = self.text("apart", key=order, node=confirmed[0], other=others[0])
                 self.report({"message": order}, text)
             for name in services:
                 left = self._open.get((name, order), 0)
                 element = {"node": name, "message": order}
                 if left > 0:
-                    self.report(element, Text("checker.reservations-agree.left", node=name, key=order), Anomaly.STUCK)
+                    self.report(element, self.text("left", node=name, key=order), Anomaly.STUCK)
                 elif left < 0:
-                    text = Text("checker.reservations-agree.released", node=name, key=order)
+                    text = self.text("released", node=name, key=order)
                     self.report(element, text, Anomaly.GHOST_READ)
 
 

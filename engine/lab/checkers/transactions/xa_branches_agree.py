@@ -19,7 +19,6 @@ from engine.lab.nodes.history import BranchChanged
 from engine.lab.nodes.xa_nodes import CoordinatorNode, ResourceManagerNode
 from engine.lab.scenario.kinds.xa import ResourceManagerSpec
 from engine.lab.scenario.scenario import Scenario
-from engine.texts import Text
 from engine.xa.states import BranchState
 from engine.xa.transaction_manager import TransactionOutcome
 
@@ -46,7 +45,8 @@ class XaBranchesAgree(Checker):
         ends[entry.node] = entry
         for other in ends.values():
             if other.state != entry.state:
-                self._report_apart(entry, other)
+                apart = self.text("apart", entry=entry, other=other)
+                self.report({"message": entry.key, "node": entry.node}, apart)
 
     def run_ended(self) -> None:
         managers = self.world.roles(ResourceManagerNode)
@@ -54,14 +54,18 @@ class XaBranchesAgree(Checker):
         if self.watch.has_been_calm and all(role.status == "running" for role in servers):
             for role in managers:
                 for doubtful in role.resource_manager.in_doubt if role.resource_manager is not None else ():
-                    self._report_stuck(role.name, doubtful.xid, doubtful.work.transfer.key)
+                    key, node = doubtful.work.transfer.key, role.name
+                    stuck = self.text("stuck", xid=doubtful.xid, key=key, node=node)
+                    self.report({"message": key, "node": node}, stuck, Anomaly.STUCK)
             for xid, key in self._never_ended():
-                self._report_never_ended(xid, key)
+                never = self.text("never_ended", xid=xid, key=key)
+                self.report({"message": key}, never, Anomaly.STUCK)
         for ended in self.world.history.transfers_ended:
             for branch in self._ends.get(ended.xid, {}).values():
                 reported, did = ended.outcome == TransactionOutcome.COMMITTED, branch.state == BranchState.COMMITTED
                 if ended.outcome != TransactionOutcome.UNKNOWN and reported is not did:
-                    self._report_untrue(branch, ended.node, ended.outcome)
+                    untrue = self.text("untrue", manager=ended.node, branch=branch, outcome=ended.outcome)
+                    self.report({"message": branch.key, "node": branch.node}, untrue)
 
     def _never_ended(self) -> list[tuple[str, str]]:
         """Return (xid, key) of transactions that a coordinator has had open for longer than all its steps may take."""
@@ -73,25 +77,3 @@ class XaBranchesAgree(Checker):
             for transaction in role.coordinator.open.values()
             if transaction.begun_us < since_us
         ]
-
-    def _report_never_ended(self, xid: str, key: str) -> None:
-        self.report({"message": key}, Text("checker.xa-branches-agree.never_ended", xid=xid, key=key), Anomaly.STUCK)
-
-    def _report_apart(self, entry: BranchChanged, other: BranchChanged) -> None:
-        self.report(
-            {"message": entry.key, "node": entry.node},
-            Text("checker.xa-branches-agree.apart", entry=entry, other=other),
-        )
-
-    def _report_untrue(self, branch: BranchChanged, manager: str, outcome: str) -> None:
-        self.report(
-            {"message": branch.key, "node": branch.node},
-            Text("checker.xa-branches-agree.untrue", manager=manager, branch=branch, outcome=outcome),
-        )
-
-    def _report_stuck(self, node: str, xid: str, key: str) -> None:
-        self.report(
-            {"message": key, "node": node},
-            Text("checker.xa-branches-agree.stuck", xid=xid, key=key, node=node),
-            Anomaly.STUCK,
-        )

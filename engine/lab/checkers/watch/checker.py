@@ -55,6 +55,10 @@ class Checker(WatchListener):
         """Return whether the claim applies to ``scenario``; most are about brokers of RocketMQ."""
         return bool(scenario.of_kind(BrokerSpec))
 
+    def text(self, key: str, /, **arguments: object) -> Text:
+        """Return a text of this checker, ``checker.NAME.KEY`` in the catalogue."""
+        return Text(f"checker.{self.name}.{key}", **arguments)
+
     @property
     def ok(self) -> bool:
         """Return whether no violation was found so far."""

@@ -17,7 +17,6 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import DeliveryJudged, WorkDone
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
-from engine.texts import Text
 
 
 class AcknowledgedWorkIsDone(Checker):
@@ -62,8 +61,8 @@ class AcknowledgedWorkIsDone(Checker):
             work = self.world.spec_of(ConsumerSpec, entry.node).work
             assert work is not None, "only who has work judges deliveries"
             if any(self._done.get((group, order, *effect), 0) < 1 for effect in work.effects):
-                self.report(element, Text("checker.acknowledged-work-is-done.lost", entry=entry))
+                self.report(element, self.text("lost", entry=entry))
             for following in self._next.get(group, ()):
                 if (following, order) not in self._delivered:
-                    broken_off = Text("checker.acknowledged-work-is-done.broken_off", entry=entry, following=following)
+                    broken_off = self.text("broken_off", entry=entry, following=following)
                     self.report({**element, "next": following}, broken_off)

@@ -17,7 +17,6 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import WorkDone
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.scenario import Scenario
-from engine.texts import Text
 
 
 class WorkDoneOnce(Checker):
@@ -44,5 +43,5 @@ class WorkDoneOnce(Checker):
         if first is not entry:
             self.report(
                 {"node": entry.node, "message": entry.key},
-                Text("checker.work-done-once.again", entry=entry, first=first, seconds=round(first.time_us / 1e6, 3)),
+                self.text("again", entry=entry, first=first, seconds=round(first.time_us / 1e6, 3)),
             )

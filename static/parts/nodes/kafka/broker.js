@@ -104,12 +104,7 @@ const Segment = memo(({ segment, tone, readTo, isActive }) => {
       ${segment.batches.length === 0 && html`<span class="strip-empty">${t("lab.kafka.log_empty")}</span>`}
       ${segment.batch_count > shown.length && html`<span class="quiet">…</span>`}
       ${shown.map(
-        (batch) => html`<${Batch}
-          key=${batch.offset}
-          batch=${batch}
-          tone=${tone}
-          isAbove=${batch.offset >= readTo}
-        />`,
+        (batch) => html`<${Batch} key=${batch.offset} batch=${batch} tone=${tone} isAbove=${batch.offset >= readTo} />`,
       )}
       ${
         segment.torn_bytes > 0 &&

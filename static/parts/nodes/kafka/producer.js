@@ -102,11 +102,7 @@ const Requests = memo(
   >
     <ul class="chips kafka-chips" ref=${keepsRoom}>
       ${requests.map(
-        (one) => html`<li
-          key=${one.number}
-          class="chip chip-flying"
-          title=${requestText(one)}
-        >
+        (one) => html`<li key=${one.number} class="chip chip-flying" title=${requestText(one)}>
           <span class="mono">${one.name}</span>
           ${one.records > 0 && html`<span class="number">${count(one.records)}</span>`}
         </li>`,

@@ -36,10 +36,7 @@ export const RaftPeer = memo(({ name, node }) => {
   </${NodeCard}>`;
 });
 
-const Office = ({ raft: { role, term }, said }) => html`<span
-  class=${`raft-office is-${role}`}
-  data-office=${role}
->
+const Office = ({ raft: { role, term }, said }) => html`<span class=${`raft-office is-${role}`} data-office=${role}>
   ${OFFICES[role] && html`<span aria-hidden="true">${OFFICES[role]}</span> `}${said}
   <span class=${`raft-term tone-${toneOf(term)}`} title=${t("lab.raft.term_hint")}>
     ${t("lab.raft.term", { n: term })}
@@ -134,11 +131,7 @@ function Outlook({ name, raft }) {
 /** @type {(props: { log: Picture.RaftLog }) => any} */
 const Log = memo(({ log }) => {
   const shown = log.entries.slice(-ENTRIES_MOST);
-  return html`<div
-    class="raft-log"
-    data-part="raft-log"
-    style=${{ "--entries": shown.length }}
-  >
+  return html`<div class="raft-log" data-part="raft-log" style=${{ "--entries": shown.length }}>
     <${Roving} class="log-blocks" role="group" aria-label=${t("lab.raft.log_hint", { n: log.entry_count })}>
       ${shown.length === 0 && html`<span class="strip-empty">${t("lab.raft.log_empty")}</span>`}
       ${log.entry_count > shown.length && html`<span class="quiet">…</span>`}
