@@ -28,7 +28,9 @@ _NO_DATE = (1980, 1, 1, 0, 0, 0)
 #: ``engine``, or the package that ``scripts/spark_wheel.py`` makes of it.
 _PACKAGE = (__package__ or "").partition(".")[0]
 #: What a program with the data source imports; the archive for it has these modules and those that they import.
-_OF_THE_SOURCE = tuple(f"{_PACKAGE}.pipeline.{name}" for name in ("registration", "shipping", "source.data_source"))
+_OF_THE_SOURCE = tuple(
+    f"{_PACKAGE}.pipeline.{name}" for name in ("registration", "shipping", "source.bodies", "source.data_source")
+)
 
 
 def ship(spark: SparkSession, *, jobs: bool = True) -> None:

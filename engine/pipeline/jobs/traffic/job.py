@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.traffic.consumer_lag import LagReporter, look_at_lag, watched_lag
 from engine.pipeline.jobs.traffic.late_count import OBSERVATION, OBSERVED, LateCount
-from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, TrafficWindowFigures, newest_windows
+from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, newest_windows
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import to_json_object
@@ -72,16 +71,12 @@ def _look_back(run: JobRun) -> None:
         picture.close_all()
         if groups:
             LagReporter(run.report).report(look_at_lag(cluster, groups, topics), time.time_ns() // 1_000_000)
-    _report_outcome(run, newest, are_all=are_all)
-    reported = to_json_object(ends)
-    run.report.offsets(reported, reported)
-
-
-def _report_outcome(run: JobRun, newest: Sequence[TrafficWindowFigures], *, are_all: bool) -> None:
     if not newest:
         run.report.note(Text("job.note.no_messages"))
     elif not are_all:
         run.report.note(Text("job.note.too_many_windows", limit=WINDOWS_MAX))
+    reported = to_json_object(ends)
+    run.report.offsets(reported, reported)
 
 
 # --- following -------------------------------------------------------------------------------------------------------

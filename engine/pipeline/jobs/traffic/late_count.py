@@ -100,8 +100,9 @@ class LateCount(StreamingQueryListener):
         """
         known = self._known_before(batch_id)
         followed = known.followed(windows)
-        if not are_all or len(followed) < len(windows):
-            self._say_that_windows_are_forgotten()
+        if (not are_all or len(followed) < len(windows)) and not self._has_said_so:
+            self._has_said_so = True
+            self._report.note(Text("job.note.too_many_open_windows", most=f"{WINDOWS_MAX:,}"))
         added = known.take(followed)
         known.forget(None if are_all else min(window.start_ms for window in windows))
         name = f"{batch_id}.json"
@@ -114,13 +115,6 @@ class LateCount(StreamingQueryListener):
             self._counted[batch_id] = added
             self._settle(batch_id)
         return followed
-
-    def _say_that_windows_are_forgotten(self) -> None:
-        if self._has_said_so:
-            return
-        self._has_said_so = True
-        most = f"{WINDOWS_MAX:,}"
-        self._report.note(Text("job.note.too_many_open_windows", most=most))
 
     def _known_before(self, batch_id: int) -> _Known:
         numbers = [number for number in self._numbers() if number < batch_id]

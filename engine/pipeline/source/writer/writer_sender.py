@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from engine.pipeline.source.cluster.cluster import Cluster
@@ -93,7 +95,7 @@ class PartitionSender:
         self._cluster = cluster
         self._planned = planned
         self._topics: dict[str, _TopicState] = {}
-        self._unsent: dict[QueueKey, _Unsent] = {}
+        self._unsent: defaultdict[QueueKey, _Unsent] = defaultdict(_Unsent)
         self._unsent_bytes = 0
         #: The offset after everything this task is known to have stored in each queue.
         self._known_ends: dict[QueueKey, int] = {}
@@ -172,11 +174,10 @@ class PartitionSender:
     # --- batches -----------------------------------------------------------------------------------------------------
 
     def _collect(self, queue: QueueKey, pending: Pending) -> None:
-        unsent = self._unsent.setdefault(queue, _Unsent())
-        size = pending.stored_bytes
+        unsent, size = self._unsent[queue], pending.stored_bytes
         if unsent.messages and (unsent.size_bytes + size > self._options.batch_bytes or pending.travels_alone):
             self._flush(queue)
-            unsent = self._unsent.setdefault(queue, _Unsent())
+            unsent = self._unsent[queue]
         unsent.messages.append(pending)
         unsent.size_bytes += size
         self._unsent_bytes += size
@@ -239,7 +240,9 @@ class PartitionSender:
             answer = client.receive()
         except UNREACHABLE as error:
             client.close()
-            self._look_for_master(queue)
+            # The broker may have moved; if nothing is known of it, the next try reports that.
+            with suppress(RocketMQError):
+                self._cluster.refresh_master(queue.topic, queue.broker_name)
             return _Failure(str(error), is_known=isinstance(error, ConnectFailed))
         if answer.code in STORED_CODES:
             self.sent += len(messages)
@@ -254,13 +257,6 @@ class PartitionSender:
             is_known=outcome_is_known(answer.code),
             is_final=answer.code not in _PASSING_CODES,
         )
-
-    def _look_for_master(self, queue: QueueKey) -> None:
-        """Find the master again, as the broker may have moved."""
-        try:
-            self._cluster.refresh_master(queue.topic, queue.broker_name)
-        except RocketMQError:
-            return  # the next try reports it
 
     def _request(self, queue: QueueKey, messages: list[Pending]) -> RemotingCommand:
         first = messages[0]

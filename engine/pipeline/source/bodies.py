@@ -1,0 +1,155 @@
+"""Bodies with a schema: JSON by Spark's ``from_json``, Avro by the package ``fastavro``.
+
+Spark's own ``from_avro`` needs a jar that PySpark does not bring. A body that does not have the schema is null and is
+counted; it fails no query.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from engine.pipeline.errors import PackageMissing
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation
+
+#: The column in which ``from_json`` keeps the text of a body that it cannot read.
+_BAD = "_corrupt_record"
+_AVRO_TYPES: dict[str, DataType] = {
+    "boolean": BooleanType(),
+    "int": IntegerType(),
+    "long": LongType(),
+    "float": FloatType(),
+    "double": DoubleType(),
+    "bytes": BinaryType(),
+    "string": StringType(),
+    "fixed": BinaryType(),
+    "enum": StringType(),
+}
+_AVRO_LOGICAL_TYPES: dict[str, DataType] = {
+    "date": DateType(),
+    "timestamp-millis": TimestampType(),
+    "timestamp-micros": TimestampType(),
+}
+
+
+def with_json_body(
+    frame: DataFrame,
+    schema: StructType | str,
+    *,
+    body: str = "body",
+    into: str = "parsed",
+    count: str | Observation = "bodies",
+) -> DataFrame:
+    """Return ``frame`` with one more column, the object of this schema that each body holds as JSON.
+
+    It is null where the body is no JSON object, or a value in it has another type. Fields that are missing are null,
+    others are left out, and so is text after the object.
+
+    :param schema: also in Spark's short form: ``"id bigint, paid boolean"``.
+    :param body: the column with the body; ``value`` with the option ``kafkaNames``.
+    :param into: name of the new column.
+    :param count: name (in a stream) or Observation (in a batch) for the number of bodies, ``all``, and of those that
+        became null, ``bad``.
+    """
+    wanted = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    assert isinstance(wanted, StructType), "columns have names"
+    marked = StructType([*wanted.fields, StructField(_BAD, StringType())])
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BAD}
+    read = F.from_json(F.col(body).cast("string"), marked, options)
+    return _counted(frame.withColumn(into, F.when(read[_BAD].isNull(), read.dropFields(_BAD))), into, count)
+
+
+def with_avro_body(
+    frame: DataFrame, schema: str, *, body: str = "body", into: str = "parsed", count: str | Observation = "bodies"
+) -> DataFrame:
+    """Return ``frame`` with one more column, the value of this Avro schema that each body holds in binary form.
+
+    It is null where the body is too short, too long, or otherwise not of the schema. The other parameters are those of
+    :func:`with_json_body`. Executors need ``fastavro``.
+
+    :param schema: as JSON. A union is of one type and ``null``; of the logical types dates, timestamps and decimals
+        become Spark's, others stay what they are stored as.
+
+    Raises ``ValueError`` for any other union and for recursive types, :class:`PackageMissing` without ``fastavro``.
+    """
+    try:
+        import fastavro
+    except ImportError:
+        raise PackageMissing("fastavro") from None
+    parsed = fastavro.parse_schema(_plain(json.loads(schema)))
+
+    def read(value: bytes | None) -> Any:
+        stream = io.BytesIO(value or b"")
+        try:
+            found = fastavro.schemaless_reader(stream, parsed, None)
+        except Exception:  # whatever wrong bytes lead to
+            return None
+        return None if stream.read(1) else found
+
+    decoded = F.udf(read, _spark_type(parsed, {}), useArrow=True)
+    return _counted(frame.withColumn(into, decoded(body)), into, count)
+
+
+def _counted(frame: DataFrame, into: str, count: str | Observation) -> DataFrame:
+    return frame.observe(count, F.count(F.lit(1)).alias("all"), F.count_if(F.col(into).isNull()).alias("bad"))
+
+
+def _plain(schema: Any) -> Any:
+    """Return the schema without the logical types that have no counterpart here."""
+    if isinstance(schema, list):
+        return [_plain(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: _plain(value) for name, value in schema.items() if name not in ("default", "doc")}
+    if kept.get("logicalType") not in (*_AVRO_LOGICAL_TYPES, "decimal"):
+        kept.pop("logicalType", None)
+    return kept
+
+
+def _spark_type(schema: Any, named: dict[str, DataType]) -> DataType:
+    """Return Spark's type for a schema that ``fastavro`` has parsed; ``named`` are the types defined so far."""
+    match schema:
+        case str() if schema in _AVRO_TYPES or schema in named:
+            return _AVRO_TYPES.get(schema) or named[schema]
+        case [one] | ["null", one] | [one, "null"]:
+            return _spark_type(one, named)
+        case {"type": "bytes" | "fixed", "logicalType": "decimal", "precision": digits}:
+            found: DataType = DecimalType(digits, schema.get("scale", 0))
+        case {"logicalType": kind}:
+            found = _AVRO_LOGICAL_TYPES[kind]
+        case {"type": "array", "items": items}:
+            return ArrayType(_spark_type(items, named))
+        case {"type": "map", "values": values}:
+            return MapType(StringType(), _spark_type(values, named))
+        case {"type": "record", "fields": fields}:
+            found = StructType([StructField(one["name"], _spark_type(one["type"], named)) for one in fields])
+        case {"type": kind}:
+            found = _spark_type(kind, named)
+        case _:
+            allowed = ", ".join(_AVRO_TYPES)
+            raise ValueError(f"{schema!r} is no Avro type that can be read; allowed: {allowed}, record, array, map")
+    if "name" in schema:
+        named[schema["name"]] = found
+    return found
