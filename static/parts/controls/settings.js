@@ -4,7 +4,6 @@
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { shortMs } from "../../common/world/format.js";
 import { command, isRecording } from "../../common/world/session.js";
 import {
   knownSettingFacts,
@@ -16,7 +15,6 @@ import {
 import { nodeNames, openSetting, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
-import { Icon } from "./icons.js";
 
 export function Settings() {
   const wanted = useSignal("");
@@ -102,21 +100,6 @@ function change(node, name, value, field) {
   else field.value = value;
   command("setting", node, { name, value: next });
   return true;
-}
-
-/** The current value of a setting, next to what it controls; a press opens its editor. */
-export function SettingButton({ node, name }) {
-  const facts = name && settingFacts(node, name);
-  if (!facts) return null;
-  const value = settingValue(node, name);
-  const text = facts.unit === "ms" ? shortMs(value) : typeof value === "number" ? `${value}` : "…";
-  const label = t("lab.settings.edit", { name, value: `${value} ${facts.unit}`.trim() });
-  return html`<${Button}
-    class=${`setting-button ${value !== facts.default ? "is-changed" : ""}`} data-edit=${`${node} ${name}`}
-    aria-haspopup="dialog" onClick=${() => (openSetting.value = { node, name })} label=${label}
-  >
-    <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
-  </${Button}>`;
 }
 
 /** The editor of one setting. */

@@ -4,12 +4,11 @@
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
+import { SettingButton } from "../actions/setting_button.js";
 import { acting } from "../actions/thing.js";
-import { shortMs } from "../../common/world/format.js";
-import { settingFacts, settingOfPart, settingValue } from "../../common/world/settings.js";
+import { settingOfPart } from "../../common/world/settings.js";
 import { isFocus, togglePart } from "../stage/folding.js";
 import { Button } from "../controls/button.js";
-import { Icon } from "../controls/icons.js";
 import { forgetRoom, keepsRoom } from "./room.js";
 
 /** The name of a part: the button that folds and unfolds it. `shows`: it is open, for whatever reason. */
@@ -40,23 +39,7 @@ export function Part({ part, name, summary, tools, keepsOpen = false, class: kin
 }
 
 /** The setting that rules a part of a node, next to it: "rebalance every ⏱ 2s". */
-export function Rule({ node, part, label }) {
+export const Rule = ({ node, part, label }) => {
   const name = settingOfPart(node, part);
-  const facts = name && settingFacts(node, name);
-  if (!facts) return null;
-  const value = settingValue(node, name);
-  const text = facts.unit === "ms" ? shortMs(value) : typeof value === "number" ? `${value}` : "…";
-  const title = t("lab.settings.edit", { name, value: `${value} ${facts.unit}`.trim() });
-  return html`<button
-    class=${`rule ${value !== facts.default ? "is-changed" : ""}`}
-    data-edit=${`${node} ${name}`}
-    ...${acting("rule", { node, name })}
-    title=${title}
-    aria-label=${label ? `${label}: ${title}` : title}
-  >
-    ${label && html`<span>${label}</span>`}
-    <span class="rule-value">
-      <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
-    </span>
-  </button>`;
-}
+  return html`<${SettingButton} class="rule" ...${{ node, name, label }} ...${acting("rule", { node, name })} />`;
+};

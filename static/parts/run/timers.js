@@ -14,7 +14,7 @@ import { runUntil } from "../../common/world/session.js";
 import { settingOfTimer } from "../../common/world/settings.js";
 import { runningTimers } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
-import { SettingButton } from "../controls/settings.js";
+import { SettingButton } from "../actions/setting_button.js";
 
 const MOST = 40;
 /** Bars need no more pictures than this; rows of figures cost the browser a layout each. */

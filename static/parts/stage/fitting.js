@@ -94,10 +94,10 @@ export function layOut(inner, width, height, isFresh = false) {
     return scale;
   };
   const others = Array.from({ length: most }, (_, n) => n + 1);
-  // Cards change places only where they would become small.
+  // Cards change places only where they would become small, and not where all is whole as it is.
   for (const tries of last.columns ? [[last.columns], others] : [others])
     for (let { index } = last; index < all.length; index += 1) {
-      if (tries !== others && all[index][1] > 1) break;
+      if (tries !== others && all[index][1] > 1 && index > last.index) break;
       const columns = tries.find((n) => excess(all[index], n) === 0);
       if (columns) return choose(index, columns);
     }

@@ -4,7 +4,7 @@
 // on a canvas: there may be thousands. The chosen event's causes are drawn as a chain.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { computed, useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
@@ -34,7 +34,9 @@ export function Sequence() {
   const grabbed = useRef(/** @type {{ x: number, isDrag: boolean } | null} */ (null));
   const least = useComputed(() => (nodeNames.value.length + 1.4) * LANE_LEAST);
 
-  useEffect(() => {
+  // A layout effect comes before the effects of others: this painter is the first in each picture. Its letters ask for
+  // styles, so that what another one had written before would be laid out once more.
+  useLayoutEffect(() => {
     let isStepping = false;
     let size = {};
     const sizes = new ResizeObserver(([{ contentRect }]) => ((size = contentRect), repaint()));

@@ -83,3 +83,39 @@ def test_on_a_phone_the_legend_is_there_too(address, open_page):
     page = open_page(f"{address}/lab/three-locks", viewport={"width": 390, "height": 844})
     page.locator("#legend-button").click()
     expect(page.locator("#legend")).to_be_visible()
+
+
+#: Notes the names of the components that Preact draws from now on, by its hook before each (`_render`, minified).
+NOTE_RENDERS = """async () => {
+    const { options } = await import('preact');
+    const { view } = await import('/static/common/world/view.js');
+    const before = options.__r;
+    window.rendered = [];
+    options.__r = (vnode) => (window.rendered.push(vnode.type.name), before?.(vnode));
+    window.trees = () => Object.values(view.peek().nodes).flatMap(({ process_queues: queues = {} }) =>
+        Object.values(queues).flatMap(({ tree, consuming_tree: taken }) => [tree, taken]));
+}"""
+#: What stays as it is while one steps, and would cost most.
+SAME_AT_EACH_STEP = {"Stage", "Column", "Title", "TimeButtons", "TimeButton", "HalfDialog", "Dialog", "Rule"}
+
+
+@pytest.mark.parametrize(("scenario", "time_ms"), [("three-locks", 3_900), ("big-stage", 2_000)])
+def test_a_step_draws_only_what_it_has_changed(address, open_page, scenario, time_ms):
+    page = opened_at(open_page, address, scenario, "desk")
+    run_to_ms(page, time_ms)
+    settled(page)
+    # The first step names its event and leaves the end of "run until": what that changes is drawn.
+    page.locator("#control-step").click()
+    start = event_number(page) + 1
+    expect_event(page, start)
+    page.evaluate(NOTE_RENDERS)
+    changed = 0
+    for number in range(start + 1, start + 31):
+        page.evaluate("() => { window.before = window.trees(); }")
+        page.locator("#control-step").click()
+        expect_event(page, number)
+        changed += page.evaluate("() => window.trees().filter((tree) => tree && !window.before.includes(tree)).length")
+    rendered = page.evaluate("() => window.rendered")
+    assert "NodeCard" in rendered
+    assert SAME_AT_EACH_STEP.isdisjoint(rendered)
+    assert rendered.count("Tree") <= changed
