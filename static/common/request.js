@@ -52,6 +52,6 @@ export async function demand(method, address, body) {
 export const get = (address) => request("GET", address);
 /**
  * @param {string} address
- * @param {object} body
+ * @param {object} [body]
  */
 export const post = (address, body) => request("POST", address, body);

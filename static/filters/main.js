@@ -7,6 +7,7 @@ import { signal } from "@preact/signals";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
+import { Panel } from "../parts/panel/panel.js";
 import { Tags } from "./tags.js";
 import { Tree } from "./tree.js";
 import { post } from "../common/request.js";
@@ -96,8 +97,7 @@ function take([, text, pairs]) {
 
 function Bench() {
   return html`<div class="bench">
-    <section class="panel bench-input" aria-labelledby="bench-input-title">
-      <header class="panel-head"><h2 class="panel-title" id="bench-input-title">${t("filter.message")}</h2></header>
+    <${Panel} name="bench-input" kind="bench-input" title=${t("filter.message")}>
       <div class="bench-body">
         <label class="bench-field">
           <span>${t("filter.expression")}</span>
@@ -130,11 +130,10 @@ function Bench() {
           </ul>
         </div>
       </div>
-    </section>
-    <section class="panel bench-result" aria-labelledby="bench-result-title">
-      <header class="panel-head"><h2 class="panel-title" id="bench-result-title">${t("filter.result")}</h2></header>
+    </${Panel}>
+    <${Panel} name="bench-result" kind="bench-result" title=${t("filter.result")}>
       <div class="bench-body" aria-live="polite"><${Result} /></div>
-    </section>
+    </${Panel}>
     <${Tags} />
   </div>`;
 }

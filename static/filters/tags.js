@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { post } from "../common/request.js";
+import { Panel } from "../parts/panel/panel.js";
 
 const expression = signal("Aa || Cc");
 const tag = signal("BB");
@@ -41,14 +42,13 @@ export function Tags() {
       }}
     />
   </label>`;
-  return html`<section class="panel bench-tags" aria-labelledby="bench-tags-title">
-    <header class="panel-head"><h2 class="panel-title" id="bench-tags-title">${t("filter.tags.title")}</h2></header>
+  return html`<${Panel} name="bench-tags" kind="bench-tags" title=${t("filter.tags.title")}>
     <div class="bench-body">
       <p>${t("filter.tags.text")}</p>
       <div class="tag-fields">${field(expression, "filter.tags.expression")}${field(tag, "filter.tags.tag")}</div>
       <div aria-live="polite"><${Verdict} /></div>
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 function Verdict() {

@@ -7,44 +7,25 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
-import { Popover } from "../parts/actions/popover.js";
 import { isLooking } from "../parts/actions/thing.js";
 import { bilingual } from "../common/world/format.js";
 import { labData } from "../common/world/commands.js";
-import { keyRows, listenToKeys } from "../parts/controls/keys.js";
-import { Actors } from "../parts/run/actors.js";
-import { AuditDialog } from "../parts/analysis/audit.js";
+import { listenToKeys } from "../parts/controls/keys.js";
 import { Begin, BeginAgain, Waiting } from "./panels/controls/begin_again.js";
-import { Banner, Notice } from "../parts/controls/banner.js";
+import { Banner } from "../parts/controls/banner.js";
 import { Compare } from "../parts/analysis/compare.js";
 import { ContinueRun } from "./panels/controls/continue_run.js";
 import { Controls } from "../parts/controls/controls.js";
-import { DeadLettersDialog } from "../parts/messages/dead_letters.js";
 import { Aside } from "../parts/controls/view_buttons.js";
 import { Caption } from "../parts/stage/caption.js";
 import { dockOpen, Drawer, drawerOpen, shape } from "../parts/controls/dock.js";
-import { Explorer } from "../parts/analysis/explorer.js";
-import { Faults } from "../parts/controls/faults.js";
-import { FrameDialog } from "../parts/stage/frame_dialog.js";
-import { Frames } from "../parts/stage/frames.js";
-import { WorldHalfDialog } from "../parts/messages/half_dialog.js";
 import { Choices, Connection, Title } from "../parts/controls/header.js";
-import { Invariants } from "../parts/run/invariants.js";
-import { KeyMap } from "../parts/controls/key_map.js";
-import { Life } from "../parts/messages/life.js";
-import { Log } from "../parts/run/log.js";
-import { Backlog } from "../parts/analysis/backlog.js";
-import { Money } from "../parts/analysis/money.js";
-import { RecordDialog } from "../parts/messages/record_dialog.js";
 import { Sequence } from "../parts/stage/sequence.js";
 import { ShareDialog } from "../parts/controls/share.js";
 import { ComparisonDialog } from "../parts/controls/comparison.js";
-import { SettingDialog, Settings } from "../parts/controls/settings.js";
-import { SourceView } from "../parts/run/source_view.js";
+import { WORLD_PANELS, WorldDialogs } from "../parts/panel/world_panels.js";
 import { Story } from "./panels/run/story.js";
 import { Stage } from "../parts/stage/stage.js";
-import { Timers } from "../parts/run/timers.js";
-import { TwoPhaseCommit } from "../parts/analysis/xa.js";
 import { isCompared, ownWorldOf, paired } from "./comparison/inside.js";
 import { goToEventOfAddress, keepAddressInStep, requestOfAddress } from "../common/world/permalink.js";
 import { restWhile, tellWhatNeverCame, useSource } from "../common/world/session.js";
@@ -53,21 +34,9 @@ import { openSocket } from "../common/world/source_socket.js";
 import { loaded, view } from "../common/world/view.js";
 
 const PANELS = {
+  ...WORLD_PANELS,
   story: Story,
-  source: SourceView,
-  invariants: Invariants,
-  timers: Timers,
-  actors: Actors,
-  faults: Faults,
-  settings: Settings,
-  log: Log,
-  frames: Frames,
-  explorer: Explorer,
-  backlog: Backlog,
   compare: Compare,
-  life: Life,
-  money: Money,
-  xa: TwoPhaseCommit,
 };
 
 /** What a presentation has above its stage. */
@@ -109,18 +78,7 @@ function Page() {
         <${Controls} /><${Sequence} />
       </section>
     </div>
-    <${Popover} />
-    <${ContinueRun} />
-    <${WorldHalfDialog} />
-    <${DeadLettersDialog} />
-    <${FrameDialog} />
-    <${RecordDialog} />
-    <${AuditDialog} />
-    <${SettingDialog} />
-    <${ShareDialog} />
-    <${ComparisonDialog} />
-    <${KeyMap} rows=${keyRows()} />
-    <${Notice} />
+    <${WorldDialogs} /><${ContinueRun} /><${ShareDialog} /><${ComparisonDialog} />
   `;
 }
 

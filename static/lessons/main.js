@@ -6,38 +6,18 @@ import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
-import { Popover } from "../parts/actions/popover.js";
 import { isLooking } from "../parts/actions/thing.js";
-import { keyRows, listenToKeys } from "../parts/controls/keys.js";
-import { Actors } from "../parts/run/actors.js";
-import { AuditDialog } from "../parts/analysis/audit.js";
-import { Banner, Notice } from "../parts/controls/banner.js";
+import { listenToKeys } from "../parts/controls/keys.js";
+import { Banner } from "../parts/controls/banner.js";
 import { Controls } from "../parts/controls/controls.js";
-import { DeadLettersDialog } from "../parts/messages/dead_letters.js";
 import { Caption } from "../parts/stage/caption.js";
 import { Dock, dockOpen } from "../parts/controls/dock.js";
-import { Explorer } from "../parts/analysis/explorer.js";
-import { Faults } from "../parts/controls/faults.js";
-import { FrameDialog } from "../parts/stage/frame_dialog.js";
-import { Frames } from "../parts/stage/frames.js";
-import { WorldHalfDialog } from "../parts/messages/half_dialog.js";
 import { Connection } from "../parts/controls/header.js";
-import { Invariants } from "../parts/run/invariants.js";
-import { KeyMap } from "../parts/controls/key_map.js";
 import { KeysButton, MotionToggle } from "../parts/controls/view_buttons.js";
-import { Life } from "../parts/messages/life.js";
-import { Log } from "../parts/run/log.js";
-import { Backlog } from "../parts/analysis/backlog.js";
-import { Money } from "../parts/analysis/money.js";
-import { RecordDialog } from "../parts/messages/record_dialog.js";
-import { SettingDialog } from "../parts/controls/settings.js";
 import { Sequence } from "../parts/stage/sequence.js";
-import { Settings } from "../parts/controls/settings.js";
-import { SourceView } from "../parts/run/source_view.js";
 import { isCrowded } from "../parts/stage/fitting.js";
 import { Stage } from "../parts/stage/stage.js";
-import { Timers } from "../parts/run/timers.js";
-import { TwoPhaseCommit } from "../parts/analysis/xa.js";
+import { WORLD_PANELS, WorldDialogs } from "../parts/panel/world_panels.js";
 import { restWhile } from "../common/world/session.js";
 import { loaded, view } from "../common/world/view.js";
 import { followTheWorld } from "./flow.js";
@@ -50,19 +30,7 @@ import { openWorld } from "./world.js";
 
 const PANELS = {
   sequence: Sequence,
-  life: Life,
-  money: Money,
-  xa: TwoPhaseCommit,
-  source: SourceView,
-  log: Log,
-  backlog: Backlog,
-  frames: Frames,
-  timers: Timers,
-  invariants: Invariants,
-  actors: Actors,
-  faults: Faults,
-  settings: Settings,
-  explorer: Explorer,
+  ...WORLD_PANELS,
 };
 
 function Page() {
@@ -90,15 +58,7 @@ function Page() {
       </div>
       ${!isSummary.value && html`<${SideSwitch} />`}
     </div>
-    <${Popover} />
-    <${WorldHalfDialog} />
-    <${DeadLettersDialog} />
-    <${FrameDialog} />
-    <${RecordDialog} />
-    <${AuditDialog} />
-    <${SettingDialog} />
-    <${KeyMap} rows=${keyRows()} />
-    <${Notice} />
+    <${WorldDialogs} />
   `;
 }
 

@@ -5,12 +5,12 @@ import { html } from "htm/preact";
 import { dateTime } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../common/world/format.js";
+import { Panel } from "../parts/panel/panel.js";
 import { chosenRun, jobNamed, runList } from "./runs.js";
 
 export function History() {
   const runs = runList.value;
-  return html`<section class="panel" aria-labelledby="history-title">
-    <header class="panel-head"><h2 class="panel-title" id="history-title">${t("pipeline.history")}</h2></header>
+  return html`<${Panel} name="history" title=${t("pipeline.history")}>
     ${
       runs.length === 0
         ? html`<p class="empty">${t("pipeline.no_runs")}</p>`
@@ -26,7 +26,7 @@ export function History() {
           )}
         </ul>`
     }
-  </section>`;
+  </${Panel}>`;
 }
 
 /** The phase by shape and word; colour only adds to it. */

@@ -7,6 +7,7 @@ import { t } from "../common/i18n.js";
 import { Chart } from "../parts/chart/chart.js";
 import { joined, lookOf } from "../parts/chart/model.js";
 import { numberText } from "../parts/chart/options.js";
+import { Panel } from "../parts/panel/panel.js";
 import { bilingual } from "../common/world/format.js";
 
 /** @typedef {(value: number | null) => string} Print */
@@ -35,20 +36,18 @@ export function BatchPlots({ batches }) {
         })),
       }}
     />`;
-  return html`<section class="panel" aria-labelledby="batches-title">
-    <header class="panel-head"><h3 class="panel-title" id="batches-title">${t("pipeline.batches")}</h3></header>
+  return html`<${Panel} name="batches" heading="h3" title=${t("pipeline.batches")}>
     <div class="plots">
       ${plot("rates", compact, { input: "input_rows_per_s", processed: "processed_rows_per_s" })}
       ${plot("duration", wholeMilliseconds, { duration: "total_ms" })}
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 export function JobPlots({ job, plots }) {
   const shown = job.plots.filter(({ name }) => plots[name]);
   if (shown.length === 0) return null;
-  return html`<section class="panel" aria-labelledby="plots-title">
-    <header class="panel-head"><h3 class="panel-title" id="plots-title">${t("pipeline.plots")}</h3></header>
+  return html`<${Panel} name="plots" heading="h3" title=${t("pipeline.plots")}>
     <div class="plots">
       ${shown.map(
         (plot) => html`<${Chart}
@@ -59,7 +58,7 @@ export function JobPlots({ job, plots }) {
         />`,
       )}
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 function chartOf(plot, lines) {

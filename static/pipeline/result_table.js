@@ -5,17 +5,25 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { count, dateTime, milliseconds } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
+import { Panel } from "../parts/panel/panel.js";
 import { bilingual } from "../common/world/format.js";
 
 /** Rows before a button offers the rest. */
 const MOST_ROWS = 40;
 const LONG_TEXT = 24;
-const NUMERIC = ["integer", "number", "share", "ms", "timestamp"];
 /** A path of this server or an address, and nothing that a browser would run. */
 const LEADS_SOMEWHERE = /^(\/[^/]|https?:\/\/)/;
 const locale = language === "zh" ? "zh-CN" : "en";
 const number = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
 const share = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 3 });
+/** Kinds of columns with numbers: how one is written. */
+const NUMERIC = {
+  integer: count,
+  number: (value) => number.format(value),
+  share: (value) => share.format(value),
+  ms: milliseconds,
+  timestamp: (value) => dateTime(value),
+};
 
 export function ResultTable({ table, result }) {
   const isWhole = useSignal(false);
@@ -25,16 +33,13 @@ export function ResultTable({ table, result }) {
   const findings = rows.filter(isBad).length;
   const shown = isWhole.value ? rows : rows.slice(0, MOST_ROWS);
   const title = bilingual(table.title);
-  return html`<section class="panel result" aria-labelledby=${`table-${table.name}`} data-table=${table.name}>
-    <header class="panel-head">
-      <h3 class="panel-title" id=${`table-${table.name}`}>${title}</h3>
-      ${
-        bad >= 0 &&
-        (findings > 0
-          ? html`<span class="badge badge-warning">${t("pipeline.findings", { n: findings })}</span>`
-          : html`<span class="good-text">${t("pipeline.no_findings")}</span>`)
-      }
-    </header>
+  const head =
+    bad >= 0 &&
+    (findings > 0
+      ? html`<span class="badge badge-warning">${t("pipeline.findings", { n: findings })}</span>`
+      : html`<span class="good-text">${t("pipeline.no_findings")}</span>`);
+  const panel = { name: `table-${table.name}`, kind: "result", heading: "h3", title, head, "data-table": table.name };
+  return html`<${Panel} ...${panel}>
     ${
       rows.length === 0
         ? html`<p class="empty">${t("pipeline.no_rows")}</p>`
@@ -97,10 +102,10 @@ export function ResultTable({ table, result }) {
         ${leftOut > 0 && html`<span class="quiet">${t("pipeline.left_out", { n: leftOut })}</span>`}
       </p>`
     }
-  </section>`;
+  </${Panel}>`;
 }
 
-const isNumeric = (column) => NUMERIC.includes(column.kind);
+const isNumeric = (column) => column.kind in NUMERIC;
 /** Long texts are broken, wherever that may be: names and ids would push the figures out of sight. */
 const cellClass = (column, value) =>
   isNumeric(column) ? "number" : column.kind !== "link" && String(value).length > LONG_TEXT ? "long-text" : "";
@@ -113,17 +118,8 @@ function wordOf({ cell_texts: texts }, value) {
 
 function cellText(column, value) {
   if (value === null) return html`<span class="quiet">–</span>`;
+  if (isNumeric(column)) return typeof value === "number" ? NUMERIC[column.kind](value) : String(value);
   switch (column.kind) {
-    case "integer":
-      return typeof value === "number" ? count(value) : String(value);
-    case "number":
-      return typeof value === "number" ? number.format(value) : String(value);
-    case "share":
-      return typeof value === "number" ? share.format(value) : String(value);
-    case "ms":
-      return typeof value === "number" ? milliseconds(value) : String(value);
-    case "timestamp":
-      return typeof value === "number" ? dateTime(value) : String(value);
     case "link":
       return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${bilingual(column.title)}</a>` : String(value);
     case "yes_no":

@@ -9,6 +9,7 @@ import { laneAxis } from "../parts/lane/lane_axis.js";
 import { LaneHead } from "../parts/lane/lane_head.js";
 import { LaneTable } from "../parts/lane/lane_table.js";
 import { SparkMark, TopicMark } from "../parts/lane/marks.js";
+import { Panel } from "../parts/panel/panel.js";
 import { loaded, state } from "../common/cluster/view.js";
 
 /** Queues of a topic that are drawn; of more the sum. */
@@ -21,20 +22,15 @@ const source = { ...brokerLanes, open: undefined };
 export function SparkLanes({ run }) {
   const topics = Object.keys(run.reached).sort();
   const isElsewhere = loaded.value && topics.every((topic) => Object.keys(queuesHere(topic)).length === 0);
-  return html`<section class="panel spark-lanes" aria-labelledby="lanes-title">
-    <header class="panel-head">
-      <h3 class="panel-title" id="lanes-title">${t("pipeline.lanes")}</h3>
-      ${
-        isElsewhere
-          ? html`<span class="quiet">${t("pipeline.lanes_elsewhere")}</span>`
-          : html`<span class="quiet spark-legend"><${SparkMark} size=${1.3} /> ${t("pipeline.lanes_hint")}</span>`
-      }
-    </header>
+  const head = isElsewhere
+    ? html`<span class="quiet">${t("pipeline.lanes_elsewhere")}</span>`
+    : html`<span class="quiet spark-legend"><${SparkMark} size=${1.3} /> ${t("pipeline.lanes_hint")}</span>`;
+  return html`<${Panel} name="lanes" kind="spark-lanes" heading="h3" title=${t("pipeline.lanes")} head=${head}>
     <div class="topics">
       <${LaneHead} axis=${axis} kind=${isElsewhere ? "is-hidden" : ""} />
       ${topics.map((topic) => html`<${TopicLanes} key=${topic} run=${run} topic=${topic} />`)}
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 function TopicLanes({ run, topic }) {

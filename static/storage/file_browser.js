@@ -4,33 +4,19 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { useAnswer } from "../common/server/answer.js";
 import { bytes, clockTime, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { FieldsAndBytes } from "../parts/inspector/record_details.js";
-import { ask, knownStores } from "./laboratory.js";
+import { addressOf, knownStores } from "./laboratory.js";
 import { unitText } from "./units.js";
-import { Heads } from "../parts/controls/heads.js";
+import { Panel } from "../parts/panel/panel.js";
+import { ScrollingTable } from "../parts/panel/table.js";
 
 /** @typedef {import("./laboratory.js").StoreName} StoreName */
 
 /** Formats that need a word of explanation. */
 const EXPLAINED = ["commitlog", "consumequeue", "index", "checkpoint", "log", "offset_index", "time_index"];
-
-/**
- * What the server answers to a question that is put again when one of `parts` changes.
- *
- * @param {string} what
- * @param {object} parts
- */
-function useAnswer(what, parts) {
-  const told = useSignal(/** @type {Awaited<ReturnType<typeof ask>>} */ ({}));
-  useEffect(() => {
-    let isLate = false;
-    ask(what, parts).then((answer) => !isLate && (told.value = answer));
-    return () => void (isLate = true);
-  }, Object.values(parts));
-  return told.value;
-}
 
 /** @type {(props: { store: StoreName, path: string, at: number }) => any} */
 export function FileBrowser({ store, path, at }) {
@@ -39,15 +25,11 @@ export function FileBrowser({ store, path, at }) {
   useEffect(() => {
     from.value = chosen.value = at;
   }, [at]);
-  const { answer: file, why } = useAnswer("file", { store, path, at: from.value });
+  const { answer: file, why } = useAnswer(addressOf("file", { store, path, at: from.value }), { keepsLast: true });
   const turn = (position) => (from.value = chosen.value = position);
-  return html`<section class="panel file-browser" aria-labelledby="file-title">
-    <header class="panel-head">
-      <h2 class="panel-title file-name" id="file-title">
-        <span class="quiet">${t(`storage.store.${store}`)}</span> <span class="mono">${path}</span>
-      </h2>
-      ${file && html`<span class="quiet">${bytes(file.bytes)} · ${t("storage.units", { n: file.unit_count })}</span>`}
-    </header>
+  const title = html`<span class="quiet">${t(`storage.store.${store}`)}</span> <span class="mono">${path}</span>`;
+  const hint = file && `${bytes(file.bytes)} · ${t("storage.units", { n: file.unit_count })}`;
+  return html`<${Panel} name="file" kind="file-browser" title=${title} hint=${hint}>
     ${why && html`<p class="problem" role="alert">${why}</p>`}
     ${
       file &&
@@ -64,7 +46,7 @@ export function FileBrowser({ store, path, at }) {
         <${Unit} key=${chosen.value} store=${store} path=${path} at=${chosen.value} />
       </div>`
     }
-  </section>`;
+  </${Panel}>`;
 }
 
 function Turns({ file, turn }) {
@@ -101,7 +83,7 @@ function Units({ file, chosen }) {
 }
 
 function Unit({ store, path, at }) {
-  const { answer: unit, why } = useAnswer("unit", { store, path, at });
+  const { answer: unit, why } = useAnswer(addressOf("unit", { store, path, at }));
   if (why) return html`<p class="problem" role="alert">${why}</p>`;
   if (!unit) return html`<p class="loading">${t("storage.loading")}</p>`;
   return html`<div class="unit-details">
@@ -117,20 +99,15 @@ function Contents({ records, total }) {
   const title = t("storage.contents", { shown: records.length, total });
   return html`<details class="batch-contents" open>
     <summary>${title}</summary>
-    <div class="table-scroll" tabindex="0" role="group" aria-label=${title}>
-      <table>
-        <${Heads} columns=${[["word.offset", "number"], "word.time", "word.key", "word.value"]} />
-        <tbody>
-          ${records.map(
-            (record) => html`<tr key=${record.offset}>
-              <td class="number">${count(record.offset)}</td>
-              <td class="number">${clockTime(record.timestamp_ms, true)}</td>
-              <td class="mono">${record.key ?? "–"}</td>
-              <td class="mono">${record.value ?? "–"}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    <${ScrollingTable} label=${title} columns=${[["word.offset", "number"], "word.time", "word.key", "word.value"]}>
+      ${records.map(
+        (record) => html`<tr key=${record.offset}>
+          <td class="number">${count(record.offset)}</td>
+          <td class="number">${clockTime(record.timestamp_ms, true)}</td>
+          <td class="mono">${record.key ?? "–"}</td>
+          <td class="mono">${record.value ?? "–"}</td>
+        </tr>`,
+      )}
+    <//>
   </details>`;
 }

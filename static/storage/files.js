@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { bytes } from "../common/format.js";
 import { t } from "../common/i18n.js";
+import { Panel } from "../parts/panel/panel.js";
 import { FileBrowser } from "./file_browser.js";
 import { knownStores, place, show, STORES } from "./laboratory.js";
 
@@ -23,12 +24,8 @@ export function Files() {
 }
 
 function Tree({ store, files }) {
-  const title = `tree-${store}`;
-  return html`<section class="panel store-tree" aria-labelledby=${title}>
-    <header class="panel-head">
-      <h2 class="panel-title" id=${title}>${t(`storage.store.${store}`)}</h2>
-      <p class="quiet">${t(`storage.tree.${store}`)}</p>
-    </header>
+  const [title, hint] = [t(`storage.store.${store}`), t(`storage.tree.${store}`)];
+  return html`<${Panel} name=${`tree-${store}`} kind="store-tree" title=${title} hint=${hint}>
     <ul class="tree-folders">
       ${byFolder(files).map(
         ([folder, inside]) => html`<li key=${folder}>
@@ -39,7 +36,7 @@ function Tree({ store, files }) {
         </li>`,
       )}
     </ul>
-  </section>`;
+  </${Panel}>`;
 }
 
 /**

@@ -9,6 +9,8 @@ import { ask, knownStores, STORES, stores } from "./laboratory.js";
 import { Steps } from "./steps.js";
 import { Verdict } from "./verdict.js";
 import { Segmented } from "../parts/controls/choices.js";
+import { Panel } from "../parts/panel/panel.js";
+import { Select } from "../parts/panel/select.js";
 
 /** @type {Way[]} */
 const WAYS = ["offset", "key", "time"];
@@ -48,8 +50,7 @@ effect(() => {
 
 export function Find() {
   return html`
-    <section class="panel find" aria-labelledby="find-title">
-      <header class="panel-head"><h2 class="panel-title" id="find-title">${t("storage.find")}</h2></header>
+    <${Panel} name="find" kind="find" title=${t("storage.find")}>
       <form class="find-form" onSubmit=${predict}>
         <${QuestionFields} /><${Prediction} />
         <div class="find-end">
@@ -58,7 +59,7 @@ export function Find() {
         </div>
         ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
       </form>
-    </section>
+    </${Panel}>
     ${search.value && html`<${Result} search=${search.value} />`}
   `;
 }
@@ -86,7 +87,6 @@ function QuestionFields() {
   const { by, topic, queue, values } = question.value;
   const { topics, traffic } = knownStores();
   const queues = Array.from({ length: traffic.queues }, (_, number) => String(number));
-  const option = (name, chosen) => html`<option key=${name} value=${name} selected=${name === chosen}>${name}</option>`;
   return html`<div class="find-fields">
     <${Segmented}
       name="by"
@@ -97,17 +97,18 @@ function QuestionFields() {
     />
     <label class="traffic-field">
       <span>${t("field.topic")}</span>
-      <select name="topic" onChange=${(event) => change({ topic: event.target.value })}>
-        ${topics.map((name) => option(name, topic ?? topics[0]))}
-      </select>
+      <${Select}
+        name="topic"
+        value=${topic ?? topics[0]}
+        choose=${(name) => change({ topic: name })}
+        options=${topics}
+      />
     </label>
     ${
       by !== "key" &&
       html`<label class="traffic-field">
         <span>${t("storage.find.queue")}</span>
-        <select name="queue" onChange=${(event) => change({ queue: event.target.value })}>
-          ${queues.map((number) => option(number, queue))}
-        </select>
+        <${Select} name="queue" value=${queue} choose=${(number) => change({ queue: number })} options=${queues} />
       </label>`
     }
     <label class="traffic-field">
@@ -168,27 +169,23 @@ async function predict(event) {
 function Result({ search: { result, question: asked, prediction: predicted } }) {
   const most = Math.max(...STORES.map((store) => result[store].steps.length));
   const isOver = shown.value >= most;
+  const button = (key, upTo) =>
+    html`<button type="button" class="button" disabled=${isOver} onClick=${() => (shown.value = upTo)}>
+      ${t(`storage.find.${key}`)}
+    </button>`;
+  const head = html`
+    ${button("step", shown.value + 1)}${button("all", most)}
+    <span class="quiet number" role="status">${t("word.step", { at: Math.min(shown.value, most), of: most })}</span>
+  `;
   return html`
-    <section class="panel find-result" aria-labelledby="steps-title">
-      <header class="panel-head">
-        <h2 class="panel-title" id="steps-title">${t(`storage.find.title_${asked.by}`, asked)}</h2>
-        <button type="button" class="button" disabled=${isOver} onClick=${() => (shown.value += 1)}>
-          ${t("storage.find.step")}
-        </button>
-        <button type="button" class="button" disabled=${isOver} onClick=${() => (shown.value = most)}>
-          ${t("storage.find.all")}
-        </button>
-        <span class="quiet number" role="status">
-          ${t("word.step", { at: Math.min(shown.value, most), of: most })}
-        </span>
-      </header>
+    <${Panel} name="steps" kind="find-result" title=${t(`storage.find.title_${asked.by}`, asked)} head=${head}>
       <div class="store-steps">
         ${STORES.map(
           (store) =>
             html`<${Steps} key=${store} store=${store} told=${result[store]} by=${asked.by} shown=${shown.value} />`,
         )}
       </div>
-    </section>
+    </${Panel}>
     ${isOver && html`<${Verdict} result=${result} prediction=${predicted} by=${asked.by} />`}
     <p class="sr-only" role="status">${isOver ? t("storage.find.over", { n: count(most) }) : ""}</p>
   `;

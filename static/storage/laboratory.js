@@ -3,7 +3,7 @@
 // asked. The address holds it all, so that a link leads to the same byte.
 
 import { computed, signal } from "@preact/signals";
-import { request } from "../common/request.js";
+import { get } from "../common/request.js";
 
 /** @type {StoreName[]} */
 export const STORES = ["rocketmq", "kafka"];
@@ -75,16 +75,22 @@ export const views = computed(() =>
 );
 export const view = computed(() => (views.value.includes(hash.value) ? hash.value : views.value[0]));
 
-/** The traffic as it is in every request. */
-export const query = (more = {}) => new URLSearchParams({ .../** @type {any} */ (knownStores().traffic), ...more });
-
 /**
- * What the server answers to a question about this traffic: {answer} or {why}.
+ * The address of a question about this traffic.
  *
  * @param {string} what
  * @param {object} more
  */
-export const ask = (what, more) => request("GET", `/api/storage/${what}?${query(more)}`);
+export const addressOf = (what, more) =>
+  `/api/storage/${what}?${new URLSearchParams({ .../** @type {any} */ (knownStores().traffic), ...more })}`;
+
+/**
+ * What the server answers to it: {answer} or {why}.
+ *
+ * @param {string} what
+ * @param {object} more
+ */
+export const ask = (what, more) => get(addressOf(what, more));
 
 /**
  * Shows the stores of another traffic; refused, everything stays as it is.
@@ -93,7 +99,7 @@ export const ask = (what, more) => request("GET", `/api/storage/${what}?${query(
  */
 export async function load(traffic) {
   isBusy.value = true;
-  const { answer, why } = await request("GET", `/api/storage/stores?${new URLSearchParams(traffic)}`);
+  const { answer, why } = await get(`/api/storage/stores?${new URLSearchParams(traffic)}`);
   isBusy.value = false;
   refusal.value = why ?? null;
   if (!answer) return;

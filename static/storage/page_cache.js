@@ -2,15 +2,14 @@
 // The page cache: scenarios that show it at work, and what the article says of storage next to what the engine says.
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
-import { useSignal } from "@preact/signals";
 import { addressOf } from "../common/addresses.js";
 import { bytes } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
-import { request } from "../common/request.js";
+import { useAnswer } from "../common/server/answer.js";
 import { knownStores, VIEW_NAMES, views } from "./laboratory.js";
 import { figuresOf } from "./summary.js";
-import { Heads } from "../parts/controls/heads.js";
+import { Panel } from "../parts/panel/panel.js";
+import { ScrollingTable } from "../parts/panel/table.js";
 
 const ARTICLE = "/tutorials/articles/mq-overview";
 
@@ -29,29 +28,17 @@ const CLAIMS = [
 
 export function PageCache() {
   return html`
-    <section class="panel storage-cache" aria-labelledby="cache-title">
-      <header class="panel-head">
-        <h2 class="panel-title" id="cache-title">${t("storage.cache")}</h2>
-        <p class="quiet">${t("storage.cache.text")}</p>
-      </header>
+    <${Panel} name="cache" kind="storage-cache" title=${t("storage.cache")} hint=${t("storage.cache.text")}>
       <${Scenarios} />
-    </section>
-    <section class="panel claims" aria-labelledby="claims-title">
-      <header class="panel-head">
-        <h2 class="panel-title" id="claims-title">${t("storage.claims")}</h2>
-        <p class="quiet">${t("storage.claims.text")}</p>
-      </header>
+    </${Panel}>
+    <${Panel} name="claims" kind="claims" title=${t("storage.claims")} hint=${t("storage.claims.text")}>
       <${Claims} />
-    </section>
+    </${Panel}>
   `;
 }
 
 function Scenarios() {
-  const told = useSignal(/** @type {Awaited<ReturnType<typeof request>>} */ ({}));
-  useEffect(() => {
-    request("GET", "/api/storage/scenarios").then((result) => (told.value = result));
-  }, []);
-  const { answer, why } = told.value;
+  const { answer, why } = useAnswer("/api/storage/scenarios");
   if (why) return html`<p class="problem" role="alert">${why}</p>`;
   return html`<ul class="cache-cards">
     ${(answer?.scenarios ?? []).map(
@@ -76,20 +63,16 @@ function Scenarios() {
 
 function Claims() {
   const values = claimValues();
-  return html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="claims-title">
-    <table>
-      <${Heads} columns=${["storage.claims.article", "storage.claims.engine", "storage.claims.see"]} />
-      <tbody>
-        ${CLAIMS.map(
-          ([name, place, row]) => html`<tr key=${name}>
-            <td>${t(`storage.claim.${name}.article`)} <a href=${`${ARTICLE}#${row.toLowerCase()}`}>${row}</a></td>
-            <td>${t(`storage.claim.${name}.engine`, values)}</td>
-            <td>${isHere(place) ? html`<a href=${place}>${placeName(place)}</a>` : t("site.only_on_a_server")}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  const columns = ["storage.claims.article", "storage.claims.engine", "storage.claims.see"];
+  return html`<${ScrollingTable} of="claims" columns=${columns}>
+    ${CLAIMS.map(
+      ([name, place, row]) => html`<tr key=${name}>
+        <td>${t(`storage.claim.${name}.article`)} <a href=${`${ARTICLE}#${row.toLowerCase()}`}>${row}</a></td>
+        <td>${t(`storage.claim.${name}.engine`, values)}</td>
+        <td>${isHere(place) ? html`<a href=${place}>${placeName(place)}</a>` : t("site.only_on_a_server")}</td>
+      </tr>`,
+    )}
+  <//>`;
 }
 
 const isHere = (place) => !place.startsWith("#") || views.value.includes(place.slice(1));

@@ -6,7 +6,9 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
-import { request } from "../common/request.js";
+import { get, post } from "../common/request.js";
+import { Panel } from "../parts/panel/panel.js";
+import { ScrollingTable } from "../parts/panel/table.js";
 import { Plot } from "./plot.js";
 import { save } from "./save.js";
 
@@ -25,39 +27,38 @@ export function Run({ kind }) {
   const run = useSignal(/** @type {RunState | null} */ (null));
   const problem = useSignal(/** @type {string | null} */ (null));
   const address = `/api/storage/runs/${kind}`;
-  /** @param {Awaited<ReturnType<typeof request>>} told */
+  /** @param {Awaited<ReturnType<typeof get>>} told */
   const tell = ({ answer, why }) => {
     problem.value = why ?? null;
     if (answer) run.value = answer;
   };
-  useEffect(() => void request("GET", address).then(tell), []);
+  useEffect(() => void get(address).then(tell), []);
   const isRunning = run.value?.phase === "running";
   useEffect(() => {
     if (!isRunning) return undefined;
-    const timer = setInterval(() => request("GET", address).then(tell), ASK_EVERY_MS);
+    const timer = setInterval(() => get(address).then(tell), ASK_EVERY_MS);
     return () => clearInterval(timer);
   }, [isRunning]);
   const report = run.value?.report;
+  const head = html`
+    <button
+      type="button"
+      class="button button-primary"
+      disabled=${isRunning || !run.value}
+      onClick=${() => post(address).then(tell)}
+    >
+      ${t("storage.run.start")}
+    </button>
+    ${
+      isRunning &&
+      html`<button type="button" class="button" onClick=${() => post(`${address}/cancel`).then(tell)}>
+        ${t("word.stop")}
+      </button>`
+    }
+    ${report && html`<${Exports} kind=${kind} report=${report} />`}
+  `;
   return html`
-    <section class="panel storage-run" aria-labelledby="run-title">
-      <header class="panel-head">
-        <h2 class="panel-title" id="run-title">${t(`storage.run.${kind}`)}</h2>
-        <button
-          type="button"
-          class="button button-primary"
-          disabled=${isRunning || !run.value}
-          onClick=${() => request("POST", address).then(tell)}
-        >
-          ${t("storage.run.start")}
-        </button>
-        ${
-          isRunning &&
-          html`<button type="button" class="button" onClick=${() => request("POST", `${address}/cancel`).then(tell)}>
-            ${t("word.stop")}
-          </button>`
-        }
-        ${report && html`<${Exports} kind=${kind} report=${report} />`}
-      </header>
+    <${Panel} name="run" kind="storage-run" title=${t(`storage.run.${kind}`)} head=${head}>
       <div class="run-body">
         <p>${t(`storage.run.${kind}.text`)}</p>
         ${isRunning && html`<${Progress} run=${run.value} />`}
@@ -65,7 +66,7 @@ export function Run({ kind }) {
         ${run.value && ENDINGS.includes(run.value.phase) && html`<p class="problem">${ending(run.value)}</p>`}
         <p class="sr-only" role="status">${run.value ? t(`storage.phase.${run.value.phase}`) : ""}</p>
       </div>
-    </section>
+    </${Panel}>
     ${report && html`<${Facts} report=${report} />`}
     ${
       report &&
@@ -91,34 +92,19 @@ function Progress({ run }) {
 }
 
 function ReportTable({ table }) {
-  const title = `table-${table.name}`;
   const cell = (value) => (typeof value === "number" ? rounded(value) : t(`storage.cell.${value}`));
   const kind = (value) => (typeof value === "number" ? "number" : "");
-  return html`<section class="panel" aria-labelledby=${title}>
-    <header class="panel-head">
-      <h3 class="panel-title" id=${title}>${t(`storage.table.${table.name}`)}</h3>
-    </header>
-    <div class="table-scroll" tabindex="0" role="group" aria-labelledby=${title}>
-      <table>
-        <thead>
-          <tr>
-            ${table.columns.map(
-              (name, index) => html`<th key=${name} scope="col" class=${kind(table.rows[0][index])}>
-                ${t(`storage.column.${name}`)}
-              </th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${table.rows.map(
-            (row, number) => html`<tr key=${number}>
-              ${row.map((value, index) => html`<td key=${index} class=${kind(value)}>${cell(value)}</td>`)}
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`;
+  const name = `table-${table.name}`;
+  const columns = table.columns.map((column, index) => [`storage.column.${column}`, kind(table.rows[0][index])]);
+  return html`<${Panel} name=${name} heading="h3" title=${t(`storage.table.${table.name}`)}>
+    <${ScrollingTable} of=${name} columns=${columns}>
+      ${table.rows.map(
+        (row, number) => html`<tr key=${number}>
+          ${row.map((value, index) => html`<td key=${index} class=${kind(value)}>${cell(value)}</td>`)}
+        </tr>`,
+      )}
+    <//>
+  </${Panel}>`;
 }
 
 function Exports({ kind, report }) {

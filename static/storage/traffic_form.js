@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
+import { Select } from "../parts/panel/select.js";
 import { isBusy, knownStores, load, refusal, TRAFFIC } from "./laboratory.js";
 
 export function TrafficForm() {
@@ -11,7 +12,7 @@ export function TrafficForm() {
   const { traffic, bounds, codecs } = knownStores();
   /** @type {Record<string, any>} */
   const values = { ...traffic, ...typed.value };
-  const change = (name) => (event) => (typed.value = { ...typed.peek(), [name]: event.target.value });
+  const change = (name) => (value) => (typed.value = { ...typed.peek(), [name]: value });
   const send = async (event) => {
     event.preventDefault();
     await load(values);
@@ -26,13 +27,10 @@ export function TrafficForm() {
     min=${bounds[name][0]}
     max=${bounds[name][1]}
     value=${values[name]}
-    onInput=${change(name)}
+    onInput=${(event) => change(name)(event.target.value)}
   />`;
-  const choice = () => html`<select name="codec" value=${values.codec} onChange=${change("codec")}>
-    ${codecs.map(
-      (codec) => html`<option key=${codec} value=${codec} selected=${codec === values.codec}>${codec}</option>`,
-    )}
-  </select>`;
+  const choice = () =>
+    html`<${Select} name="codec" value=${values.codec} choose=${change("codec")} options=${codecs} />`;
   return html`<form class="panel traffic" aria-labelledby="traffic-title" onSubmit=${send}>
     <h2 class="panel-title" id="traffic-title">${t("storage.traffic")}</h2>
     <div class="traffic-fields">

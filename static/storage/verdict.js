@@ -6,39 +6,33 @@ import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { judged } from "./judgement.js";
 import { STORES } from "./laboratory.js";
-import { Heads } from "../parts/controls/heads.js";
+import { Panel } from "../parts/panel/panel.js";
+import { ScrollingTable } from "../parts/panel/table.js";
 
 const FIGURES = ["seeks", "bytes"];
+const COLUMNS = [
+  "storage.store",
+  "word.metric",
+  ["lesson.result.you", "number"],
+  ["storage.verdict.counted", "number"],
+  "storage.verdict.judgement",
+];
 
 export function Verdict({ result, prediction, by }) {
-  return html`<section class="panel find-verdict" aria-labelledby="verdict-title">
-    <header class="panel-head"><h2 class="panel-title" id="verdict-title">${t("storage.verdict")}</h2></header>
-    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="verdict-title">
-      <table>
-        <${Heads}
-          columns=${[
-            "storage.store",
-            "word.metric",
-            ["lesson.result.you", "number"],
-            ["storage.verdict.counted", "number"],
-            "storage.verdict.judgement",
-          ]}
-        />
-        <tbody>
-          ${STORES.flatMap((store) =>
-            FIGURES.map(
-              (figure) => html`<${Row}
-                key=${`${store}.${figure}`}
-                store=${store}
-                figure=${figure}
-                predicted=${Number(prediction[`${store}.${figure}`])}
-                counted=${result[store].cost[figure]}
-              />`,
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+  return html`<${Panel} name="verdict" kind="find-verdict" title=${t("storage.verdict")}>
+    <${ScrollingTable} of="verdict" columns=${COLUMNS}>
+      ${STORES.flatMap((store) =>
+        FIGURES.map(
+          (figure) => html`<${Row}
+            key=${`${store}.${figure}`}
+            store=${store}
+            figure=${figure}
+            predicted=${Number(prediction[`${store}.${figure}`])}
+            counted=${result[store].cost[figure]}
+          />`,
+        ),
+      )}
+    <//>
     <ul class="verdict-why">
       ${STORES.map(
         (store) => html`<li key=${store}>
@@ -46,7 +40,7 @@ export function Verdict({ result, prediction, by }) {
         </li>`,
       )}
     </ul>
-  </section>`;
+  </${Panel}>`;
 }
 
 function Row({ store, figure, predicted, counted }) {

@@ -116,9 +116,18 @@ function Choice({ field, start }) {
  * @param {CommandFieldFacts} field
  * @param {FormData} data
  */
-export function readField(field, data) {
+function readField(field, data) {
   if (field.kind === "switch") return data.get(field.name) !== null;
   if (field.kind === "names") return data.getAll(field.name);
   if (field.kind === "integer" || field.kind === "number") return Number(data.get(field.name));
   return data.get(field.name) ?? "";
 }
+
+/**
+ * The values of all fields of a form that was sent, by their names.
+ *
+ * @param {CommandFieldFacts[]} fields
+ * @param {FormData} data
+ */
+export const readFields = (fields, data) =>
+  Object.fromEntries(fields.map((field) => [field.name, readField(field, data)]));

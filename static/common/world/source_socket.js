@@ -1,15 +1,11 @@
 // @ts-check
 // A world on the server: snapshot, numbered patches and journal come in; controls and commands go out.
-//
-// A missing number means that a patch got lost: the page drops what follows and asks for a new snapshot.
 
 import { openConnection } from "../transport.js";
 import { demand } from "../request.js";
-import { applyPatch, PatchRefused } from "../patch.js";
+import { followTree } from "../server/followed_tree.js";
 import { bilingual } from "./format.js";
 import { foundRun, mine, receiveJournal, receiveView, sequence, status, tell } from "./view.js";
-
-const REFUSED_RETRY_MS = 5000;
 
 /**
  * Opens a world.
@@ -19,55 +15,31 @@ const REFUSED_RETRY_MS = 5000;
  */
 export function openSocket(request, onRefused = () => {}) {
   const socket = openConnection("/lab");
-  let tree = null;
   let world = "";
-
-  const accept = (number) => {
-    sequence.value = number;
-    socket.emit("acknowledge", { sequence: number });
-  };
-  const resync = () => {
-    tree = null;
-    socket.emit("resync", {});
-  };
 
   const open = () => socket.emit("open", request());
   socket.on("found", (run) => (foundRun.value = run));
   socket.on("connect", open);
-  socket.on("snapshot", (message) => {
-    tree = message.view;
-    world = message.world;
-    mine.value = message.mine ?? true;
-    receiveView(tree, true);
-    accept(message.sequence);
-    status.value = "live";
-  });
-  socket.on("patch", (message) => {
-    if (tree === null) return;
-    if (message.sequence !== (sequence.peek() ?? 0) + 1) return resync();
-    try {
-      tree = applyPatch(tree, message.operations);
-    } catch (error) {
-      if (!(error instanceof PatchRefused)) throw error;
-      console.warn(error.message);
-      return resync();
-    }
-    receiveView(tree, false);
-    accept(message.sequence);
+  followTree(socket, {
+    sequence,
+    name: "view",
+    receive(view, snapshot) {
+      if (snapshot) {
+        world = snapshot.world;
+        mine.value = snapshot.mine ?? true;
+      }
+      receiveView(view, Boolean(snapshot));
+    },
+    onSnapshot: () => (status.value = "live"),
+    settle(next) {
+      if (next !== "resyncing") status.value = next;
+    },
   });
   socket.on("journal", receiveJournal);
   socket.on("refused", (refusal) => {
     tell(bilingual(refusal.text ?? refusal), true);
     onRefused(refusal);
   });
-
-  const lost = () => {
-    status.value = socket.active ? "reconnecting" : "refused";
-    if (!socket.active) setTimeout(() => socket.connect(), REFUSED_RETRY_MS);
-  };
-  socket.on("disconnect", lost);
-  socket.on("connect_error", lost);
-  socket.on("goodbye", ({ reason }) => console.warn(`the server ended the stream: ${reason}`));
 
   const fetched = (path) => demand("GET", path);
   const posted = (path, body) => demand("POST", `${worldPath()}/${path}`, body);

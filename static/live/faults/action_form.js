@@ -2,7 +2,7 @@
 // The fields of an action that needs some words: one kind of command, of which part stands fixed.
 
 import { html } from "htm/preact";
-import { CommandField, readField } from "../../common/actions/fields.js";
+import { CommandField, readFields } from "../../common/actions/fields.js";
 import { command } from "../../common/faults.js";
 import { fieldOf } from "./table.js";
 
@@ -11,9 +11,7 @@ export function ActionForm({ kind, target, fixed = {}, ask, options = {}, label,
   const fields = Object.keys(ask).map((name) => fieldOf(kind, name));
   const submit = async (event) => {
     event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const values = Object.fromEntries(fields.map((field) => [field.name, readField(field, data)]));
-    if (await command(kind, target, { ...fixed, ...values })) onDone();
+    if (await command(kind, target, { ...fixed, ...readFields(fields, new FormData(event.currentTarget)) })) onDone();
   };
   return html`<form class="command-form" data-command=${kind} onSubmit=${submit}>
     ${fields.map(

@@ -9,6 +9,8 @@ import { brokenWords } from "../../common/fault_words.js";
 import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { Panel } from "../../parts/panel/panel.js";
+import { ToldLine } from "../told_line.js";
 import { Held } from "./held.js";
 import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";
@@ -26,29 +28,26 @@ export function FaultPanel() {
     isAsking.value = false;
     button.current?.focus();
   };
-  return html`<section class="panel faults" id="faults" tabindex="-1" aria-labelledby="faults-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="faults-title">${t("section.faults")}</h2>
-      <span class="fault-state quiet">
-        ${isActive ? brokenWords().join(t("text.list_separator")) : t("faults.none")}
-        ${ahead > 0 && html` <span class="badge">${t("faults.is.ahead", { time: span(ahead) })}</span>`}
-      </span>
-      <span class="fault-buttons">
-        <button
-          type="button"
-          class="button"
-          ref=${button}
-          aria-expanded=${isAsking.value}
-          aria-controls="rule-form"
-          onClick=${() => (isAsking.value = !isAsking.value)}
-        >
-          ${t("faults.new_rule")}
-        </button>
-        <button type="button" class="button" disabled=${!isActive && !hasRules} onClick=${removeAll}>
-          ${t("faults.remove_all")}
-        </button>
-      </span>
-    </header>
+  const head = html`<span class="fault-state quiet">
+      ${isActive ? brokenWords().join(t("text.list_separator")) : t("faults.none")}
+      ${ahead > 0 && html` <span class="badge">${t("faults.is.ahead", { time: span(ahead) })}</span>`}
+    </span>
+    <span class="fault-buttons">
+      <button
+        type="button"
+        class="button"
+        ref=${button}
+        aria-expanded=${isAsking.value}
+        aria-controls="rule-form"
+        onClick=${() => (isAsking.value = !isAsking.value)}
+      >
+        ${t("faults.new_rule")}
+      </button>
+      <button type="button" class="button" disabled=${!isActive && !hasRules} onClick=${removeAll}>
+        ${t("faults.remove_all")}
+      </button>
+    </span>`;
+  return html`<${Panel} id="faults" kind="faults" title=${t("section.faults")} head=${head}>
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
     <${Record} />
     ${faults.value.recording?.is_on && html`<${FrameRecordingStrip} />`}
@@ -59,20 +58,8 @@ export function FaultPanel() {
         <div class="fault-rules"><${Rules} /><${Hits} /></div>
       </div>`
     }
-  </section>`;
+  </${Panel}>`;
 }
 
 /** Why the last action was refused, wherever on the page it was pressed. */
-export function Refusal() {
-  return html`<div class="told" role="alert">
-    ${
-      refusal.value &&
-      html`<p class="told-line is-problem">
-        <span>${refusal.value}</span>
-        <button type="button" class="button row-button" onClick=${() => (refusal.value = "")}>
-          ${t("word.close")}
-        </button>
-      </p>`
-    }
-  </div>`;
-}
+export const Refusal = () => html`<${ToldLine} role="alert" text=${refusal} kind="is-problem" />`;

@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { CommandField, readField } from "../../common/actions/fields.js";
+import { CommandField, readFields } from "../../common/actions/fields.js";
 import { firstOf } from "../../common/elements.js";
 import { command, faults } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
@@ -38,9 +38,7 @@ export function RuleForm({ onDone }) {
   const fields = KINDS.fault.fields.filter(({ name }) => !(name in ONLY_OF) || ONLY_OF[name].includes(what.value));
   const submit = async (event) => {
     event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const values = Object.fromEntries(fields.map((field) => [field.name, readField(field, data)]));
-    if (await command("fault", faults.value.broker, values)) onDone();
+    if (await command("fault", faults.value.broker, readFields(fields, new FormData(event.currentTarget)))) onDone();
   };
   return html`<form
     class="rule-form"

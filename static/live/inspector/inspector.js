@@ -9,7 +9,7 @@ import { Empty, TopicMark } from "../../parts/lane/marks.js";
 import { Dialog } from "../../parts/controls/dialog.js";
 import { RecordDetails } from "../../parts/inspector/record_details.js";
 import { Trail } from "./trail.js";
-import { useAnswer } from "../answer.js";
+import { useAnswer } from "../../common/server/answer.js";
 
 export function Inspector() {
   const offset = inspectedOffset.value;

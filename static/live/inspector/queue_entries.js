@@ -5,14 +5,22 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { inspectedOffset, inspectedQueue } from "../../common/cluster/selection.js";
+import { inspectedQueue } from "../../common/cluster/selection.js";
 import { state } from "../../common/cluster/view.js";
 import { Dialog } from "../../parts/controls/dialog.js";
 import { Empty, TopicMark } from "../../parts/lane/marks.js";
-import { useAnswer } from "../answer.js";
-import { Heads } from "../../parts/controls/heads.js";
+import { useAnswer } from "../../common/server/answer.js";
+import { ScrollingTable } from "../../parts/panel/table.js";
+import { OpenRecord } from "./open_record.js";
 
 const PAGE = 20;
+const COLUMNS = [
+  ["word.offset", "number"],
+  ["live.records.offset", "number"],
+  ["live.records.size", "number"],
+  ["queue.tags_code", "number"],
+  "queue.bytes",
+];
 /** Bytes of an entry's fields: commit log offset, size, tags code. */
 const PARTS = [
   [0, 8],
@@ -62,24 +70,11 @@ function Entries({ topic, queueId }) {
     ${answer && entries.length === 0 && html`<${Empty} title=${t("queue.none")} />`}
     ${
       entries.length > 0 &&
-      html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="queue-entries-title">
-        <table class="entries">
-          <${Heads}
-            columns=${[
-              ["word.offset", "number"],
-              ["live.records.offset", "number"],
-              ["live.records.size", "number"],
-              ["queue.tags_code", "number"],
-              "queue.bytes",
-            ]}
-          />
-          <tbody>
-            ${entries.map(
-              (entry, index) => html`<${EntryRow} key=${first + index} offset=${first + index} entry=${entry} />`,
-            )}
-          </tbody>
-        </table>
-      </div>`
+      html`<${ScrollingTable} of="queue-entries" kind="entries" columns=${COLUMNS}>
+        ${entries.map(
+          (entry, index) => html`<${EntryRow} key=${first + index} offset=${first + index} entry=${entry} />`,
+        )}
+      <//>`
     }
   `;
 }
@@ -91,16 +86,7 @@ function EntryRow({ offset, entry }) {
     </span>`;
   return html`<tr>
     <td class="number">${count(offset)}</td>
-    <td class="number">
-      <button
-        type="button"
-        class="link-button number"
-        onClick=${() => (inspectedOffset.value = entry.offset)}
-        aria-label=${t("live.records.open", { offset: entry.offset })}
-      >
-        ${count(entry.offset)}
-      </button>
-    </td>
+    <td class="number"><${OpenRecord} offset=${entry.offset} kind="number">${count(entry.offset)}<//></td>
     <td class="number">${count(entry.size)}</td><td class="number">${entry.tags_code}</td>
     <td class="mono entry-hex">${PARTS.map(part)}</td>
   </tr>`;

@@ -7,7 +7,7 @@ import { brokerClock } from "../../common/cluster/clock.js";
 import { inspectedOffset } from "../../common/cluster/selection.js";
 import { t } from "../../common/i18n.js";
 import { MessageLife } from "../../parts/messages/message_life.js";
-import { useAnswer } from "../answer.js";
+import { useAnswer } from "../../common/server/answer.js";
 
 const offsetOf = (/** @type {any} */ { offset }) => offset;
 

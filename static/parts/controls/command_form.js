@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
-import { CommandField, readField } from "../../common/actions/fields.js";
+import { CommandField, readFields } from "../../common/actions/fields.js";
 import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText } from "../../common/world/commands.js";
 import { compare, nodeNames, nodesOfRole, view } from "../../common/world/view.js";
@@ -16,7 +16,7 @@ export function CommandForm({ kind, target, onDone }) {
   const submit = (event) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
-    const values = Object.fromEntries(spec.fields.map((field) => [field.name, readField(field, data)]));
+    const values = readFields(spec.fields, data);
     command(kind, target ?? readTarget(spec.target, data), values);
     onDone?.();
   };

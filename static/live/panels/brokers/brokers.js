@@ -5,6 +5,7 @@
 import { html } from "htm/preact";
 import { bytes, clockTime, compact, count, span } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { problem, report, useAsking } from "./asking.js";
 
 const ROLES = ["ASYNC_MASTER", "SYNC_MASTER", "SLAVE", "LEADER"];
@@ -19,11 +20,8 @@ export function roleOf({ id, facts }) {
 export function Brokers() {
   useAsking();
   const known = report.value;
-  return html`<section class="panel" id="brokers" tabindex="-1" aria-labelledby="brokers-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="brokers-title">${t("live.brokers")}</h2>
-      <span class="quiet">${t(known ? "live.brokers.hint" : "live.brokers.asking")}</span>
-    </header>
+  const hint = t(known ? "live.brokers.hint" : "live.brokers.asking");
+  return html`<${Panel} id="brokers" title=${t("live.brokers")} hint=${hint}>
     ${problem.value && html`<p class="panel-note problem-text" role="alert">${problem.value}</p>`}
     ${Object.entries(known?.name_servers ?? {}).map(
       ([address, why]) =>
@@ -41,7 +39,7 @@ export function Brokers() {
         known[name] > 0 &&
         html`<p key=${name} class="panel-note quiet">${t(`live.brokers.${name}`, { n: known[name] })}</p>`,
     )}
-  </section>`;
+  </${Panel}>`;
 }
 
 /** @param {{ broker: Picture.BrokerReport, now: number }} props */

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { report } from "./asking.js";
 import { roleOf } from "./brokers.js";
 
@@ -43,10 +44,7 @@ function Matrix({ id, part, row, cell }) {
   const brokers = (report.value?.brokers ?? []).filter(({ facts }) => facts);
   const names = [...new Set(brokers.flatMap(({ facts }) => Object.keys(facts?.[part] ?? {})))].sort();
   if (names.length === 0) return null;
-  return html`<section class="panel" id=${id} tabindex="-1" aria-labelledby=${`${id}-title`}>
-    <header class="panel-head">
-      <h2 class="panel-title" id=${`${id}-title`}>${t(`live.brokers.${part}_title`)}</h2>
-    </header>
+  return html`<${Panel} id=${id} title=${t(`live.brokers.${part}_title`)}>
     <div class="table-scroll" tabindex="0" role="group" aria-labelledby=${`${id}-title`}>
       <table class="broker-matrix">
         <thead>
@@ -78,7 +76,7 @@ function Matrix({ id, part, row, cell }) {
         </tbody>
       </table>
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 /** @param {{ topic: Picture.BrokerTopic }} props */

@@ -7,6 +7,7 @@ import { compact } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Chart } from "../../../parts/chart/chart.js";
 import { lookOf } from "../../../parts/chart/model.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { report, samples } from "./asking.js";
 import { roleOf } from "./brokers.js";
 
@@ -23,11 +24,7 @@ export function BrokerRates() {
   const brokers = (report.value?.brokers ?? []).filter(({ facts }) => facts);
   const shown = brokers.slice(0, LINES_MAX);
   if (samples.value.length < 2) return null;
-  return html`<section class="panel" id="broker-rates" tabindex="-1" aria-labelledby="broker-rates-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="broker-rates-title">${t("live.brokers.rates_title")}</h2>
-      <span class="quiet">${t("live.brokers.rates_hint")}</span>
-    </header>
+  return html`<${Panel} id="broker-rates" title=${t("live.brokers.rates_title")} hint=${t("live.brokers.rates_hint")}>
     <div class="plots broker-plots">
       ${["in_rate", "out_rate"].map(
         (name, direction) => html`<${Chart}
@@ -53,5 +50,5 @@ export function BrokerRates() {
       shown.length < brokers.length &&
       html`<p class="panel-note quiet">${t("live.brokers.omitted_brokers", { n: brokers.length - shown.length })}</p>`
     }
-  </section>`;
+  </${Panel}>`;
 }

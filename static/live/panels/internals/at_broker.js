@@ -9,10 +9,10 @@ import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { ClientSign } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
+import { OpenRecord } from "../../inspector/open_record.js";
 import { goTo } from "../../tabs.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { compare } from "../../../common/cluster/lists.js";
-import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { state } from "../../../common/cluster/view.js";
 import { stored } from "../../../common/topics.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";
@@ -108,7 +108,7 @@ function HalfMessage({ part, message }) {
   const isYoung = askFromUs > brokerClock.now();
   return html`<li class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
-        <${Open} offset=${offset} text=${key || `#${queueOffset}`} />${" "}
+        <${OpenRecord} offset=${offset} kind="mono">${key || `#${queueOffset}`}<//>${" "}
         <span aria-hidden="true">→</span> <${TopicMark} topic=${topic} />${" "}
         <span
           class=${`badge number ${n > 0 ? "badge-warning" : ""}`}
@@ -131,7 +131,7 @@ function Retries({ told }) {
   const rows = retries.map(
     ({ key, topic, offset, retries: n, due_us: due }) => html`<li key=${offset} class="inside-row" data-retry=${key}>
       <span class="ellipsis">
-        <${TopicMark} topic=${topic} /> <${Open} offset=${offset} text=${key || `#${offset}`} />${" "}
+        <${TopicMark} topic=${topic} /> <${OpenRecord} offset=${offset} kind="mono">${key || `#${offset}`}<//>${" "}
         <span class="badge badge-warning number" title=${t("live.internals.given_back", { n })}>↻${n}</span>
       </span>
       ${
@@ -171,12 +171,3 @@ function DeadLetters({ group }) {
     }
   </${Part}>`;
 }
-
-const Open = ({ offset, text }) => html`<button
-  type="button"
-  class="link-button mono"
-  aria-label=${t("live.records.open", { offset })}
-  onClick=${() => (inspectedOffset.value = offset)}
->
-  ${text}
-</button>`;

@@ -6,11 +6,11 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
 import { choice } from "../../../common/viewer/choices.js";
-import { groupNames } from "../../../common/cluster/lists.js";
-import { chosenGroup } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { Empty, GroupMark } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { useInternals } from "./asking.js";
+import { GroupChoice, shownGroup } from "../group_choice.js";
 import { AtBroker } from "./at_broker.js";
 import { Member } from "./member.js";
 import { Switch } from "../../../parts/controls/choices.js";
@@ -21,33 +21,23 @@ const MOST_OPEN = 6;
 
 export function Internals({ stream }) {
   const place = useRef(/** @type {HTMLElement | null} */ (null));
-  const names = groupNames.value;
-  const chosen = chosenGroup.value;
-  const group = chosen !== null && names.includes(chosen) ? chosen : names[0];
+  const group = shownGroup();
   const told = useInternals(group, place, stream.status);
-  const box = { id: "internals", ref: place, tabindex: "-1" };
-  return html`<section class="panel internals" ...${box} aria-labelledby="internals-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="internals-title">${t("live.internals.title")}</h2>
-      ${
-        group !== undefined &&
-        html`
-          <label class="field">
-            <span class="sr-only">${t("word.consumer_group")}</span>
-            <${GroupMark} group=${group} size=${1.6} />
-            <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
-              ${names.map((name) => html`<option value=${name}>${name}</option>`)}
-            </select>
-          </label>
-          <${Switch}
-            text=${t("live.internals.trees")}
-            isOn=${asTrees.value === "yes"}
-            set=${(isOn) => (asTrees.value = isOn ? "yes" : "no")}
-          />
-        `
-      }
-      <span class="quiet">${t("live.internals.hint")}</span>
-    </header>
+  const head = html`
+    ${
+      group !== undefined &&
+      html`
+        <${GroupChoice} group=${group} mark=${html`<${GroupMark} group=${group} size=${1.6} />`} />
+        <${Switch}
+          text=${t("live.internals.trees")}
+          isOn=${asTrees.value === "yes"}
+          set=${(isOn) => (asTrees.value = isOn ? "yes" : "no")}
+        />
+      `
+    }
+    <span class="quiet">${t("live.internals.hint")}</span>
+  `;
+  return html`<${Panel} id="internals" kind="internals" box=${place} title=${t("live.internals.title")} head=${head}>
     ${loaded.value && group === undefined && html`<${Empty} title=${t("live.consumers.none")} />`}
     ${
       group !== undefined &&
@@ -56,7 +46,7 @@ export function Internals({ stream }) {
         <${Members} key=${group} group=${group} told=${told} />
       </div>`
     }
-  </section>`;
+  </${Panel}>`;
 }
 
 function Members({ group, told }) {

@@ -15,6 +15,7 @@ import { GroupMark } from "../../../parts/lane/marks.js";
 import { ActionResult } from "../../../parts/messages/action.js";
 import { ResendDialog } from "../../../parts/messages/dead_letter_resend.js";
 import { DeadLetterTable } from "../../../parts/messages/dead_letter_table.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { ActionCommand, commandOf } from "../operator/command_line.js";
 import { tab } from "../../tabs.js";
 
@@ -78,11 +79,7 @@ async function load(name, from) {
 
 export function DeadLetters() {
   if (ends.value.length === 0) return null;
-  return html`<section class="panel" id="dead-letters" tabindex="-1" aria-labelledby="dead-letters-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="dead-letters-title">${t("section.dead_letters")}</h2>
-      <span class="quiet">${t("live.dead.hint")}</span>
-    </header>
+  return html`<${Panel} id="dead-letters" title=${t("section.dead_letters")} hint=${t("live.dead.hint")}>
     <div class="group-details">
       <div class="dead-groups" role="group" aria-label=${t("live.dead.groups")}>
         ${ends.value.map(
@@ -103,7 +100,7 @@ export function DeadLetters() {
       ${page.value && page.value.group.group === group.value && html`<${Page} part=${page.value} />`}
     </div>
     <${ResendDialog} question=${question.value} source=${source} onClose=${() => (question.value = null)} />
-  </section>`;
+  </${Panel}>`;
 }
 
 /** @param {{ part: Picture.DeadLetterPage }} properties */

@@ -8,6 +8,7 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 
 const COUNTS = ["stored", "missing", "unknown", "refused", "open", "twice", "disorder"];
 const BAD = ["missing", "unknown", "twice", "disorder"];
@@ -21,11 +22,7 @@ export function Numbers() {
   const part = found.value;
   if (!part) return null;
   const seconds = part.settling_ms / 1000;
-  return html`<section class="panel" id="numbers" tabindex="-1" aria-labelledby="numbers-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="numbers-title">${t("live.numbers.title")}</h2>
-      <span class="quiet">${t("live.numbers.hint")}</span>
-    </header>
+  return html`<${Panel} id="numbers" title=${t("live.numbers.title")} hint=${t("live.numbers.hint")}>
     <div class="table-scroll" tabindex="0" role="group" aria-labelledby="numbers-title">
       <table class="numbers-table">
         <caption class="sr-only">${t("live.numbers.title")}</caption>
@@ -66,7 +63,7 @@ export function Numbers() {
           ${t(`live.numbers.${name}`, { n: count(n) })}
         </p>`,
     )}
-  </section>`;
+  </${Panel}>`;
 }
 
 const notesOf = (part) => {

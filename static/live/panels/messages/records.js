@@ -6,31 +6,30 @@ import { useComputed } from "@preact/signals";
 import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
-import { glassmqCommand } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
-import { Command, Empty, TopicMark } from "../../../parts/lane/marks.js";
+import { Heads } from "../../../parts/controls/heads.js";
+import { Empty, TopicMark } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
+import { OpenRecord } from "../../inspector/open_record.js";
+import { SendCommand } from "../nothing_yet.js";
 
 export function Records() {
   const tail = useComputed(() => state.value.commit_log.tail);
   const { value: shown, isHeld, handlers } = useHold(tail.value);
-  return html`<section class="panel" id="records" tabindex="-1" aria-labelledby="records-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="records-title">${t("live.records.title")}</h2>
-      <span class="quiet">${t("live.records.hint")}</span>
-      ${isHeld && shown.length > 0 && html`<span class="badge">${t("live.held")}</span>`}
-    </header>
+  const held = isHeld && shown.length > 0 && html`<span class="badge">${t("live.held")}</span>`;
+  return html`<${Panel} id="records" title=${t("live.records.title")} hint=${t("live.records.hint")} head=${held}>
     <div class="table-scroll records-scroll" tabindex="0" role="group" aria-labelledby="records-title" ...${handlers}>
       <${RecordTable} records=${shown.toReversed()} caption=${t("live.records.title")} />
       ${
         loaded.value &&
         shown.length === 0 &&
         html`<${Empty} title=${t("live.records.none")}>
-          <p>${t("live.records.none_next")}</p><${Command} text=${glassmqCommand("send orders 'hello'")} />
+          <p>${t("live.records.none_next")}</p><${SendCommand} />
         </${Empty}>`
       }
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 /** Column -> the key of its head. */
@@ -51,13 +50,7 @@ export function RecordTable({ records, caption, isOfOneTopic = false }) {
   const columns = isOfOneTopic ? { ...COLUMNS, topic: "inspector.born_host" } : COLUMNS;
   return html`<table class=${isOfOneTopic ? "records is-of-topic" : "records"}>
     <caption class="sr-only">${caption}</caption>
-    <thead>
-      <tr>
-        ${Object.entries(columns).map(
-          ([column, key]) => html`<th scope="col" class=${`column-${column}`}>${t(key)}</th>`,
-        )}
-      </tr>
-    </thead>
+    <${Heads} columns=${Object.entries(columns).map(([column, key]) => [key, `column-${column}`])} />
     <tbody>
       ${records.map(
         (record) => html`<${RecordRow} key=${record.offset} record=${record} isOfOneTopic=${isOfOneTopic} />`,
@@ -71,14 +64,7 @@ function RecordRow({ record, isOfOneTopic }) {
   const keys = Array.isArray(record.keys) ? record.keys.join(" ") : record.keys;
   return html`<tr class="record-row" onClick=${open}>
     <td class="column-offset">
-      <button
-        type="button"
-        class="link-button number"
-        onClick=${open}
-        aria-label=${t("live.records.open", { offset: record.offset })}
-      >
-        ${count(record.offset)}
-      </button>
+      <${OpenRecord} offset=${record.offset} kind="number">${count(record.offset)}<//>
     </td>
     <td class="number column-stored">${dateTime(record.store_ms, true)}</td>
     <td class="column-topic">

@@ -9,6 +9,7 @@ import { t } from "../../../common/i18n.js";
 import { userTopics, groupTopics } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { Empty } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { askedOf, findByTime, TimeFields, TimePages } from "./by_time.js";
 import { RecordTable } from "./records.js";
 import { Segmented } from "../../../parts/controls/choices.js";
@@ -48,8 +49,7 @@ export function Search() {
     else show(findMessages(mode.value, text, fields.get("topic")));
   };
 
-  return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
-    <header class="panel-head"><h2 class="panel-title" id="search-title">${t("word.find_message")}</h2></header>
+  return html`<${Panel} id="search" title=${t("word.find_message")}>
     <form class="search-form" onSubmit=${submit} role="search">
       <${Segmented}
         name="mode"
@@ -95,7 +95,7 @@ export function Search() {
     >
       <${Result} />
     </div>
-  </section>`;
+  </${Panel}>`;
 }
 
 function openOffset(text) {

@@ -11,6 +11,7 @@ import { t } from "../../../common/i18n.js";
 import { TimeLeft } from "../../../parts/lane/bar.js";
 import { halfName } from "../../../parts/messages/half_facts.js";
 import { HalfMessages, undecided } from "../../../parts/messages/half_messages.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { Bolt } from "../../faults/bolt.js";
 import { ActionButton, HalfActionDialog, HalfResult } from "./half_actions.js";
 
@@ -31,19 +32,18 @@ export function Transactions() {
   const part = useComputed(() => state.value.transactions).value;
   if (!part) return null;
   const waiting = undecided(part);
-  return html`<section class="panel" id="transactions" tabindex="-1" aria-labelledby="transactions-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="transactions-title">${t("word.half_messages")}</h2>
-      <span class=${waiting > 0 ? "" : "quiet"}>${t("lab.half.undecided", { n: waiting })}</span>
-      <span class="quiet">${t("live.half.hint")}</span>
-    </header>
+  const head = html`
+    <span class=${waiting > 0 ? "" : "quiet"}>${t("lab.half.undecided", { n: waiting })}</span>
+    <span class="quiet">${t("live.half.hint")}</span>
+  `;
+  return html`<${Panel} id="transactions" title=${t("word.half_messages")} head=${head}>
     <div class="group-details half-messages">
       <${NextRound} part=${part} />
       <${HalfResult} />
       <div><${HalfMessages} part=${part} clock=${brokerClock} source=${source} /></div>
     </div>
     <${HalfActionDialog} part=${part} />
-  </section>`;
+  </${Panel}>`;
 }
 
 function NextRound({ part }) {

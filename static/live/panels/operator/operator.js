@@ -4,9 +4,9 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { t } from "../../../common/i18n.js";
 import { ActionDialog } from "../../../parts/messages/action.js";
 import { askedForm, told } from "../../../common/cluster/asked.js";
+import { ToldLine } from "../../told_line.js";
 import { ResetForm } from "./reset_form.js";
 import { SendForm } from "./send_form.js";
 import { TopicForm } from "./topic_form.js";
@@ -32,14 +32,11 @@ export function Operator() {
     <${ActionDialog} id="operator-dialog" question=${question} onClose=${close}>
       ${question && html`<${FORMS[question.form]} ...${question} onClose=${close} onDone=${tell} />`}
     </${ActionDialog}>
-    <div class="told" role="status" ...${Object.fromEntries(keeping)}>
-      ${
-        told.value &&
-        html`<p class="told-line">
-          <span><span aria-hidden="true">✓ </span>${told.value}</span>
-          <button type="button" class="button row-button" onClick=${() => tell("")}>${t("word.close")}</button>
-        </p>`
-      }
-    </div>
+    <${ToldLine}
+      role="status"
+      text=${told}
+      sign=${html`<span aria-hidden="true">✓ </span>`}
+      ...${Object.fromEntries(keeping)}
+    />
   `;
 }

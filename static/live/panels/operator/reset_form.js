@@ -11,8 +11,9 @@ import { isReadBy } from "../../../common/topics.js";
 import { post } from "../../../common/request.js";
 import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
-import { Field } from "./field.js";
+import { ChoiceField, TypedField } from "./field.js";
 
+const timeInput = { name: "time", type: "datetime-local", step: "1", required: true };
 const PLACES = ["earliest", "latest", "time", "offset"];
 /** Queues whose change is listed; the others are in the sum. */
 const MOST_QUEUES = 16;
@@ -49,20 +50,11 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     const done = answer && whatItMeans(answer, group, "done");
     return { why, done: answer?.is_online ? t("operator.reset_done_online", { done }) : done };
   };
+  const places = PLACES.map((name) => [name, t(`operator.to_${name}`)]);
   const options = ["--topic", topic.value];
   if (place.value === "time") options.push("--to-time", time.value.replace("T", " "));
   else if (place.value === "offset") options.push("--to-offset", offset.value, "--queue", queue.value);
   else options.push("--to", place.value);
-  const number = (name, value, label) => html`<${Field} label=${label}>
-    <input
-      name=${name}
-      type="number"
-      min="0"
-      required
-      value=${value.value}
-      onInput=${(event) => (value.value = Number(event.currentTarget.value))}
-    />
-  </${Field}>`;
   return html`<${ActionForm}
     id="operator-dialog"
     title=${t("operator.reset_title", { group })}
@@ -73,36 +65,14 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     onDone=${onDone}
   >
     <div class="action-fields">
-      <${Field} label=${t("field.topic")}>
-        <select name="topic" value=${topic.value} onChange=${(event) => (topic.value = event.currentTarget.value)}>
-          ${topics.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-        </select>
-      </${Field}>
-      <${Field} label=${t("operator.reset_to")}>
-        <select
-          name="to"
-          autofocus
-          value=${place.value}
-          onChange=${(event) => (place.value = event.currentTarget.value)}
-        >
-          ${PLACES.map((name) => html`<option key=${name} value=${name}>${t(`operator.to_${name}`)}</option>`)}
-        </select>
-      </${Field}>
+      <${ChoiceField} label=${t("field.topic")} name="topic" value=${topic} options=${topics.value} />
+      <${ChoiceField} label=${t("operator.reset_to")} name="to" autofocus value=${place} options=${places} />
+      ${place.value === "time" && html`<${TypedField} ...${timeInput} label=${t("word.time")} value=${time} />`}
       ${
-        place.value === "time" &&
-        html`<${Field} label=${t("word.time")}>
-          <input
-            name="time"
-            type="datetime-local"
-            step="1"
-            required
-            value=${time.value}
-            onInput=${(event) => (time.value = event.currentTarget.value)}
-          />
-        </${Field}>`
+        place.value === "offset" &&
+        html`<${TypedField} label=${t("field.queue_id")} name="queue" min="0" required value=${queue} />
+          <${TypedField} label=${t("word.offset")} name="offset" min="0" required value=${offset} />`
       }
-      ${place.value === "offset" && number("queue", queue, t("field.queue_id"))}
-      ${place.value === "offset" && number("offset", offset, t("word.offset"))}
     </div>
     <${Plan} plan=${found} group=${group} />
     <${ActionCommand} text=${commandOf("groups reset-offset", options, [group])} />

@@ -8,9 +8,12 @@ import { t } from "../../../common/i18n.js";
 import { userTopics } from "../../../common/cluster/lists.js";
 import { post } from "../../../common/request.js";
 import { ActionForm } from "../../../parts/messages/action.js";
+import { Select } from "../../../parts/panel/select.js";
 import { ActionCommand, commandOf } from "./command_line.js";
-import { Field } from "./field.js";
+import { Field, TypedField } from "./field.js";
 
+/** The input for a topic that is not chosen yet. */
+const topicInput = { required: true, list: "operator-topics", autofocus: true, maxlength: 255 };
 const DELAYS = "1 s,5 s,10 s,30 s,1 min,2 min,3 min,4 min,5 min,6 min,7 min,8 min,9 min,10 min,20 min,30 min,1 h,2 h";
 
 export function SendForm({ topic: chosen, onClose, onDone }) {
@@ -32,13 +35,10 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     ...words.flatMap((key) => ["--key", key]),
     ...(level.value > 0 ? ["--delay-level", level.value] : []),
   ];
-  const text = (name, value, more = {}) => html`<input
-    name=${name}
-    value=${value.value}
-    maxlength="255"
-    ...${more}
-    onInput=${(event) => (value.value = event.currentTarget.value)}
-  />`;
+  const delays = DELAYS.split(",").map((delay, index) => [
+    index + 1,
+    t("operator.delay_level", { level: index + 1, delay }),
+  ]);
   return html`<${ActionForm}
     id="operator-dialog"
     title=${chosen ? t("operator.send_title_to", { topic: chosen }) : t("operator.send_title")}
@@ -50,12 +50,11 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     <div class="action-fields">
       ${
         !chosen &&
-        html`<${Field} label=${t("field.topic")} isWide=${true}>
-          ${text("topic", topic, { required: true, list: "operator-topics", autofocus: true })}
+        html`<${TypedField} isWide label=${t("field.topic")} name="topic" value=${topic} ...${topicInput}>
           <datalist id="operator-topics">
             ${userTopics.value.map((name) => html`<option key=${name} value=${name}></option>`)}
           </datalist>
-        </${Field}>`
+        </${TypedField}>`
       }
       <${Field} label=${t("word.body")} isWide=${true}>
         <textarea
@@ -68,22 +67,15 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
           onInput=${(event) => (body.value = event.currentTarget.value)}
         ></textarea>
       </${Field}>
-      <${Field} label=${t("word.tag")}>${text("tag", tag, { pattern: "[^\\s\\|]*" })}</${Field}>
-      <${Field} label=${t("operator.keys")}>${text("keys", keys)}</${Field}>
+      <${TypedField} label=${t("word.tag")} name="tag" maxlength="255" pattern=${"[^\\s\\|]*"} value=${tag} />
+      <${TypedField} label=${t("operator.keys")} name="keys" maxlength="255" value=${keys} />
       <${Field} label=${t("operator.delay")}>
-        <select
+        <${Select}
           name="delay"
           value=${level.value}
-          onChange=${(event) => (level.value = Number(event.currentTarget.value))}
-        >
-          <option value="0">${t("operator.at_once")}</option>
-          ${DELAYS.split(",").map(
-            (delay, index) =>
-              html`<option key=${delay} value=${index + 1}>
-                ${t("operator.delay_level", { level: index + 1, delay })}
-              </option>`,
-          )}
-        </select>
+          choose=${(next) => (level.value = Number(next))}
+          options=${[[0, t("operator.at_once")], ...delays]}
+        />
       </${Field}>
     </div>
     <${ActionCommand} text=${commandOf("send", options, [topic.value.trim() || "TOPIC", body.value || "TEXT"])} />

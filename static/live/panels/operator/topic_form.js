@@ -7,7 +7,7 @@ import { t } from "../../../common/i18n.js";
 import { post } from "../../../common/request.js";
 import { ActionForm } from "../../../parts/messages/action.js";
 import { ActionCommand, commandOf } from "./command_line.js";
-import { Field } from "./field.js";
+import { TypedField } from "./field.js";
 
 const QUEUES_MAX = 1024;
 
@@ -28,29 +28,17 @@ export function TopicForm({ onClose, onDone }) {
     onDone=${onDone}
   >
     <div class="action-fields">
-      <${Field} label=${t("field.topic")}>
-        <input
-          name="topic"
-          required
-          autofocus
-          maxlength="127"
-          pattern=${"[%\\|a-zA-Z0-9_\\-]+"}
-          title=${t("operator.topic_allowed")}
-          value=${topic.value}
-          onInput=${(event) => (topic.value = event.currentTarget.value)}
-        />
-      </${Field}>
-      <${Field} label=${t("operator.queues")}>
-        <input
-          name="queues"
-          type="number"
-          required
-          min="1"
-          max=${QUEUES_MAX}
-          value=${queues.value}
-          onInput=${(event) => (queues.value = Number(event.currentTarget.value))}
-        />
-      </${Field}>
+      <${TypedField}
+        label=${t("field.topic")}
+        name="topic"
+        required
+        autofocus
+        maxlength="127"
+        pattern=${"[%\\|a-zA-Z0-9_\\-]+"}
+        title=${t("operator.topic_allowed")}
+        value=${topic}
+      />
+      <${TypedField} label=${t("operator.queues")} name="queues" required min="1" max=${QUEUES_MAX} value=${queues} />
     </div>
     <p>${t("operator.topic_text")}</p>
     <${ActionCommand} text=${command} />

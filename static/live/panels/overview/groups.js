@@ -8,44 +8,28 @@ import { t } from "../../../common/i18n.js";
 import { ClientSign, fullName } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { compare, glassmqCommand, groupNames } from "../../../common/cluster/lists.js";
+import { compare } from "../../../common/cluster/lists.js";
 import { isLagging, lagAt } from "../../../common/topics.js";
-import { chosenGroup } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
+import { GroupChoice, shownGroup } from "../group_choice.js";
+import { NoConsumers } from "../nothing_yet.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { PullTime } from "../../../parts/nodes/queue/held_pull.js";
 import { LeaseTime } from "../../../parts/nodes/queue/locks.js";
-import { Command, Empty, GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
+import { GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { Heads } from "../../../parts/controls/heads.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;
 
 export function Groups() {
-  const names = groupNames.value;
-  const group = names.find((name) => name === chosenGroup.value) ?? names[0];
-  return html`<section class="panel" id="groups" tabindex="-1" aria-labelledby="groups-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="groups-title">${t("live.groups.title")}</h2>
-      ${
-        names.length > 0 &&
-        html`<label class="field">
-          <span class="sr-only">${t("word.consumer_group")}</span>
-          <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
-            ${names.map((name) => html`<option value=${name}>${name}</option>`)}
-          </select>
-        </label>`
-      }
-    </header>
+  const group = shownGroup();
+  const head = group !== undefined && html`<${GroupChoice} group=${group} />`;
+  return html`<${Panel} id="groups" title=${t("live.groups.title")} head=${head}>
     ${group !== undefined && html`<${GroupDetails} key=${group} group=${group} />`}
-    ${
-      loaded.value &&
-      names.length === 0 &&
-      html`<${Empty} title=${t("live.consumers.none")}>
-        <p>${t("live.consumers.none_next")}</p><${Command} text=${glassmqCommand("consume orders --group billing")} />
-      </${Empty}>`
-    }
-  </section>`;
+    ${loaded.value && group === undefined && html`<${NoConsumers} />`}
+  </${Panel}>`;
 }
 
 function GroupDetails({ group }) {

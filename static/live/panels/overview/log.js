@@ -8,6 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { Empty } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { Segmented } from "../../../parts/controls/choices.js";
 
 const LEVELS = ["all", "WARNING", "ERROR"];
@@ -18,18 +19,15 @@ export function Log() {
   const lines = useComputed(() => state.value.log);
   const { value: all, isHeld, handlers } = useHold(lines.value);
   const shown = all.filter((line) => least.value === "all" || (RANK[line.level] ?? 1) >= RANK[least.value]);
-  return html`<section class="panel" id="log" tabindex="-1" aria-labelledby="log-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="log-title">${t("live.log.title")}</h2>
-      <${Segmented}
-        name="log-level"
-        legend=${t("live.log.level")}
-        options=${LEVELS.map((level) => [level, t(`live.log.level_${level}`)])}
-        chosen=${least.value}
-        choose=${(level) => (least.value = level)}
-      />
-      ${isHeld && html`<span class="badge">${t("live.held")}</span>`}
-    </header>
+  const head = html`<${Segmented}
+      name="log-level"
+      legend=${t("live.log.level")}
+      options=${LEVELS.map((level) => [level, t(`live.log.level_${level}`)])}
+      chosen=${least.value}
+      choose=${(level) => (least.value = level)}
+    />
+    ${isHeld && html`<span class="badge">${t("live.held")}</span>`}`;
+  return html`<${Panel} id="log" title=${t("live.log.title")} head=${head}>
     <div class="log-lines" role="log" aria-live="off" tabindex="0" aria-labelledby="log-title" ...${handlers}>
       <ol role="list">
         ${shown.toReversed().map(
@@ -42,5 +40,5 @@ export function Log() {
       </ol>
     </div>
     ${loaded.value && shown.length === 0 && html`<${Empty} title=${t("live.log.none")} />`}
-  </section>`;
+  </${Panel}>`;
 }

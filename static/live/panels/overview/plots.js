@@ -11,6 +11,7 @@ import { bilingual } from "../../../common/world/format.js";
 import { Chart } from "../../../parts/chart/chart.js";
 import { indexAt, lookOf } from "../../../parts/chart/model.js";
 import { Empty } from "../../../parts/lane/marks.js";
+import { Panel } from "../../../parts/panel/panel.js";
 import { chooseRange, problem, range, RANGES, shown, zoom, zoomTo } from "./plot_range.js";
 import { Segmented, Switch } from "../../../parts/controls/choices.js";
 
@@ -86,29 +87,26 @@ const PLOTS = [
 
 export function Plots() {
   const isCoarse = useComputed(() => shown.value.resolution_s > 1);
-  return html`<section class="panel" id="plots" tabindex="-1" aria-labelledby="plots-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="plots-title">${t("live.plots.title")}</h2>
-      <${Segmented}
-        name="plot-range"
-        legend=${t("live.plots.range")}
-        options=${Object.keys(RANGES).map((name) => [name, t(`live.plots.range_${name}`)])}
-        chosen=${zoom.value === null ? range.value : null}
-        choose=${chooseRange}
-      />
-      <${Switch}
-        text=${t("live.plots.whole")}
-        hint=${t("live.plots.whole_hint")}
-        isOn=${wholeSpikes.value}
-        set=${(/** @type {boolean} */ isOn) => (wholeSpikes.value = isOn)}
-      />
-      <${Time} />
-    </header>
+  const head = html`<${Segmented}
+      name="plot-range"
+      legend=${t("live.plots.range")}
+      options=${Object.keys(RANGES).map((name) => [name, t(`live.plots.range_${name}`)])}
+      chosen=${zoom.value === null ? range.value : null}
+      choose=${chooseRange}
+    />
+    <${Switch}
+      text=${t("live.plots.whole")}
+      hint=${t("live.plots.whole_hint")}
+      isOn=${wholeSpikes.value}
+      set=${(/** @type {boolean} */ isOn) => (wholeSpikes.value = isOn)}
+    />
+    <${Time} />`;
+  return html`<${Panel} id="plots" title=${t("live.plots.title")} head=${head}>
     <div class="plots" data-coarse=${isCoarse.value}>
       ${PLOTS.map((plot) => html`<${Plot} key=${plot.name} plot=${plot} />`)}
     </div>
     <${Events} />
-  </section>`;
+  </${Panel}>`;
 }
 
 /** Which time is shown, how coarse, and the way back from a zoom; the time under the pointer while there is one. */

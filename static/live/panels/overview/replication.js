@@ -7,7 +7,8 @@ import { useComputed } from "@preact/signals";
 import { bytes, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
-import { Heads } from "../../../parts/controls/heads.js";
+import { Panel } from "../../../parts/panel/panel.js";
+import { ScrollingTable } from "../../../parts/panel/table.js";
 
 const COLUMNS = [
   "live.replication.slave",
@@ -26,15 +27,10 @@ export function Replication() {
   const part = found.value;
   if (!part) return null;
   const isSlave = part.role === "SLAVE";
-  return html`<section class="panel" id="replication" tabindex="-1" aria-labelledby="replication-title">
-    <header class="panel-head">
-      <h2 class="panel-title" id="replication-title">${t("live.replication.title")}</h2>
-      <span class="quiet">
-        ${t(`live.replication.${part.role}`, { n: part.needed, id: part.broker_id, term: part.term })}
-      </span>
-    </header>
+  const hint = t(`live.replication.${part.role}`, { n: part.needed, id: part.broker_id, term: part.term });
+  return html`<${Panel} id="replication" title=${t("live.replication.title")} hint=${hint}>
     <div class="group-details">${isSlave ? html`<${Following} part=${part} />` : html`<${Slaves} part=${part} />`}</div>
-  </section>`;
+  </${Panel}>`;
 }
 
 function Following({ part }) {
@@ -47,21 +43,16 @@ function Following({ part }) {
 
 function Slaves({ part }) {
   if (part.slaves.length === 0) return html`<p class="delay-waiting">${t("lab.replication.none")}</p>`;
-  return html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="replication-title">
-    <table class="delay-table">
-      <caption class="sr-only">${t("live.replication.title")}</caption>
-      <${Heads} columns=${COLUMNS} />
-      <tbody>
-        ${part.slaves.map(
-          (slave) => html`<tr key=${slave.address}>
-            <th scope="row" class="mono">${slave.address}</th>
-            <td>${t(`live.replication.${slave.acknowledged < 0 ? "waits" : "sends"}`)}</td>
-            <td class="number">${slave.acknowledged < 0 ? "–" : count(slave.acknowledged)}</td>
-            <td class=${slave.behind_bytes ? "number delay-waiting" : "number quiet"}>${bytes(slave.behind_bytes)}</td>
-            <td class="number">${slave.behind_ms ? span(slave.behind_ms) : t("lab.replication.all")}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  const caption = t("live.replication.title");
+  return html`<${ScrollingTable} of="replication" kind="delay-table" caption=${caption} columns=${COLUMNS}>
+    ${part.slaves.map(
+      (slave) => html`<tr key=${slave.address}>
+        <th scope="row" class="mono">${slave.address}</th>
+        <td>${t(`live.replication.${slave.acknowledged < 0 ? "waits" : "sends"}`)}</td>
+        <td class="number">${slave.acknowledged < 0 ? "–" : count(slave.acknowledged)}</td>
+        <td class=${slave.behind_bytes ? "number delay-waiting" : "number quiet"}>${bytes(slave.behind_bytes)}</td>
+        <td class="number">${slave.behind_ms ? span(slave.behind_ms) : t("lab.replication.all")}</td>
+      </tr>`,
+    )}
+  <//>`;
 }

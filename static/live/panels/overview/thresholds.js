@@ -8,7 +8,7 @@ import { language, t } from "../../../common/i18n.js";
 import { firstOf } from "../../../common/elements.js";
 import { post } from "../../../common/request.js";
 import { ActionDialog, ActionForm } from "../../../parts/messages/action.js";
-import { useAnswer } from "../../answer.js";
+import { useAnswer } from "../../../common/server/answer.js";
 import { Heads } from "../../../parts/controls/heads.js";
 
 export function Thresholds({ isOpen, onClose }) {

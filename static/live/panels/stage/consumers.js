@@ -11,17 +11,18 @@ import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { brokerLanes } from "../../../common/cluster/lanes.js";
-import { compare, glassmqCommand, groupNames } from "../../../common/cluster/lists.js";
+import { compare, groupNames } from "../../../common/cluster/lists.js";
 import { highlighted } from "../../../common/cluster/selection.js";
 import { isReadBy } from "../../../common/topics.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
+import { NoConsumers } from "../nothing_yet.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
 import { PullBar, pullWords } from "../../../parts/nodes/queue/held_pull.js";
 import { leaseWords } from "../../../parts/nodes/queue/locks.js";
 import { LagSentence } from "../../../parts/lane/lag_words.js";
-import { Command, Empty, GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
+import { GroupMark, LanguageBadge } from "../../../parts/lane/marks.js";
 
 const MOST_MEMBERS = 12;
 
@@ -34,13 +35,7 @@ export function Consumers() {
       ${groupNames.value.slice(0, MOST_CARDS).map((group) => html`<${GroupCard} key=${group} group=${group} />`)}
       <${More} n=${Math.max(0, groupNames.value.length - MOST_CARDS) + (state.value.omitted.groups ?? 0)} />
     </ul>
-    ${
-      loaded.value &&
-      groupNames.value.length === 0 &&
-      html`<${Empty} title=${t("live.consumers.none")}>
-        <p>${t("live.consumers.none_next")}</p><${Command} text=${glassmqCommand("consume orders --group billing")} />
-      </${Empty}>`
-    }
+    ${loaded.value && groupNames.value.length === 0 && html`<${NoConsumers} />`}
   </div>`;
 }
 

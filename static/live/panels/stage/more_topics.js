@@ -7,7 +7,7 @@ import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
-import { useAnswer } from "../../answer.js";
+import { useAnswer } from "../../../common/server/answer.js";
 
 const TYPING_MS = 250;
 

@@ -9,10 +9,11 @@ import { t } from "../../../common/i18n.js";
 import { ClientSign, nameOf } from "../../client_name.js";
 import { Bolt } from "../../faults/bolt.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
-import { addresses, glassmqCommand } from "../../../common/cluster/lists.js";
+import { addresses } from "../../../common/cluster/lists.js";
 import { loaded, state } from "../../../common/cluster/view.js";
+import { SendCommand } from "../nothing_yet.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
-import { Command, Empty, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
+import { Empty, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 
 export function Producers() {
   const connections = state.value.connections;
@@ -42,7 +43,7 @@ function NoProducers() {
   const last = tail.value.at(-1);
   if (!last) {
     return html`<${Empty} title=${t("live.producers.gone")}>
-      <p>${t("live.producers.none_next")}</p><${Command} text=${glassmqCommand("send orders 'hello'")} />
+      <p>${t("live.producers.none_next")}</p><${SendCommand} />
     </${Empty}>`;
   }
   const ageMs = (record) => brokerClock.now() / 1000 - record.store_ms;
@@ -71,7 +72,7 @@ function NoProducers() {
         </ul>
       `
     }
-    <p>${t("live.producers.another")}</p><${Command} text=${glassmqCommand("send orders 'hello'")} />
+    <p>${t("live.producers.another")}</p><${SendCommand} />
   </${Empty}>`;
 }
 

@@ -12,13 +12,14 @@ import { LaneHead } from "../../../parts/lane/lane_head.js";
 import { TopicLags } from "../../../parts/lane/lag_words.js";
 import { LaneTable } from "../../../parts/lane/lane_table.js";
 import { laneScale, showSystemTopics } from "../../../common/viewer/choices.js";
-import { glassmqCommand, groupTopics, systemTopics, userTopics } from "../../../common/cluster/lists.js";
+import { groupTopics, systemTopics, userTopics } from "../../../common/cluster/lists.js";
 import { groupOf, stored } from "../../../common/topics.js";
 import { highlighted, openTopics, topicFilter } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { brokerAxis, brokerLanes } from "../../../common/cluster/lanes.js";
 import { askForTopic, askToSend } from "../../../common/cluster/asked.js";
+import { HowToConsume, SendCommand } from "../nothing_yet.js";
 import { MoreTopics } from "./more_topics.js";
 import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
@@ -130,14 +131,12 @@ function FirstSteps() {
   return html`<${Empty} title=${t("live.topics.none")}>
     <ol class="first-steps" role="list">
       <li>
-        <p>${t("live.topics.none_next")}</p><${Command} text=${glassmqCommand("send orders 'hello'")} />${" "}
+        <p>${t("live.topics.none_next")}</p><${SendCommand} />${" "}
         <button type="button" class="button" aria-haspopup="dialog" onClick=${() => askToSend()}>
           ${t("operator.send")}
         </button>
       </li>
-      <li>
-        <p>${t("live.consumers.none_next")}</p><${Command} text=${glassmqCommand("consume orders --group billing")} />
-      </li>
+      <li><${HowToConsume} /></li>
       <li><p>${t("live.topics.own_client")}</p><${Command} text=${address.value ?? "127.0.0.1:9876"} /></li>
     </ol>
   </${Empty}>`;

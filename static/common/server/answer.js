@@ -3,7 +3,7 @@
 
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { get } from "../common/request.js";
+import { get } from "../request.js";
 
 /**
  * What the server answers at an address; {} until it does, and without an address. An answer that comes after the
@@ -13,7 +13,7 @@ import { get } from "../common/request.js";
  * @param {{ delayMs?: number, keepsLast?: boolean }} options `keepsLast`: the last answer is shown until the next one.
  */
 export function useAnswer(address, { delayMs = 0, keepsLast = false } = {}) {
-  const result = useSignal(/** @type {import("../common/request.js").Answered} */ ({}));
+  const result = useSignal(/** @type {import("../request.js").Answered} */ ({}));
   useEffect(() => {
     if (!keepsLast) result.value = {};
     if (!address) return undefined;
