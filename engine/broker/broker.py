@@ -197,7 +197,6 @@ class Broker:
         synchronize = SlaveSynchronize(
             outer_api,
             store,
-            self.runtime.clock.now_ms,
             self.topic_config_manager,
             self.subscription_group_manager,
             self.consumer_offset_manager,

@@ -48,6 +48,14 @@ def all_ended(futures: Iterable[asyncio.Future[Any]]) -> asyncio.Future[None]:
     return ended
 
 
+def cancel_all(futures: Iterable[asyncio.Future[Any] | None]) -> asyncio.Future[None]:
+    """Cancel all ``futures`` that exist; return a future that is done when they have ended."""
+    cancelled = [future for future in futures if future is not None]
+    for future in cancelled:
+        future.cancel()
+    return all_ended(cancelled)
+
+
 class _AllEnded(asyncio.Future[None]):
     """A future that also waits for the rest if it is cancelled: only then no future is running any more."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from flask import Blueprint, Response
 
@@ -20,11 +20,14 @@ from engine.fields.field import Field
 from engine.lab.witness.frame_log import PARCELS_REMEMBERED
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
+    from collections.abc import Callable
+
     from app.lab.session.host import LabHost
+    from app.lab.session.player import WorldPlayer
     from app.lab.session.worlds import LabWorlds
-    from app.picture.record import RecordView
     from app.picture.session.why import Why
+
+_Found = TypeVar("_Found")
 
 #: Characters of a key that is searched for.
 KEY_MAX = 200
@@ -36,47 +39,36 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     All details are of the event that is viewed, past or present.
     """
 
+    def look(world: str, read: Callable[[WorldPlayer], _Found]) -> _Found:
+        browser = browser_of_request()
+        return host.ask(lambda worlds: read(worlds.session(world, browser).player))
+
     @lab.get("/api/lab/<world>/frames/<int:frame>")
     def frame_detail(world: str, frame: int) -> Response:
-        browser = browser_of_request()
-        detail = host.ask(lambda worlds: worlds.session(world, browser).player.frame_detail(frame))
+        detail = look(world, lambda player: player.frame_detail(frame))
         if detail is None:
             raise LabRefused("no_frame", frame=frame, kept=PARCELS_REMEMBERED)
         return json_answer(detail)
 
     @lab.get("/api/lab/<world>/records/<node>/<int:offset>")
     def record(world: str, node: str, offset: int) -> Response:
-        browser = browser_of_request()
-        return json_answer(
-            host.ask(lambda worlds: record_at(worlds.session(world, browser).player.run_looked_at(), node, offset))
-        )
+        return json_answer(look(world, lambda player: record_at(player.run_looked_at(), node, offset)))
 
     @lab.get("/api/lab/<world>/records/<node>/<topic>/<int:queue_id>/<int:queue_offset>")
     def record_by_entry(world: str, node: str, topic: str, queue_id: int, queue_offset: int) -> Response:
-        browser = browser_of_request()
-
-        def look(worlds: LabWorlds) -> RecordView:
-            run = worlds.session(world, browser).player.run_looked_at()
-            return record_of_message(run, node, topic, queue_id, queue_offset)
-
-        return json_answer(host.ask(look))
+        place = (node, topic, queue_id, queue_offset)
+        return json_answer(look(world, lambda player: record_of_message(player.run_looked_at(), *place)))
 
     @lab.get("/api/lab/<world>/journal")
     def journal_page(world: str) -> Response:
         read = read_journal_request()
-        browser = browser_of_request()
-        return json_answer(host.ask(lambda worlds: read(worlds.session(world, browser).player.run.world.journal)))
+        return json_answer(look(world, lambda player: read(player.run.world.journal)))
 
     @lab.get("/api/lab/<world>/lives")
     def lives(world: str) -> Response:
         text = read_query(Field("contains", "text", 1, KEY_MAX))["contains"]
-        browser = browser_of_request()
-
-        def look(worlds: LabWorlds) -> JsonObject:
-            run = worlds.session(world, browser).player.run_looked_at()
-            return {"messages": LifeView(run.world).find(text, LIVES_FOUND_MAX)}
-
-        return json_answer(host.ask(look))
+        found = look(world, lambda player: LifeView(player.run_looked_at().world).find(text, LIVES_FOUND_MAX))
+        return json_answer({"messages": found})
 
     @lab.get("/api/lab/<world>/why")
     def why(world: str) -> Response:
@@ -91,5 +83,4 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:
         left_us, right_us = read_window()
-        browser = browser_of_request()
-        return json_answer(host.ask(lambda worlds: worlds.session(world, browser).player.window(left_us, right_us)))
+        return json_answer(look(world, lambda player: player.window(left_us, right_us)))

@@ -14,6 +14,8 @@ from app.lab.views.world_view import node_of
 from engine.lab.narration.relevance import is_event_relevant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.lab.views.frames import FramesView
     from app.picture.session.journal import FrameArrival, JournalMatches, JournalPage, JournalRow, JournalWindow
     from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
@@ -57,30 +59,28 @@ def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> J
     """Return matches before entry ``below``; the next page is below ``low``."""
     end = min(below - 1, journal.dropped + len(journal.entries))
     start = max(journal.dropped, end - SEARCHED_MAX)
-    found: list[JournalRow] = []
-    low = start + 1
-    for entry in reversed(journal.entries[start - journal.dropped : max(0, end - journal.dropped)]):
-        if wanted.fits(entry):
-            found.append(list(entry))
-            if len(found) >= PAGE_MAX:
-                low = entry.number
-                break
-    found.reverse()
-    return {"entries": found, "low": low, "high": end}
+    searched = journal.entries[start - journal.dropped : max(0, end - journal.dropped)]
+    found, last = _matches(reversed(searched), wanted)
+    return {"entries": found[::-1], "low": last or start + 1, "high": end}
 
 
 def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> JournalMatches:
     """Return matches after entry ``above``; the next page is above ``high``."""
     start = max(above, journal.dropped)
     high = min(start + SEARCHED_MAX, journal.dropped + len(journal.entries))
+    found, last = _matches(journal.entries[start - journal.dropped : max(0, high - journal.dropped)], wanted)
+    return {"entries": found, "low": start + 1, "high": last or high}
+
+
+def _matches(entries: Iterable[JournalEntry], wanted: JournalFilter) -> tuple[list[JournalRow], int]:
+    """Return one page of matches, and the number of the last one if the page is full, else 0."""
     found: list[JournalRow] = []
-    for entry in journal.entries[start - journal.dropped : max(0, high - journal.dropped)]:
+    for entry in entries:
         if wanted.fits(entry):
             found.append(list(entry))
             if len(found) >= PAGE_MAX:
-                high = entry.number
-                break
-    return {"entries": found, "low": start + 1, "high": high}
+                return found, entry.number
+    return found, 0
 
 
 def window(journal: LabJournal, frames: FramesView, event: int, left_us: int, right_us: int) -> JournalWindow:

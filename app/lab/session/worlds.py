@@ -138,7 +138,7 @@ class LabWorlds:
     def _open(self, viewer_id: str, request: OpenRequest) -> None:
         browser = self._browsers[viewer_id]
         if request.world:
-            session = self._published(request.world, browser)
+            session = self.session(request.world, browser)
         elif request.link:
             session = self._from_link(request, browser)
         else:
@@ -148,12 +148,6 @@ class LabWorlds:
                 self._transport.send([viewer_id], "found", {"event": session.player.run.event_number, "age_s": age_s})
                 return
         self._join(viewer_id, browser, session)
-
-    def _published(self, world: str, browser: str) -> WorldSession:
-        session = self.sessions.get(world)
-        if session is None or (session.owner != browser and not session.is_published):
-            raise LabRefused("no_world")
-        return session
 
     def _of_scenario(self, request: OpenRequest, browser: str) -> WorldSession:
         """Return the browser's newest world of that scenario (and seed), or a new one."""

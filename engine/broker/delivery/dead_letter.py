@@ -258,9 +258,7 @@ def resend_request(
         reconsume_times=0,
         max_reconsume_times=_MAX_RECONSUME_TIMES if to is ResendTo.GROUP else None,
     )
-    command = RemotingCommand.request(RequestCode.SEND_MESSAGE, header)
-    command.body = dead.body
-    return command
+    return RemotingCommand.request(RequestCode.SEND_MESSAGE, header, dead.body)
 
 
 def resent_at(dead: MessageExt, request: RemotingCommand, reply: RemotingCommand) -> Resent:

@@ -8,7 +8,7 @@ RocketMQ, groups may receive messages again then. Here that is logged.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,21 +40,16 @@ _NAMES_MAX = 20
 
 @dataclass(eq=False)
 class SlaveSynchronize:
-    """The synchronization of one slave.
-
-    :ivar synchronized_ms: time (ms) of the last complete synchronization; 0: never.
-    """
+    """The synchronization of one slave."""
 
     outer_api: BrokerOuterApi
     store: MessageStore
-    now_ms: Callable[[], int]
     topics: TopicConfigManager
     groups: SubscriptionGroupManager
     offsets: ConsumerOffsetManager
     schedule: ScheduleMessageService
 
     def __post_init__(self) -> None:
-        self.synchronized_ms = 0
         self._problem = ""
         #: Groups and delay levels that the last copy moved back, so that they are logged only once.
         self._taken_back: dict[str, int] = {}
@@ -80,7 +75,7 @@ class SlaveSynchronize:
                 logger.warning("topics, groups and offsets of master %s are not copied: %s", master, problem)
             self._problem = str(problem)
         else:
-            self._problem, self.synchronized_ms = "", self.now_ms()
+            self._problem = ""
             self._report_taken_back(master, groups_before, levels_before)
 
     def _report_taken_back(

@@ -28,7 +28,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
 from engine.runtime.port import Clock, DiskFault
 from engine.store.files.config_file import ConfigFile
-from engine.store.files.store_config import MessageStoreConfig
+from engine.store.files.store_config import MessageStoreConfig, hours_of_day
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -65,10 +65,9 @@ def _percent(text: str) -> float:
 
 
 def _hours_of_day(text: str) -> str:
-    words = [word.strip() for word in text.split(";") if word.strip()]
-    if not words or not all(word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= 23 for word in words):
+    if not hours_of_day(text):
         raise _BadValue("allowed: hours from 0 to 23, such as 04 or 04;16")
-    return ";".join(words)
+    return ";".join(word.strip() for word in text.split(";") if word.strip())
 
 
 @dataclass(frozen=True, slots=True)

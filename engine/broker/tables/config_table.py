@@ -30,7 +30,7 @@ from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
 from engine.protocol.body.data_version import DataVersion
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.json_form.json_fields import as_object, get_object
-from engine.runtime.future_waits import all_ended, shield
+from engine.runtime.future_waits import all_ended, cancel_all, shield
 from engine.runtime.port import Clock, DiskFault
 from engine.store.files.change_journal import ChangeJournal
 from engine.store.files.config_file import ConfigFile
@@ -278,10 +278,7 @@ class ConfigTable(Generic[_Entry]):
 
     async def abandon(self) -> None:
         """Stop writing, like a killed process; a write in progress has ended when this returns."""
-        writers = [task for task in (self._follower, self._next_write) if task is not None]
-        for task in writers:
-            task.cancel()
-        await all_ended(writers)
+        await cancel_all((self._follower, self._next_write))
         self._journal.close()
 
     async def close(self) -> None:

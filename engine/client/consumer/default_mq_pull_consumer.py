@@ -29,7 +29,6 @@ from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL, SubscriptionData, build_subscription_data
 from engine.protocol.enums import ConsumeFromWhere, ConsumeType, ExpressionType, MessageModel
 from engine.protocol.errors import ProtocolError
-from engine.runtime.live.live_runtime import LiveRuntime
 from engine.runtime.port import Runtime
 
 #: DefaultMQPullConsumer.pull without a number.
@@ -57,16 +56,13 @@ class DefaultMQPullConsumer(ServiceContext):
         check_first_arguments("DefaultMQPullConsumer", runtime, group, settings)
         client_config, self.config = build_configs(name_server_addresses, PullConsumerConfig, settings)
         broadcasting = self.config.message_model is MessageModel.BROADCASTING
-        self._own_runtime: LiveRuntime | None = None
+        self._life = ServiceLife(f"pull consumer group {group}")
         if runtime is None:
-            runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=broadcasting)
+            runtime = make_default_runtime(client_config, self._life, keeps_files=broadcasting)
         self._group = group
         self.instance = MQClientInstance(runtime, client_config, unique_client_id=not broadcasting)
         self._pull_api = PullApiWrapper(self.instance, group)
         self._subscriptions: dict[str, SubscriptionData] = {}
-        self._life = ServiceLife(f"pull consumer group {group}")
-        if self._own_runtime is not None:
-            self._life.ends_with(self._own_runtime.close)
         self.offset_store: OffsetStore = (
             LocalFileOffsetStore(runtime.disk, self.instance.client_id, group)
             if broadcasting

@@ -54,7 +54,6 @@ from engine.protocol.enums import ExpressionType, MessageModel
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
 from engine.protocol.names import DEFAULT_CONSUMER_GROUP, retry_topic, validate_topic
-from engine.runtime.live.live_runtime import LiveRuntime
 from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
@@ -89,10 +88,10 @@ class DefaultMQPushConsumer(ServiceContext):
         if group == DEFAULT_CONSUMER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a consumer group; choose a name of your own")
         client_config, self.config = build_configs(name_server_addresses, PushConsumerConfig, settings)
-        self._own_runtime: LiveRuntime | None = None
+        self._life = ServiceLife(f"consumer group {group}")
         if runtime is None:
             keeps_files = self.config.message_model is MessageModel.BROADCASTING
-            runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=keeps_files)
+            runtime = make_default_runtime(client_config, self._life, keeps_files=keeps_files)
         self.group = group
         is_clustering = self.config.message_model is MessageModel.CLUSTERING
         self.instance = MQClientInstance(runtime, client_config, unique_client_id=is_clustering)
@@ -104,9 +103,6 @@ class DefaultMQPushConsumer(ServiceContext):
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self.orderly_switches = OrderlySwitches(self._impl)
-        self._life = ServiceLife(f"consumer group {group}")
-        if self._own_runtime is not None:
-            self._life.ends_with(self._own_runtime.close)
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
         if self.config.message_model is MessageModel.BROADCASTING:

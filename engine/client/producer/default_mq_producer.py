@@ -42,7 +42,6 @@ from engine.protocol.message.message import Message, MessageExt
 from engine.protocol.message.message_id import UniqueIdGenerator
 from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, DEFAULT_PRODUCER_GROUP
-from engine.runtime.live.live_runtime import LiveRuntime
 from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
@@ -83,9 +82,9 @@ class DefaultMQProducer(ServiceContext):
         if group == DEFAULT_PRODUCER_GROUP:
             raise IllegalClientArgument(f"{group!r} is not allowed as a producer group; choose a name of your own")
         client_config, self.config = build_configs(name_server_addresses, ProducerConfig, settings)
-        self._own_runtime: LiveRuntime | None = None
+        self._life = ServiceLife(f"producer group {group}")
         if runtime is None:
-            runtime = self._own_runtime = make_default_runtime(client_config, keeps_files=False)
+            runtime = make_default_runtime(client_config, self._life, keeps_files=False)
         self.group = group
         self.instance = MQClientInstance(runtime, client_config)
         self._impl = DefaultMQProducerImpl(self.instance, group, self.config)
@@ -93,9 +92,6 @@ class DefaultMQProducer(ServiceContext):
         #: Numbers messages; None unless ``number_messages`` is set.
         self.numbering = MessageNumbering(f"{group}@{self._unique_ids.next()}") if self.config.number_messages else None
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
-        self._life = ServiceLife(f"producer group {group}")
-        if self._own_runtime is not None:
-            self._life.ends_with(self._own_runtime.close)
         self.permits = AsyncSendPermits(
             self.config.async_sends_in_flight_max,
             self.config.async_sends_waiting_max,
@@ -190,7 +186,7 @@ class DefaultMQProducer(ServiceContext):
         """
         outgoing = self._prepare(message)
         chosen = await self._choose(message, queue, selector, selector_argument)
-        return await self._send(message, outgoing, chosen, timeout_ms)
+        return await self._send((message,), outgoing, chosen, timeout_ms)
 
     def send_async(
         self,
@@ -242,11 +238,7 @@ class DefaultMQProducer(ServiceContext):
         """
         if queue is not None and messages:
             _check_queue(messages[0].topic, queue)
-        outgoing = self._prepare_batch(messages)
-        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
-        if queue is None:
-            return await self._numbered(messages, self._impl.send(outgoing, timeout_ms))
-        return await self._numbered(messages, self._impl.send_to(outgoing, queue, timeout_ms))
+        return await self._send(messages, self._prepare_batch(messages), queue, timeout_ms)
 
     async def request(
         self,
@@ -315,12 +307,12 @@ class DefaultMQProducer(ServiceContext):
     # --- internals -------------------------------------------------------------------------------------------------
 
     async def _send(
-        self, message: Message, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int | None
+        self, messages: Sequence[Message], outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int | None
     ) -> SendResult:
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
         if queue is None:
-            return await self._numbered((message,), self._impl.send(outgoing, timeout_ms))
-        return await self._numbered((message,), self._impl.send_to(outgoing, queue, timeout_ms))
+            return await self._numbered(messages, self._impl.send(outgoing, timeout_ms))
+        return await self._numbered(messages, self._impl.send_to(outgoing, queue, timeout_ms))
 
     def _prepare(self, message: Message, own_properties: Collection[str] = ()) -> Outgoing:
         self._life.require_running()

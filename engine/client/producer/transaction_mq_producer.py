@@ -124,7 +124,7 @@ class TransactionMQProducer(DefaultMQProducer):
             )
         message.properties[PROPERTY_TRANSACTION_PREPARED] = "true"
         message.properties[PROPERTY_PRODUCER_GROUP] = self.group
-        result = await self._send(message, self._prepare(message, _OWN_PROPERTIES), None, timeout_ms)
+        result = await self._send((message,), self._prepare(message, _OWN_PROPERTIES), None, timeout_ms)
         problem = ""
         if result.status is SendStatus.SEND_OK:
             await step("executes the local transaction")

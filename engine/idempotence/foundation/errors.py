@@ -31,10 +31,6 @@ class UnknownStrategy(IdempotenceError):
     """No strategy has this name, or it cannot work with this store."""
 
 
-class DifferentBody(IdempotenceError):
-    """The key was used before by a message with another body: the producer's keys are not unique."""
-
-
 class ComeAgainLater(IdempotenceError):
     """Raised by the work or around it: the message must be delivered again."""
 

@@ -18,7 +18,7 @@ from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.work_spec import PollLoopConfig
-from engine.runtime.future_waits import all_ended
+from engine.runtime.future_waits import cancel_all
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -91,9 +91,7 @@ class KafkaConsumerNode(ScenarioNode):
             _log.warning("%s cannot commit: %s", self.name, error)
 
     async def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await all_ended([self._task])
+        await cancel_all([self._task])
         if self.consumer is not None:
             await self.consumer.close()
 

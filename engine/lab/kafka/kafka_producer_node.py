@@ -21,7 +21,7 @@ from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaProducerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
-from engine.runtime.future_waits import all_ended
+from engine.runtime.future_waits import all_ended, cancel_all
 
 
 class KafkaProducerNode(ScenarioNode):
@@ -136,9 +136,7 @@ class KafkaProducerNode(ScenarioNode):
         self.world.history.sends_returned.append(SendReturned(*self.here_and_now, key, status, topic, *rest))
 
     async def _stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await all_ended(self._tasks)
+        await cancel_all(self._tasks)
         if self.producer is not None:
             await self.producer.close()
 

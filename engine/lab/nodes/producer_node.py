@@ -18,7 +18,7 @@ from engine.lab.nodes.traffic_sender import TrafficSender
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.identifiers import IdentifierConfig, IdentifierMaker
-from engine.runtime.future_waits import all_ended
+from engine.runtime.future_waits import cancel_all
 
 
 class ProducerNode(MemberNode):
@@ -114,9 +114,7 @@ class ProducerNode(MemberNode):
         return TransactionMQProducer(self.runtime, group, name_server, self.local_transactions, **settings)
 
     async def _stop(self) -> None:
-        for task in self._traffic_tasks:
-            task.cancel()
-        await all_ended(self._traffic_tasks)
+        await cancel_all(self._traffic_tasks)
         self._end_calls()
         if self.producer is not None:
             await self.producer.shutdown()

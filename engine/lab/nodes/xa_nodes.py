@@ -15,7 +15,7 @@ from engine.lab.nodes.scenario_node import ScenarioDiskNode, ScenarioNode, World
 from engine.lab.scenario.kinds.bank_spec import ResourceBankSpec
 from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
 from engine.lab.scenario.settings import of_class
-from engine.runtime.future_waits import all_ended
+from engine.runtime.future_waits import cancel_all
 from engine.xa.account_locks import WAITS_KEPT, LockWait
 from engine.xa.branch_bank import BranchBank
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
@@ -127,9 +127,7 @@ class ManagerNode(ScenarioNode):
         self.under_way = TransferUnderWay(key, xid, phase, self.world.now_us)
 
     async def _stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await all_ended([self._task])
+        await cancel_all([self._task])
         await super()._stop()
 
     def _forget(self) -> None:
@@ -208,9 +206,7 @@ class ResourceManagerNode(ScenarioNode):
         self.world.history.branches_changed.append(BranchChanged(*self.here_and_now, *action, state, branch.reason))
 
     async def _stop(self) -> None:
-        if self._customer is not None:
-            self._customer.cancel()
-            await all_ended([self._customer])
+        await cancel_all([self._customer])
         await super()._stop()
 
     def _forget(self) -> None:

@@ -19,7 +19,7 @@ from engine.replication.raft.raft_commands import (
     decode_command_frame,
     encode_command_frame,
 )
-from engine.runtime.future_waits import all_ended
+from engine.runtime.future_waits import cancel_all
 from engine.runtime.port import ConnectFailed, Connection
 
 
@@ -121,9 +121,7 @@ class RaftClientNode(ScenarioNode):
             return None
 
     async def _stop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await all_ended(self._tasks)
+        await cancel_all(self._tasks)
 
     def _forget(self) -> None:
         self._tasks = []

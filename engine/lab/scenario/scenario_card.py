@@ -34,11 +34,8 @@ def parse_summary(root: Section, texts: _Texts) -> Mapping[str, str]:
 def parse_tags(section: Section) -> Tags:
     """Parse the tags. Raises :class:`ScenarioError`."""
     difficulty = section.word("difficulty", Difficulty.MEDIUM)
-    words = section.words("breaks", max_count=len(Breaks))
-    for word in words:
-        if word not in list(Breaks):
-            raise section.fail("breaks", f"{word!r} is not allowed; allowed: {', '.join(Breaks)}")
-    return Tags(difficulty, tuple(Breaks(word) for word in dict.fromkeys(words)))
+    words = section.choices("breaks", list(Breaks), max_count=len(Breaks))
+    return Tags(difficulty, tuple(Breaks(word) for word in words))
 
 
 def parse_key_moment(

@@ -8,7 +8,8 @@ from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.scenario import Command, TryButton
 from engine.lab.scenario.scenario_yaml import Section
 
-#: Parts of the nodes' cards that a scenario can focus on. They are drawn large, the others as a line.
+#: Parts of the nodes' cards that a scenario can focus on. It names the most important one first. They are drawn
+#: large, the others as a line.
 PARTS = (
     "trees",
     "locks",
@@ -38,15 +39,6 @@ PARTS = (
 )
 
 BUTTONS_MAX = 6
-
-
-def parse_focus(root: Section) -> tuple[str, ...]:
-    """Parse names of :data:`PARTS`, the most important first. Raises :class:`ScenarioError`."""
-    words = root.words("focus", max_count=len(PARTS))
-    for word in words:
-        if word not in PARTS:
-            raise root.fail("focus", f"{word!r} is not allowed; allowed: {', '.join(PARTS)}")
-    return tuple(dict.fromkeys(words))
 
 
 def parse_buttons(

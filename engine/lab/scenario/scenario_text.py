@@ -32,7 +32,7 @@ from engine.lab.scenario.scenario import (
 from engine.lab.scenario.scenario_card import parse_key_moment, parse_summary, parse_tags
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.scenario_nodes import check_nodes, parse_node
-from engine.lab.scenario.scenario_stage import parse_buttons, parse_focus
+from engine.lab.scenario.scenario_stage import PARTS, parse_buttons
 from engine.lab.scenario.scenario_yaml import Section, read_yaml
 from engine.lab.scenario.switches import SWITCHES
 from engine.protocol.errors import ProtocolError
@@ -87,12 +87,12 @@ def parse_scenario(text: str, name: str) -> Scenario:
         # The runner checks whether such checkers exist: checkers know scenarios, not vice versa.
         invariants=root.words("invariants", max_count=INVARIANTS_MAX),
         fault_model=root.part("faults", _fault_model) or FaultModel(),
-        switched_off=_switched_off(root),
+        switched_off=root.choices("switched_off", SWITCHES, max_count=len(SWITCHES)),
         text=text,
         order=root.integer("order", 0, ORDER_MAX, 1_000),
         suggestion=suggestion,
         try_buttons=try_buttons,
-        focus=parse_focus(root),
+        focus=root.choices("focus", PARTS, max_count=len(PARTS)),
     )
     root.finish(_NOT_YET)
     _check_whole(root, scenario)
@@ -238,21 +238,9 @@ def _condition(section: Section, known: list[str]) -> Condition:
     return Condition(kind, node, contains, round(time_ms * 1_000))
 
 
-def _switched_off(root: Section) -> tuple[str, ...]:
-    words = root.words("switched_off", max_count=len(SWITCHES))
-    for word in words:
-        if word not in SWITCHES:
-            raise root.fail("switched_off", f"{word!r} is not allowed; allowed: {', '.join(SWITCHES)}")
-    return tuple(dict.fromkeys(words))
-
-
 def _fault_model(section: Section) -> FaultModel:
-    allowed = list(FaultKind)
-    words = section.words("kinds")
-    for word in words:
-        if word not in allowed:
-            raise section.fail("kinds", f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
-    return FaultModel(tuple(FaultKind(word) for word in dict.fromkeys(words)), section.integer("max", 0, 100, 5))
+    kinds = tuple(FaultKind(word) for word in section.choices("kinds", list(FaultKind)))
+    return FaultModel(kinds, section.integer("max", 0, 100, 5))
 
 
 def _check_whole(root: Section, scenario: Scenario) -> None:

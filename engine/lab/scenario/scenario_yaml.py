@@ -7,7 +7,7 @@ Only the safe core of YAML is allowed: mappings, lists and scalars. A field dete
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -172,9 +172,7 @@ class Section:
         """
         text = self.text(field, default, max_length=200)
         words = [word.strip() for word in text.split(",")] if text or default else []
-        for word in words:
-            if word not in allowed:
-                raise self.fail(field, f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
+        self._check_words(field, words, allowed)
         return tuple(next(one for one in allowed if one == word) for word in words)
 
     def switch(self, field: str, *, default: bool) -> bool:
@@ -197,6 +195,12 @@ class Section:
     def words(self, field: str, *, max_count: int = 100) -> tuple[str, ...]:
         """Return a list of words; empty if the field is absent."""
         return tuple(_scalar(node, self.name_of(field)) for node in self._items(field, max_count))
+
+    def choices(self, field: str, allowed: Collection[str], *, max_count: int = 100) -> tuple[str, ...]:
+        """Return a list of words of ``allowed``, each once; empty if the field is absent."""
+        words = self.words(field, max_count=max_count)
+        self._check_words(field, words, allowed)
+        return tuple(dict.fromkeys(words))
 
     def section(self, field: str) -> Section | None:
         """Return the mapping in ``field``; None if it is absent."""
@@ -245,6 +249,11 @@ class Section:
         return self.plain(field)
 
     # --- internals ---------------------------------------------------------------------------------------------------
+
+    def _check_words(self, field: str, words: Iterable[str], allowed: Collection[str]) -> None:
+        for word in words:
+            if word not in allowed:
+                raise self.fail(field, f"{word!r} is not allowed; allowed: {', '.join(allowed)}")
 
     def _node(self, field: str) -> Node | None:
         self._asked[field] = None

@@ -28,8 +28,8 @@ _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DELAY = re.compile(r"0*[1-9][0-9]{0,8}[smhd]")
 
 
-def _hours(text: str) -> tuple[int, ...]:
-    """Parse ``delete_when``: hours separated by ";"."""
+def hours_of_day(text: str) -> tuple[int, ...]:
+    """Parse ``delete_when``: hours separated by ";"; empty if the text is anything else."""
     words = [word.strip() for word in text.split(";") if word.strip()]
     is_clear = all(word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= 23 for word in words)
     return tuple(int(word) for word in words) if is_clear else ()
@@ -74,7 +74,7 @@ _RULES: Mapping[str, SettingRule] = {
     "disk_max_used_space_ratio": _RATIO,
     "disk_space_clean_forcibly_ratio": _RATIO,
     "disk_space_warning_level_ratio": _RATIO,
-    "delete_when": SettingRule(lambda text: bool(_hours(text)), "hours from 0 to 23, such as '04' or '04;16'"),
+    "delete_when": SettingRule(lambda text: bool(hours_of_day(text)), "hours from 0 to 23, such as '04' or '04;16'"),
     "message_delay_level": SettingRule(
         lambda text: bool(_delays_ms(text)),
         "one delay or more, each a number from 1 to 999999999 and s, m, h or d, such as '1s 5s 2h'",
@@ -196,7 +196,7 @@ class MessageStoreConfig:
     @property
     def delete_hours(self) -> tuple[int, ...]:
         """Return the hours in ``delete_when`` as numbers."""
-        return _hours(self.delete_when)
+        return hours_of_day(self.delete_when)
 
     @property
     def delay_levels_ms(self) -> tuple[int, ...]:
