@@ -403,11 +403,9 @@ class Broker:
 
     def advance(self, ms: int, *, liveness: bool = True) -> None:
         """Advance all timers by ``ms``, after the clock was set ahead; without ``liveness``, clients do not expire."""
-        if liveness:
-            # At once: a heartbeat that has arrived already, and is read next, comes after the silence.
-            self.client_housekeeping_service.scan_exception_channel()
-        else:
+        if not liveness:
             self.client_housekeeping_service.postpone(ms)
+        self.client_housekeeping_service.scan_exception_channel()  # before a heartbeat that has arrived is read
         self._tasks.advance(ms)
         self.registration.advance(ms)
         self.schedule_message_service.deliver_due()
