@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -19,13 +18,13 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs import runner
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.producer_book import ProducerBook
-from engine.pipeline.jobs.delivery_audit.queue_segment import QueueSegment
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 from engine.pipeline.jobs.report import ALL_ROWS
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.runtime.live.live_tls import ClientTls, ServerTls, TlsMode
+from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import Stored, plain_segments, with_offsets
 from tests.support.pipeline.tiny_job import DESCRIPTION
 
 
@@ -136,9 +135,8 @@ def test_at_a_terminal_no_kind_of_finding_hides_another():
     report = TerminalReport(describe("delivery-audit"), output, io.StringIO())
     book = DeliveryBook(("T",))
     producer = book.producers["p", "T"] = ProducerBook("p", "T", 0)
-    segment = QueueSegment("p", "T", "a:0")
     # Every second number is missing, and one is stored twice.
-    segment.extend(np.arange(61), np.array([*range(0, 120, 2), 0]), 0, np.array([118]))
+    (segment,) = plain_segments(with_offsets([Stored("p", number, 0) for number in (*range(0, 120, 2), 0)]))
     producer.add(segment)
     AuditReporter(report).report(book, None, findings_of(book, None, report.rows_max))
     report.print_tables()

@@ -2,10 +2,10 @@
 
 ::
 
-    messages ── per task ──> summaries of queues ── driver ──> book of numbers ──> lost, duplicated, out of order, late
+    messages ── by queue ──────> summaries of producers ── driver ──> books of numbers ──> lost, duplicated, ...
     messages ─┐
-    trace    ─┴─ by unique id ──> facts of consumption ── driver ──> per group: missing, twice, failed, latency
+    trace    ─┴─ by unique id ──> history of messages ──── driver ──> per group: missing, twice, failed, latency
 
-It is exact and needs little memory: numbers are stored as bits, and complete ranges as nothing at all
-(:mod:`engine.protocol.number_set`).
+Spark SQL does what concerns each message. The driver gets sets of numbers and offsets, 64 in a word; they are stored as
+bits, and complete ranges as nothing at all (:mod:`engine.protocol.number_set`).
 """

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
+from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, not_stored, reports_of
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
-from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwners
-from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.latencies import Latencies
+from engine.pipeline.jobs.delivery_audit.offset_sets import add_word
+from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwner, QueueOwners
 from engine.protocol.number_ranges import NumberRange, count_of
 from engine.protocol.number_set import NumberSet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 #: Most acknowledged messages that are not stored and are listed individually.
 SAMPLES_MAX = 500
@@ -43,54 +46,58 @@ class NotStored:
     at_ms: int
 
 
+@dataclass(slots=True)
 class ConsumptionBook:
-    """A book that grows with the facts of every join.
+    """A book that grows with the history of every batch.
 
-    :param groups: the groups that are judged. Reports of others are not kept.
+    :ivar groups: the groups that are judged. Reports of others are not kept.
     :ivar judged: (topic, queue) -> offsets that should have been consumed.
     :ivar queues: (group, topic) -> queue -> what it reported.
+    :ivar offsets: (group, topic) -> queue -> the group's offset at its broker, if that was asked.
+    :ivar not_stored: topic -> how many acknowledged messages are not stored.
     """
 
-    def __init__(self, groups: JudgedGroups) -> None:
-        self.groups = groups
-        self.judged: dict[tuple[str, str], NumberSet] = {}
-        self.queues: dict[tuple[str, str], dict[str, GroupQueue]] = {}
-        #: (group, topic) -> queue -> the group's offset at its broker, if that was asked.
-        self.offsets: dict[tuple[str, str], dict[str, int]] = {}
-        self.latency: dict[tuple[str, str], LatencyHistogram] = {}
-        self.not_stored: dict[str, int] = {}
-        self.samples: list[NotStored] = []
-        #: Records in the last join about messages that are not among those read.
-        self.unmatched = 0
-        self.unreadable = 0
+    groups: JudgedGroups
+    judged: dict[tuple[str, str], NumberSet] = field(default_factory=dict)
+    queues: dict[tuple[str, str], dict[str, GroupQueue]] = field(default_factory=dict)
+    offsets: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    latency: dict[tuple[str, str], Latencies] = field(default_factory=dict)
+    not_stored: dict[str, int] = field(default_factory=dict)
+    samples: list[NotStored] = field(default_factory=list)
+    unreadable: int = 0
 
-    def add(self, facts_of_tasks: list[str]) -> None:
-        """Add the facts of one join."""
-        self.unmatched = 0
-        for text in facts_of_tasks:
-            facts = json.loads(text)
-            for topic, queue, offsets in facts["judged"]:
-                self.judged.setdefault((topic, queue), NumberSet()).update(unpack(offsets))
-            for of_group in facts["groups"]:
-                self._add_group(of_group)
-            for topic, count, samples in facts["not_stored"]:
-                self.not_stored[topic] = self.not_stored.get(topic, 0) + count
-                self.samples += [NotStored(topic, *sample) for sample in samples]
-            self.unmatched += facts["unmatched"]
-            self.unreadable += facts["unreadable"]
-        self.samples = self.samples[:SAMPLES_MAX]
+    def add(self, history: DataFrame, judged: JudgedTime) -> None:
+        """Add what was reported in one batch.
 
-    def _add_group(self, facts: dict[str, Any]) -> None:
-        key = (facts["group"], facts["topic"])
-        if not self.groups.is_judged(*key):
+        :param history: as :func:`~engine.pipeline.jobs.delivery_audit.consumption.history_of` returns it.
+        """
+        for kind, group, topic, queue, client, *numbers in reports_of(history, judged).collect():
+            match kind:
+                case "stored":
+                    add_word(self.judged.setdefault((topic, queue), NumberSet()), *numbers[:2])
+                case "acknowledged":
+                    self.not_stored[topic] = self.not_stored.get(topic, 0) + numbers[0]
+                case "unreadable":
+                    self.unreadable += numbers[0]
+                case _ if self.groups.is_judged(group, topic):
+                    self._add_call(kind, (group, topic), queue, client, numbers)
+        if len(self.samples) < min(SAMPLES_MAX, sum(self.not_stored.values())):
+            self.samples += [
+                NotStored(*row) for row in not_stored(history, judged).orderBy("at_ms").limit(SAMPLES_MAX).collect()
+            ]
+            self.samples = self.samples[:SAMPLES_MAX]
+
+    def _add_call(self, kind: str, key: tuple[str, str], queue: str, client: str, numbers: list[int]) -> None:
+        if kind == "latency":
+            self.latency.setdefault(key, Latencies()).add(*numbers[:3])
             return
-        queue = self.queues.setdefault(key, {}).setdefault(facts["queue"], GroupQueue())
-        queue.consumed.update(unpack(facts["consumed"]))
-        queue.twice.update(unpack(facts["twice"]))
-        queue.failed.update(unpack(facts["failed"]))
-        # Books that were saved before there were owners have none.
-        queue.owners.add(QueueOwners.decode(facts.get("owners", ())))
-        self.latency.setdefault(key, LatencyHistogram()).update(LatencyHistogram.decode(facts["latency"]))
+        of_queue = self.queues.setdefault(key, {}).setdefault(queue, GroupQueue())
+        if kind == "owner":
+            of_queue.owners.add([QueueOwner(client, *numbers)])
+            return
+        word, *sets = numbers
+        for offsets, bits in zip((of_queue.consumed, of_queue.twice, of_queue.failed), sets, strict=True):
+            add_word(offsets, word, bits)
 
     def silent_groups(self) -> list[str]:
         """Return the requested groups without any report."""
@@ -178,38 +185,3 @@ class ConsumptionBook:
     def unreported_count(self, group: str, topic: str) -> int:
         """Return how many messages the group passed without a report."""
         return count_of(offsets for _, offsets in self.unreported(group, topic))
-
-    def encode(self) -> dict[str, Any]:
-        """Encode the book as it is saved: JSON."""
-        groups = []
-        for (group, topic), queues in self.queues.items():
-            latency = self.latency[group, topic].encode()
-            for queue, of_queue in queues.items():
-                sets = {name: pack(getattr(of_queue, name)) for name in ("consumed", "twice", "failed")}
-                owners = of_queue.owners.encode()
-                groups.append(
-                    {"group": group, "topic": topic, "queue": queue, "latency": latency, "owners": owners, **sets}
-                )
-                latency = LatencyHistogram().encode()
-        not_stored = [
-            [
-                topic,
-                count,
-                [[one.unique_id, one.producer_group, one.at_ms] for one in self.samples if one.topic == topic],
-            ]
-            for topic, count in self.not_stored.items()
-        ]
-        return {
-            "judged": [[*key, pack(numbers)] for key, numbers in self.judged.items()],
-            "groups": groups,
-            "not_stored": not_stored,
-            "unmatched": self.unmatched,
-            "unreadable": self.unreadable,
-        }
-
-    @classmethod
-    def decode(cls, encoded: dict[str, Any], groups: JudgedGroups) -> ConsumptionBook:
-        """Decode what :meth:`encode` returned, which has the same form as the facts of a task."""
-        made = cls(groups)
-        made.add([json.dumps(encoded)])
-        return made

@@ -12,7 +12,6 @@ batch again if the driver died before it had recorded its end; if the state of t
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 from collections.abc import Callable
@@ -22,12 +21,18 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.delivery_audit.consumption import FACTS_SCHEMA, JoinRules, join_events
+from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, history_of, unsettled
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
-from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, TopicTimes, ledger_body, summarise
+from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
+from engine.pipeline.jobs.delivery_audit.summaries import (
+    LatencySpans,
+    latency_spans,
+    narrow,
+    segments_of,
+)
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
@@ -43,6 +48,8 @@ FORGET_AFTER_MS = 3_600_000
 #: After a full batch: if none has followed for this many triggers, it was the last.
 TRIGGERS_WITHOUT_A_BATCH = 3
 _FOLDER = "audit"
+#: Of the saved state; another number is of another version of GlassMQ.
+_FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +118,11 @@ class Follower:
         self._idle.cancel()
         rules, topic = self._rules, F.col("topic")
         is_special = topic.isin(rules.trace_topic, rules.ledger_topic)
-        body = F.when(is_special, F.col("body")).alias("body")
-        # Used three times; without this it would be read three times.
-        frame = frame.select(*COLUMNS, "unique_id", body).persist()
+        frame = frame.withColumn("body", F.when(is_special, F.col("body")))
+        # Used several times; without this the source would be read as often.
+        frame = narrow(frame, "body").persist()
         try:
-            times = self._add_messages(frame)
+            latency = self._add_messages(frame)
             if rules.has_trace:
                 self._add_events(frame, batch)
         finally:
@@ -123,7 +130,7 @@ class Follower:
         self.batch = batch
         self._save()
         self._report()
-        self._reporter.plot(times)
+        self._reporter.plot(latency)
         wait_ms = self._rules.grace_ms
         if self.book.horizon_ms < self.book.newest_ms:
             # The batch was as full as a batch may be: the next one follows immediately, unless nothing was left to
@@ -141,47 +148,33 @@ class Follower:
             self.book.settle(self.book.newest_ms)
             self._report()
 
-    def _add_messages(self, frame: DataFrame) -> dict[str, TopicTimes]:
-        rules = self._rules
-        ledgers = frame.filter(F.col("topic") == rules.ledger_topic).select(
-            F.lit("ledger").alias("kind"),
-            # A body that is not text must not stop the query, so it is transported as base64.
-            F.to_json(
-                F.struct(F.base64(ledger_body()).alias("body"), F.unix_millis("store_timestamp").alias("ms"))
-            ).alias("summary"),
-        )
-        rows = summarise(frame, rules.late_ms, -1).union(ledgers).collect()
-        summaries = [(row.kind, row.summary) for row in rows if row.kind != "ledger"]
-        times = self.book.add(summaries, rules.read_limit)
-        for row in rows:
-            if row.kind == "ledger":
-                fields = json.loads(row.summary)
-                body = base64.b64decode(fields["body"]) if "body" in fields else None
-                self.book.read_ledger(body, fields["ms"])
-        self.book.settle(self.book.horizon_ms - rules.grace_ms)
-        return times
+    def _add_messages(self, frame: DataFrame) -> LatencySpans:
+        rules, book = self._rules, self.book
+        segments = segments_of(frame, rules.late_ms, -1)
+        latency = latency_spans(frame, segments, rules.topics)
+        book.add(segments, rules.read_limit)
+        book.add_latency(latency)
+        if any(segment.topic == rules.ledger_topic for segment in segments):
+            book.read_ledgers(frame.filter(F.col("topic") == rules.ledger_topic))
+        book.settle(book.horizon_ms - rules.grace_ms)
+        return latency
 
     def _add_events(self, frame: DataFrame, batch: int) -> None:
-        rules = self._rules
-        events = stored_events(frame.filter(F.col("topic").isin(*rules.topics)))
-        trace = frame.filter(F.col("topic") == rules.trace_topic)
+        rules, topic = self._rules, F.col("topic")
+        trace = frame.filter(topic == rules.trace_topic)
+        events = stored_events(frame.filter(topic.isin(*rules.topics)))
         events = events.union(trace_events(trace, rules.topics, self.consumption.groups))
         if self.files.exists(_pending(self.batch)):
-            pending = self._spark.read.schema(FACTS_SCHEMA).parquet(self.files.uri(_pending(self.batch)))
-            events = events.union(pending.filter(F.col("facts").isNull()).drop("facts"))
+            events = events.union(self._spark.read.parquet(self.files.uri(_pending(self.batch))))
         horizon_ms = self.book.horizon_ms
-        join = JoinRules(
-            judge_until_ms=horizon_ms - rules.grace_ms,
-            acknowledged_since_ms=self.book.acknowledged_since_ms,
-            expected=tuple(self.consumption.expected()),
-            forget_ms=horizon_ms - FORGET_AFTER_MS,
-        )
-        tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 2)
-        where = self.files.uri(_pending(batch))
-        join_events(events, join, tasks).write.mode("overwrite").parquet(where)
-        written = self._spark.read.schema(FACTS_SCHEMA).parquet(where)
-        rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
-        self.consumption.add([row.facts for row in rows])
+        judged = JudgedTime(horizon_ms - rules.grace_ms, self.book.acknowledged_since_ms)
+        history = history_of(events).persist()
+        try:
+            kept = unsettled(history, judged, self.consumption.expected(), horizon_ms - FORGET_AFTER_MS)
+            kept.write.mode("overwrite").parquet(self.files.uri(_pending(batch)))
+            self.consumption.add(history, judged)
+        finally:
+            history.unpersist()
 
     # --- kept state --------------------------------------------------------------------------------------------------
 
@@ -190,18 +183,19 @@ class Follower:
         if not states:
             return
         state = json.loads(self.files.read(f"{_FOLDER}/{states[-1]}"))
+        if state.get("format") != _FORMAT:
+            raise JobFailed(Text("job.error.other_version", folder=self.files.root))
         if state["rules"] != json.loads(json.dumps(asdict(self._rules))):
             raise JobFailed(Text("job.error.other_arguments", folder=self.files.root, rules=state["rules"]))
         self.batch = state["batch"]
-        self.book = DeliveryBook.decode(state["book"], self._rules.topics)
-        self.consumption = ConsumptionBook.decode(state["consumption"], self.consumption.groups)
+        self.book, self.consumption = loaded(state["books"], tuple[DeliveryBook, ConsumptionBook])
 
     def _save(self) -> None:
         state = {
+            "format": _FORMAT,
             "batch": self.batch,
             "rules": asdict(self._rules),
-            "book": self.book.encode(),
-            "consumption": self.consumption.encode(),
+            "books": saved((self.book, self.consumption)),
         }
         self.files.write_new(f"{_FOLDER}/state-{self.batch:010d}.json", json.dumps(state))
         for name in self.files.names(_FOLDER):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.delivery_audit.consumption import JoinRules, join_events
+from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, history_of
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
@@ -17,7 +17,7 @@ from engine.pipeline.jobs.delivery_audit.group_offsets import group_offsets
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.locating import locate
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
-from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, ledger_body, summaries_of
+from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, latency_spans, narrow, segments_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.source.cluster.cluster import open_cluster
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: Later than anything stored.
 END_OF_TIME_MS = 1 << 53
-#: The events of this many messages are joined by one task, in its memory.
-_MESSAGES_PER_TASK = 500_000
 
 
 def delivery_audit(run: JobRun) -> None:
@@ -72,14 +70,14 @@ def _audit_broker(run: JobRun) -> None:
         ledgers = run.read(topic=arguments["ledger_topic"], columns="topic,body,store_timestamp")
     if arguments["trace_topic"] in known:
         trace = run.read(topic=arguments["trace_topic"], columns="body,unique_id")
-    messages = run.read(subscribe=",".join(topics), columns=",".join((*COLUMNS, "unique_id")))
+    messages = run.read(subscribe=",".join(topics), columns=",".join(COLUMNS))
     audit(run, messages, trace, ledgers, judge_until_ms, topics)
 
 
 def audit_folder(run: JobRun, everything: DataFrame) -> None:
     """Audit messages of any source, in any order, among them trace messages and ledgers; all of it is judged."""
     arguments = run.arguments
-    missing = [name for name in (*COLUMNS, "unique_id", "body") if name not in everything.columns]
+    missing = [name for name in (*COLUMNS, "body") if name not in everything.columns]
     if missing:
         columns = ", ".join(missing)
         raise JobFailed(Text("job.error.no_column", columns=columns))
@@ -89,9 +87,9 @@ def audit_folder(run: JobRun, everything: DataFrame) -> None:
     topics = run.names("topics")
     if not topics:
         topics = tuple(sorted(name for name in found if _is_of_users(name) and name not in (trace_topic, ledger_topic)))
-    messages = everything.filter(topic.isin(*topics)).select(*COLUMNS, "unique_id")
+    messages = everything.filter(topic.isin(*topics)).select(*COLUMNS)
     trace = everything.filter(topic == trace_topic) if trace_topic in found else None
-    ledgers = everything.filter(topic == ledger_topic).select("topic", "body", "store_timestamp")
+    ledgers = everything.filter(topic == ledger_topic)
     audit(run, messages, trace, ledgers, END_OF_TIME_MS, topics)
 
 
@@ -108,41 +106,52 @@ def audit(
     topics: tuple[str, ...],
 ) -> None:
     """Audit these messages once, and report the results."""
-    arguments, reporter = run.arguments, AuditReporter(run.report)
     groups = _judged_groups(run, topics)
     book = DeliveryBook(topics)
     # Ledgers first: everything they mention is in what is read after them.
     if ledgers is not None:
-        _read_ledgers(book, ledgers)
-    book.add(summaries_of(messages, arguments["late_ms"], judge_until_ms))
+        book.read_ledgers(ledgers.selectExpr("body", "unix_millis(store_timestamp) AS stored_ms"))
+    # Used several times; without this the source would be read as often.
+    messages = narrow(messages).persist()
+    try:
+        _audit_messages(run, book, messages, trace, groups, judge_until_ms)
+    finally:
+        messages.unpersist()
+
+
+def _audit_messages(
+    run: JobRun,
+    book: DeliveryBook,
+    messages: DataFrame,
+    trace: DataFrame | None,
+    groups: JudgedGroups,
+    judge_until_ms: int,
+) -> None:
+    segments = segments_of(messages, run.arguments["late_ms"], judge_until_ms)
+    latency = latency_spans(messages, segments, book.topics)
+    book.add(segments)
+    book.add_latency(latency)
     book.settle(judge_until_ms)
     consumption = None
     if trace is None:
-        run.report.note(Text("job.note.no_traces", topic=arguments["trace_topic"]))
+        run.report.note(Text("job.note.no_traces", topic=run.arguments["trace_topic"]))
     elif not run.stop.is_set():
         consumption = ConsumptionBook(groups)
-        events = stored_events(messages).union(trace_events(trace, topics, groups))
-        rules = JoinRules(judge_until_ms, book.acknowledged_since_ms)
-        stored = sum(producer.stored for producer in book.producers.values())
-        joined = join_events(events, rules, tasks=max(2, -(-stored // _MESSAGES_PER_TASK)))
-        consumption.add([row.facts for row in joined.select("facts").collect()])
+        history = history_of(stored_events(messages).union(trace_events(trace, book.topics, groups))).persist()
+        consumption.add(history, JudgedTime(judge_until_ms, book.acknowledged_since_ms))
+        history.unpersist()
         if not run.arguments["input_folder"]:
             consumption.offsets = group_offsets(run.cluster, consumption.expected())
     findings, counts = findings_of(book, consumption, run.report.rows_max)
     wanted = wanted_places(findings)
     if wanted and not run.stop.is_set():
         findings = list(located(findings, locate(messages, wanted)))
+    reporter = AuditReporter(run.report)
     reporter.report(book, consumption, (findings, counts))
-    reporter.plot(book.times)
+    reporter.plot(latency)
     reporter.conclude(book, consumption)
     if not book.queues:
         run.report.note(Text("job.note.no_messages_to_audit"))
-
-
-def _read_ledgers(book: DeliveryBook, messages: DataFrame) -> None:
-    rows: Any = messages.select(ledger_body(), F.unix_millis("store_timestamp").alias("stored_ms")).toLocalIterator()
-    for row in rows:
-        book.read_ledger(None if row.body is None else bytes(row.body), row.stored_ms)
 
 
 def _follow(run: JobRun) -> None:
@@ -167,7 +176,7 @@ def _follow(run: JobRun) -> None:
         subscribe=",".join(dict.fromkeys((*topics, *known))),
         startingOffsets=arguments["starting_offsets"],
         maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
-        columns=",".join((*COLUMNS, "unique_id", "body")),
+        columns=",".join((*COLUMNS, "body")),
     )
     with run.checkpoint() as checkpoint:
         ask_offsets = partial(group_offsets, run.cluster)

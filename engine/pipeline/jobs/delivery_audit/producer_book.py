@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
-from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
+from engine.pipeline.jobs.delivery_audit.summaries import UNNUMBERED, QueueSegment
 from engine.protocol.message.missing_numbers import MissingNumbers, NumberingVerdict
 from engine.protocol.message.numbering_ledger import NumberingLedger
 from engine.protocol.number_ranges import count_of
@@ -17,7 +15,6 @@ from engine.protocol.number_set import NumberSet
 #: All producers of a topic that have no book of their own because there are too many: only counted.
 OTHERS = "(other producers)"
 _UNJUDGED = (UNNUMBERED, OTHERS)
-_KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", "is_sparse")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,30 +36,31 @@ class StoredNumbersVerdict(NumberingVerdict):
         return self.producer not in _UNJUDGED
 
 
+@dataclass(slots=True)
 class ProducerBook:
     """One producer's numbers in one topic.
 
-    :param first: the lowest number that is judged.
+    :ivar first: the lowest number that is judged.
+    :ivar settled: numbers up to here are judged.
     :ivar is_sparse: its numbers are so far apart that they are not stored (any more).
+    :ivar repeated: queue -> numbers in it that had been seen before, there or elsewhere.
     """
 
-    def __init__(self, producer: str, topic: str, first: int) -> None:
-        self.producer = producer
-        self.topic = topic
-        self.first = first
-        self.ledger: NumberingLedger | None = None
-        #: Numbers up to here are judged.
-        self.settled = -1
-        self.stored = self.late = 0
-        self.is_sparse = False
-        self.numbers = NumberSet()
-        #: Queue -> numbers in it that had been seen before, there or elsewhere.
-        self.repeated: dict[str, NumberSet] = {}
-        self.descending: dict[str, NumberSet] = {}
-        #: Queue -> its highest number so far.
-        self._highest: dict[str, int] = {}
-        #: (time, number): numbers up to this one are judged when that time is long enough ago. Ascending.
-        self._waiting: list[tuple[int, int]] = []
+    producer: str
+    topic: str
+    first: int
+    ledger: NumberingLedger | None = None
+    settled: int = -1
+    stored: int = 0
+    late: int = 0
+    is_sparse: bool = False
+    numbers: NumberSet = field(default_factory=NumberSet)
+    repeated: dict[str, NumberSet] = field(default_factory=dict)
+    descending: dict[str, NumberSet] = field(default_factory=dict)
+    #: Queue -> its highest number so far.
+    _highest: dict[str, int] = field(default_factory=dict)
+    #: (time, number): numbers up to this one are judged when that time is long enough ago. Ascending.
+    _waiting: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, segment: QueueSegment) -> None:
         """Add the next segment of a queue of the topic."""
@@ -153,32 +151,3 @@ class ProducerBook:
             has_ended=self.ledger is not None,
             is_sparse=self.is_sparse,
         )
-
-    # --- on disk -----------------------------------------------------------------------------------------------------
-
-    def encode(self) -> dict[str, Any]:
-        """Encode the book as it is saved: JSON."""
-        return {
-            **{name: getattr(self, name) for name in _KEPT_AS_THEY_ARE},
-            "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
-            "numbers": pack(self.numbers),
-            "repeated": {queue: pack(numbers) for queue, numbers in self.repeated.items()},
-            "descending": {queue: pack(numbers) for queue, numbers in self.descending.items()},
-            "highest": self._highest,
-            "waiting": self._waiting,
-        }
-
-    @classmethod
-    def decode(cls, encoded: dict[str, Any]) -> ProducerBook:
-        """Decode what :meth:`encode` returned."""
-        made = cls(encoded["producer"], encoded["topic"], encoded["first"])
-        for name in _KEPT_AS_THEY_ARE:
-            setattr(made, name, encoded[name])
-        if encoded["ledger"] is not None:
-            made.ledger = NumberingLedger.decode(encoded["ledger"].encode())
-        made.numbers = unpack(encoded["numbers"])
-        made.repeated = {queue: unpack(numbers) for queue, numbers in encoded["repeated"].items()}
-        made.descending = {queue: unpack(numbers) for queue, numbers in encoded["descending"].items()}
-        made._highest = encoded["highest"]
-        made._waiting = [(ms, number) for ms, number in encoded["waiting"]]
-        return made

@@ -7,7 +7,7 @@ continues where the group's offset is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, field, replace
 
 #: Clients of a queue that are remembered: those that reported last.
 OWNERS_MAX = 64
@@ -38,11 +38,11 @@ class QueueOwner:
         )
 
 
+@dataclass(slots=True)
 class QueueOwners:
     """The owners of one queue. Adding one twice changes nothing."""
 
-    def __init__(self) -> None:
-        self._owners: dict[str, QueueOwner] = {}
+    _owners: dict[str, QueueOwner] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[QueueOwner]:
         return iter(self._owners.values())
@@ -67,14 +67,3 @@ class QueueOwners:
         successor = min(later, key=lambda owner: owner.first_ms)
         earlier = [owner for owner in before if owner.first_ms <= successor.first_ms]
         return max(earlier, key=lambda owner: owner.last_ms), successor
-
-    def encode(self) -> list[tuple[str, int, int, int, int]]:
-        """Encode for transport and storage: JSON."""
-        return [astuple(owner) for owner in self]
-
-    @classmethod
-    def decode(cls, encoded: Iterable[tuple[str, int, int, int, int]]) -> QueueOwners:
-        """Decode what :meth:`encode` returned."""
-        made = cls()
-        made.add(QueueOwner(*fields) for fields in encoded)
-        return made

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
 from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
+from engine.pipeline.jobs.delivery_audit.latencies import Latencies
 from engine.pipeline.jobs.delivery_audit.locating import Places
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, StoredNumbersVerdict
 from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwners
-from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
-from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
+from engine.pipeline.jobs.delivery_audit.summaries import UNNUMBERED, LatencySpans
 from engine.pipeline.jobs.description import Texts
-from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport, fair_share
 from engine.protocol.message.message_id import client_name
 from engine.texts import Text, joined, plain
@@ -52,17 +51,7 @@ class AuditFinding:
 
     def row(self) -> list[AnyCell]:
         """Return the row for the table."""
-        return [
-            self.kind,
-            self.topic,
-            self.who,
-            self.queue,
-            self.first,
-            self.last,
-            self.count,
-            self.certainty,
-            self.where,
-        ]
+        return [getattr(self, one.name) for one in fields(self)]
 
     def badness(self) -> tuple[int, int, str, str, int]:
         """Return a key that sorts the worst first."""
@@ -238,14 +227,15 @@ class AuditReporter:
         messages = sum(verdict.stored for verdict in verdicts)
         self._report.progress(messages, None, "messages")
 
-    def plot(self, times: Mapping[str, TopicTimes]) -> None:
+    def plot(self, latency: LatencySpans) -> None:
         """Plot latency and rate over time, topic by topic."""
-        for topic, of_topic in sorted(times.items()):
-            width_ms = of_topic.width_ms
-            for number in sorted(of_topic.spans):
-                span, at_ms = of_topic.spans[number], number * width_ms
-                self._report.point("latency", f"{topic} p50", at_ms, span.percentile(0.5))
-                self._report.point("latency", f"{topic} p99", at_ms, span.percentile(0.99))
+        width_ms = latency.width_ms
+        for topic, spans in sorted(latency.spans.items()):
+            for number, span in sorted(spans.items()):
+                at_ms = number * width_ms
+                p50, p99 = span.percentiles((0.5, 0.99))
+                self._report.point("latency", f"{topic} p50", at_ms, p50)
+                self._report.point("latency", f"{topic} p99", at_ms, p99)
                 self._report.point("rate", topic, at_ms, round(span.count * 1_000 / width_ms, 1))
 
     def conclude(self, book: DeliveryBook, consumption: ConsumptionBook | None) -> None:
@@ -314,14 +304,14 @@ def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cel
 
 
 def _latency_rows(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterator[list[Cell]]:
-    for topic, times in sorted(book.times.items()):
-        yield ["born > stored", topic, "", *_percentiles(times.total)]
-    for (group, topic), histogram in sorted(consumption.latency.items() if consumption is not None else ()):
-        yield ["stored > consumed", topic, group, *_percentiles(histogram)]
+    for topic, latencies in sorted(book.latency.items()):
+        yield ["born > stored", topic, "", *_percentiles(latencies)]
+    for (group, topic), latencies in sorted(consumption.latency.items() if consumption is not None else ()):
+        yield ["stored > consumed", topic, group, *_percentiles(latencies)]
 
 
-def _percentiles(histogram: LatencyHistogram) -> list[Cell]:
-    return [histogram.count, *(histogram.percentile(share) for share in (0.5, 0.95, 0.99)), histogram.longest]
+def _percentiles(latencies: Latencies) -> list[Cell]:
+    return [latencies.count, *latencies.percentiles((0.5, 0.95, 0.99)), latencies.longest]
 
 
 def _reached(book: DeliveryBook) -> dict[str, dict[str, int]]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from engine.pipeline.jobs.delivery_audit.summaries import UNNUMBERED, QueueSegment
 from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
+from engine.protocol.number_set import NumberSet
 
+ALL_TIME_MS = 1 << 53
 EPOCH_MS = 1_700_000_000_000
 
 
@@ -128,3 +131,49 @@ class Model:
                 model.out_of_order[message.producer].append(message.number)
             highest[key] = max(highest.get(key, -1), message.number)
         return model
+
+
+def with_offsets(messages: list[Stored]) -> list[tuple[int, Stored]]:
+    """Each message with its offset, counted per queue."""
+    ends: Counter[tuple[str, int]] = Counter()
+    placed = []
+    for message in messages:
+        placed.append((ends[message.topic, message.queue], message))
+        ends[message.topic, message.queue] += 1
+    return placed
+
+
+def plain_segments(
+    placed: list[tuple[int, Stored]], judge_until_ms: int = ALL_TIME_MS, late_ms: int = 100
+) -> list[QueueSegment]:
+    """What Spark sums up of each producer in each queue, said in the plainest way."""
+    of_segment: dict[tuple[str, str, str], list[tuple[int, Stored]]] = defaultdict(list)
+    for offset, message in placed:
+        of_segment[message.topic, f"broker-a:{message.queue}", message.producer or UNNUMBERED].append((offset, message))
+    return [_plain_segment(key, several, judge_until_ms, late_ms) for key, several in of_segment.items()]
+
+
+def _plain_segment(
+    key: tuple[str, str, str], placed: list[tuple[int, Stored]], judge_until_ms: int, late_ms: int
+) -> QueueSegment:
+    messages = [message for _, message in placed]
+    numbers = [-1 if message.producer is None else message.number for message in messages]
+    copies, highest = Counter(numbers), np.maximum.accumulate(numbers).tolist()
+    numbered = [] if key[2] == UNNUMBERED else numbers
+    return QueueSegment(
+        *key,
+        first_offset=placed[0][0],
+        last_offset=placed[-1][0],
+        first_number=numbers[0],
+        highest=highest[-1],
+        settled=max(
+            (n for n, message in zip(numbers, messages, strict=True) if message.stored_ms <= judge_until_ms), default=-1
+        ),
+        count=len(messages),
+        late=sum(message.latency_ms > late_ms for message in messages),
+        oldest_ms=min(message.stored_ms for message in messages),
+        newest_ms=max(message.stored_ms for message in messages),
+        numbers=NumberSet(numbered),
+        repeated=NumberSet(number for number in numbered if copies[number] > 1),
+        descending=NumberSet(n for n, before in zip(numbered, highest, strict=False) if n < before),
+    )

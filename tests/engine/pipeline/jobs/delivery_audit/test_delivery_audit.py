@@ -18,7 +18,8 @@ from engine.pipeline.jobs.arguments import read_arguments
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
 from engine.pipeline.jobs.delivery_audit.job import JOB
-from engine.pipeline.jobs.delivery_audit.trace_events import events_of
+from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
+from engine.pipeline.jobs.delivery_audit.trace_events import trace_events
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import ALL_ROWS, ROWS_MAX
 from engine.protocol.message.message_id import UniqueIdGenerator
@@ -137,9 +138,7 @@ def test_of_a_million_messages_exactly_the_injected_faults_are_found(spark, tmp_
     assert sum(y for plot, _, _, y in report.points if plot == "rate") > 0
 
 
-@pytest.mark.parametrize("stretches_max", [200, 0], ids=["files overlap", "a task gives up"])
-def test_messages_in_any_order_are_put_in_order(spark, tmp_path, monkeypatch, stretches_max):
-    monkeypatch.setattr("engine.pipeline.jobs.delivery_audit.summaries.STRETCHES_MAX", stretches_max)
+def test_messages_in_any_order_are_put_in_order(spark, tmp_path):
     messages = [Stored("p", number, 0) for number in (0, 1, 2, 4, 3, 5, 7, 8, 8)]
     table = message_table(messages)
     mixed = table.take(pa.array(np.random.default_rng(5).permutation(len(messages))))
@@ -290,7 +289,7 @@ def test_ledgers_in_a_folder_count_and_a_sound_folder_says_so(spark, tmp_path):
     )  # fmt: skip
 
 
-def test_notes_of_java_clients_can_be_read():
+def test_notes_of_java_clients_can_be_read(spark):
     # Written by hand after TraceDataEncoder of RocketMQ 4.9.8: Java prints null and true so.
     place, true = "10.0.0.1:10911", "true"
     pub = (
@@ -298,11 +297,13 @@ def test_notes_of_java_clients_can_be_read():
     )
     older = f"Pub\x011700000000000\x01R\x01g\x01T\x01AC12\x01t\x01k\x01{place}\x015\x013\x010\x01true\x02"
     after = "SubAfter\x01call\x01AC11\x0112\x01false\x01null\x013\x011700000000009\x01c\x02"
-    reported = [tuple(event) for event in events_of(f"{pub}{older}{after}".encode())]
-    assert reported == [
-        ("AC11", "acknowledged", "T", 1_700_000_000_000, "g", "", True),
-        ("AC12", "acknowledged", "T", 1_700_000_000_000, "g", "", True),
-        ("AC11", "consumed", "", 1_700_000_000_009, "c", "call", False),
+    trace = spark.createDataFrame([(f"{pub}{older}{after}".encode(), None)], "body binary, unique_id string")
+    events = trace_events(trace, ("T",), JudgedGroups())
+    names = ("unique_id", "kind", "topic", "at_ms", "client_group", "call", "is_ok", "client")
+    assert [tuple(event) for event in events.select(*names).collect()] == [
+        ("AC11", "acknowledged", "T", 1_700_000_000_000, "", "", True, "g"),
+        ("AC12", "acknowledged", "T", 1_700_000_000_000, "", "", True, "g"),
+        ("AC11", "called", None, 1_700_000_000_009, "c", "call", False, ""),
     ]
 
 
@@ -404,6 +405,13 @@ def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, bat
         follower.conclude()
     with pytest.raises(JobFailed, match=f"delivers batch {batch}; one of the two was deleted"):
         follower.add_batch(frame, batch)
+
+
+def test_books_of_another_version_are_refused(spark, tmp_path):
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "state-0000000003.json").write_text('{"batch": 3, "rules": {}, "book": {}}')
+    with pytest.raises(JobFailed, match="another version"):
+        Follower(spark, str(tmp_path), RULES, MemoryReport())
 
 
 def test_of_a_number_that_stands_everywhere_only_some_places_are_reported(spark, tmp_path):

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 
-from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook, GroupQueue
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of
-from engine.pipeline.jobs.latency_histogram import LatencyHistogram
-
-NOTHING = pack(set_of(np.array([], np.int64)))
+from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
+from engine.protocol.number_set import NumberSet
 
 
 def report_of(group, topic, offsets):
-    consumed = pack(set_of(np.array(offsets)))
-    sets = {"consumed": consumed, "twice": NOTHING, "failed": NOTHING}
-    return {"group": group, "topic": topic, "queue": "b:0", **sets, "latency": LatencyHistogram().encode()}
+    return (group, topic, NumberSet(offsets))
 
 
 def book_of(named, *reports):
     """Orders and Mails of ten messages each, and what groups reported."""
     book = ConsumptionBook(JudgedGroups(named))
-    judged = [[topic, "b:0", pack(set_of(np.arange(10)))] for topic in ("Orders", "Mails")]
-    facts = {"judged": judged, "groups": list(reports), "not_stored": [], "unmatched": 0, "unreadable": 0}
-    book.add([json.dumps(facts)])
+    book.judged = {(topic, "b:0"): NumberSet(range(10)) for topic in ("Orders", "Mails")}
+    for group, topic, offsets in reports:
+        if book.groups.is_judged(group, topic):
+            book.queues.setdefault((group, topic), {})["b:0"] = GroupQueue(offsets)
     return book
 
 
@@ -81,7 +75,8 @@ def test_silence_is_reported_of_pairs_whose_topic_has_messages():
 
 def test_a_book_goes_on_with_the_groups_that_it_was_made_for():
     book = book_of(("billing@Orders",), *FLAWLESS)
-    again = ConsumptionBook.decode(json.loads(json.dumps(book.encode())), book.groups)
+    again = loaded(saved(book), ConsumptionBook)
+    assert again.groups == book.groups
     assert missing(again) == {("billing", "Orders"): 0}
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 
 from engine.pipeline.jobs.delivery_audit import queue_owners
-from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook, GroupQueue
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.finding_kinds import Certainty
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, set_of
 from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwner, QueueOwners
 from engine.pipeline.jobs.delivery_audit.results import findings_of, why_unreported
-from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
 from engine.protocol.message.message_id import UniqueIdGenerator, client_name, client_of_unique_id
+from engine.protocol.number_set import NumberSet
 
 KEY = ("billing", "Orders")
 FIRST, SECOND, THIRD = (
@@ -27,7 +25,9 @@ FIRST, SECOND, THIRD = (
 
 
 def owners_of(*owners: tuple[str, int, int, int, int]) -> QueueOwners:
-    return QueueOwners.decode(owners)
+    made = QueueOwners()
+    made.add(QueueOwner(*owner) for owner in owners)
+    return made
 
 
 def test_a_client_is_named_by_what_its_unique_ids_begin_with():
@@ -105,13 +105,9 @@ def test_what_is_missing_a_report_is_explained_by_its_owners(owners, last_ms, re
 
 def book_of(*owners: tuple[str, int, int, int, int]) -> ConsumptionBook:
     """Ten messages, of which the first three and the last were reported."""
-    nothing = pack(set_of(np.array([], np.int64)))
-    sets = {"consumed": pack(set_of(np.array([0, 1, 2, 9]))), "twice": nothing, "failed": nothing}
-    queue = {"group": KEY[0], "topic": KEY[1], "queue": "b:0", "latency": LatencyHistogram().encode(), **sets}
-    judged = [[KEY[1], "b:0", pack(set_of(np.arange(10)))]]
-    facts = {"judged": judged, "groups": [queue | {"owners": owners}], "not_stored": []}
     book = ConsumptionBook(JudgedGroups(("billing",)))
-    book.add([json.dumps(facts | {"unmatched": 0, "unreadable": 0})])
+    book.judged = {(KEY[1], "b:0"): NumberSet(range(10))}
+    book.queues = {KEY: {"b:0": GroupQueue(NumberSet((0, 1, 2, 9)), owners=owners_of(*owners))}}
     return book
 
 
@@ -129,9 +125,7 @@ def book_of(*owners: tuple[str, int, int, int, int]) -> ConsumptionBook:
 )
 def test_offsets_and_the_next_owner_tell_a_missing_report_from_a_missing_message(owners, offset, found):
     several = [(FIRST, 0, 9 if owners == 1 else 2, 10, 20), (SECOND, 9, 9, 30, 40)]
-    book = ConsumptionBook.decode(
-        json.loads(json.dumps(book_of(*several[:owners]).encode())), JudgedGroups(("billing",))
-    )
+    book = loaded(saved(book_of(*several[:owners])), ConsumptionBook)
     if offset is not None:
         book.offsets = {KEY: {"b:0": offset}}
     findings, counts = findings_of(DeliveryBook(("Orders",)), book)
@@ -140,12 +134,3 @@ def test_offsets_and_the_next_owner_tell_a_missing_report_from_a_missing_message
         kind: last - first + 1 for kind, first, last, _ in found
     }
     assert all(isinstance(one.where, Mapping) for one in findings)
-
-
-def test_a_book_that_was_saved_without_owners_is_read():
-    encoded = book_of((FIRST, 0, 2, 10, 20)).encode()
-    for queue in encoded["groups"]:
-        del queue["owners"]
-    book = ConsumptionBook.decode(encoded, JudgedGroups(("billing",)))
-    assert list(book.owners(*KEY, "b:0")) == []
-    assert book.missing_count(*KEY) == 6
