@@ -23,7 +23,7 @@ from engine.texts import Text
 #: Spark's error when the Python process that plans a stream did not start within 10 s, for which it has no setting.
 PLANNER_TOO_SLOW = "Python worker failed to connect back"
 #: How often a stream is started because of that; as often as a task (``spark.task.maxFailures``).
-_START_ATTEMPTS = 4
+START_ATTEMPTS = 4
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -96,11 +96,11 @@ class JobRun:
             writer = writer.trigger(processingTime=f"{self.arguments['trigger_ms']} milliseconds")
         else:
             writer = writer.trigger(availableNow=True)
-        for attempt in range(1, _START_ATTEMPTS + 1):
+        for attempt in range(1, START_ATTEMPTS + 1):
             try:
                 self.watch(writer.start())
             except Exception as error:  # Spark's, whose class says less than its text
-                if attempt == _START_ATTEMPTS or PLANNER_TOO_SLOW not in str(error):
+                if attempt == START_ATTEMPTS or PLANNER_TOO_SLOW not in str(error):
                     raise
                 self.report.note(Text("job.note.planner_too_slow", attempt=attempt))
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import ExitStack
+from math import inf
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
@@ -68,7 +69,7 @@ def _look_back(run: JobRun) -> None:
         messages = run.read(**_options(run), endingOffsets=json.dumps(to_json_object(ends)))
         newest, are_all = newest_windows(_figures(run, messages, None))
         picture.update(newest)
-        picture.close_all()
+        picture.close_until(inf)
         if groups:
             LagReporter(run.report).report(look_at_lag(cluster, groups, topics), time.time_ns() // 1_000_000)
     if not newest:
@@ -103,4 +104,4 @@ def _follow(run: JobRun) -> None:
         )
         figures = _figures(run, messages, watermark_ms)
         run.follow(figures, batch, f"{folder}/query", name="traffic", output_mode="update")
-        picture.close_all()
+        picture.close_until(inf)

@@ -124,15 +124,10 @@ class TrafficPicture:
             self._report_points(newest + self._window_ms - self._patience_ms)
             self._report_tables()
 
-    def close_until(self, now_ms: int) -> None:
-        """Close the windows that ended ``patience_ms`` before now: they no longer grow."""
+    def close_until(self, now_ms: float) -> None:
+        """Close the windows that ended ``patience_ms`` before now: they no longer grow. Infinity closes all."""
         with self._lock:
             self._report_points(now_ms - self._patience_ms)
-
-    def close_all(self) -> None:
-        """Close all windows, because no more messages will be read."""
-        with self._lock:
-            self._report_points(None)
 
     def _forget(self) -> None:
         for key in sorted(self._windows)[: max(0, len(self._windows) - WINDOWS_MAX)]:
@@ -144,14 +139,9 @@ class TrafficPicture:
 
     # --- plots -------------------------------------------------------------------------------------------------------
 
-    def _report_points(self, until_ms: int | None) -> None:
-        """Report the points of windows that end by ``until_ms``, in order, once each; None: of all."""
-        ready = [
-            key
-            for key in sorted(self._windows)
-            if key[0] + self._window_ms > self._reported_until_ms
-            and (until_ms is None or key[0] + self._window_ms <= until_ms)
-        ]
+    def _report_points(self, until_ms: float) -> None:
+        """Report the points of windows that end by ``until_ms``, in order, once each."""
+        ready = [key for key in sorted(self._windows) if self._reported_until_ms < key[0] + self._window_ms <= until_ms]
         for key in ready:
             self._report_point(self._windows[key])
         if ready:

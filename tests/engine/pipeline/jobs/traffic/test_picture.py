@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,8 +77,8 @@ def test_the_points_of_a_window_are_reported_once_when_it_cannot_grow_any_more(r
     assert throughput() == [(0, 11)]
     picture.close_until(4_000)
     assert throughput() == [(0, 11), (1_000, 20)]
-    picture.close_all()
-    picture.close_all()
+    picture.close_until(inf)
+    picture.close_until(inf)
     assert throughput() == [(0, 11), (1_000, 20), (2_000, 5)]
 
 
@@ -84,7 +86,7 @@ def test_where_nothing_came_the_throughput_is_nought(report):
     picture = make(report)
     picture.update([window(0, 10), window(1_000, 20)])
     picture.update([window(6_000, 5), window(8_000, 5)])
-    picture.close_all()
+    picture.close_until(inf)
     throughput = [(x, y) for plot, _, x, y in report.points if plot == "throughput"]
     assert throughput == [(0, 10), (1_000, 20), (2_000, 0), (5_000, 0), (6_000, 5), (7_000, 0), (8_000, 5)]
 
