@@ -4,6 +4,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
+import { memo } from "../../common/memo.js";
 import { SettingButton } from "../actions/setting_button.js";
 import { acting } from "../actions/thing.js";
 import { settingOfPart } from "../../common/world/settings.js";
@@ -39,7 +40,7 @@ export function Part({ part, name, summary, tools, keepsOpen = false, class: kin
 }
 
 /** The setting that rules a part of a node, next to it: "rebalance every ⏱ 2s". */
-export const Rule = ({ node, part, label }) => {
+export const Rule = memo(({ node, part, label }) => {
   const name = settingOfPart(node, part);
   return html`<${SettingButton} class="rule" ...${{ node, name, label }} ...${acting("rule", { node, name })} />`;
-};
+});
