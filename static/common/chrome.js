@@ -2,6 +2,7 @@
 // The choices that every page has in its head: theme and language, and the menus there.
 
 import { inLanguage } from "./addresses.js";
+import { copyText } from "./viewer/clipboard.js";
 import { allOf, elementOf, targetOf } from "./elements.js";
 import { pageData } from "./page_data.js";
 
@@ -42,21 +43,7 @@ for (const button of allOf("[data-copy]")) {
   button.addEventListener("click", async () => {
     const text = elementOf(source).textContent;
     const before = button.textContent;
-    button.textContent = (await copy(text)) ? copied : failed;
+    button.textContent = (await copyText(text)) ? copied : failed;
     setTimeout(() => (button.textContent = before), 2000);
   });
-}
-
-/**
- * False where the browser has no clipboard for us: a page that came by plain http from another machine.
- *
- * @param {string} text
- */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

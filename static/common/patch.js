@@ -74,10 +74,7 @@ function applyOne(tree, operation, copied) {
 function append(tree, operation, copied) {
   const [, path, items, keepLast] = operation;
   if (!Array.isArray(items) || !Number.isInteger(keepLast) || keepLast < 1) refuse("malformed operation", operation);
-  const list = path.reduce(
-    (/** @type {Tree} */ value, /** @type {string} */ key) => child(value, key, operation),
-    tree,
-  );
+  const list = valueAt(tree, path, operation);
   if (!Array.isArray(list)) refuse("no list to append to", operation);
   return replaceList(tree, operation, [...list, ...items].slice(-keepLast), copied);
 }
@@ -90,10 +87,7 @@ function append(tree, operation, copied) {
 function splice(tree, operation, copied) {
   const [, path, start, count, items] = operation;
   if (!Array.isArray(items) || !isIndex(start) || !isIndex(count)) refuse("malformed operation", operation);
-  const list = path.reduce(
-    (/** @type {Tree} */ value, /** @type {string} */ key) => child(value, key, operation),
-    tree,
-  );
+  const list = valueAt(tree, path, operation);
   if (!Array.isArray(list) || start + count > list.length) refuse("no such range of a list", operation);
   return replaceList(tree, operation, [...list.slice(0, start), ...items, ...list.slice(start + count)], copied);
 }
@@ -157,6 +151,9 @@ function child(value, key, operation) {
   if (!isObject(value) || !Object.hasOwn(value, key)) refuse("no such path", operation);
   return value[key];
 }
+
+/** @param {Tree} tree @param {string[]} path @param {Tree} operation */
+const valueAt = (tree, path, operation) => path.reduce((value, key) => child(value, key, operation), tree);
 
 /**
  * Plain assignment, except for the one key that would change the prototype: topics may be called anything.

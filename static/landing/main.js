@@ -18,7 +18,7 @@ import {
   totalLag,
   userTopics,
 } from "../common/cluster/lists.js";
-import { isLagging } from "../common/topics.js";
+import { isLagging, queueIds } from "../common/topics.js";
 import { loaded, receive, state } from "../common/cluster/view.js";
 import { Command, GroupMark, LanguageBadge } from "../parts/lane/marks.js";
 import { Demonstration } from "./demonstration.js";
@@ -95,9 +95,7 @@ function MiniBroker() {
 /** A topic as one bar per queue, as high as the logarithm of what the queue holds. */
 function MiniTopic({ topic }) {
   const queues = useComputed(() => state.value.topics[topic]?.queues ?? {});
-  const held = Object.keys(queues.value)
-    .sort((a, b) => Number(a) - Number(b))
-    .map((id) => queues.value[id].max - queues.value[id].min);
+  const held = queueIds(queues.value).map((id) => queues.value[id].max - queues.value[id].min);
   const height = (stored) => 3 + 2.1 * Math.min(9, Math.log10(1 + Math.max(0, stored)) + (stored > 0 ? 1 : 0));
   return html`<span class=${`mini-topic tone-${topicMark(topic).tone}`}>
     <span class="topic-mark">${topicMark(topic).code}</span><span class="ellipsis">${topic}</span>

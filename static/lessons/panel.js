@@ -126,15 +126,13 @@ function Trouble() {
       </p>
     </div>`;
   }
-  if (status.value === "reconnecting")
-    return html`<p class="problem" role="status" id="connection-lost">
-      <strong>${t("lesson.trouble.lost")}</strong> ${t("lesson.trouble.lost_text")}
-    </p>`;
-  if (status.value === "refused")
-    return html`<p class="problem" role="status" id="connection-lost">
-      <strong>${t("lesson.trouble.full")}</strong> ${t("lesson.trouble.full_text")}
-    </p>`;
-  return null;
+  const trouble = { reconnecting: "lost", refused: "full" }[status.value];
+  return (
+    trouble &&
+    html`<p class="problem" role="status" id="connection-lost">
+      <strong>${t(`lesson.trouble.${trouble}`)}</strong> ${t(`lesson.trouble.${trouble}_text`)}
+    </p>`
+  );
 }
 
 function Intro() {

@@ -88,21 +88,26 @@ export function answerText(predict, answer) {
 }
 
 function Choices({ predict, draft, name }) {
-  return html`<div class="choices">
-    ${predict.choices.map(
-      ({ id, text }) => html`<label key=${id} class="choice-row">
+  const options = predict.choices.map(({ id, text }) => [id, html`<${Prose} as="span" text=${text} />`]);
+  return html`<${Options} name=${name} draft=${draft} options=${options} />`;
+}
+
+/** Answers of which one is chosen: what `draft` becomes, and how it is shown. */
+const Options = ({ name, draft, options }) =>
+  html`<div class="choices">
+    ${options.map(
+      ([value, shown]) => html`<label key=${value} class="choice-row">
         <input
           type="radio"
           name=${name}
-          value=${id}
-          checked=${draft.value === id}
-          onChange=${() => (draft.value = id)}
+          value=${value}
+          checked=${draft.value === value}
+          onChange=${() => (draft.value = value)}
         />
-        <${Prose} as="span" text=${text} />
+        ${shown}
       </label>`,
     )}
   </div>`;
-}
 
 function NumberField({ predict, draft }) {
   const read = ({ currentTarget: { value } }) =>
@@ -160,19 +165,10 @@ function Targets({ predict, draft, name }) {
   }, [predict, loaded.value]);
   return html`
     <p class="quiet pick-hint">${t("lesson.predict.click")}</p>
-    <div class="choices">
-      ${predict.targets.map(
-        (target) => html`<label key=${target} class="choice-row">
-          <input
-            type="radio"
-            name=${name}
-            value=${target}
-            checked=${draft.value === target}
-            onChange=${() => (draft.value = target)}
-          />
-          <span>${targetName(target)}</span>
-        </label>`,
-      )}
-    </div>
+    <${Options}
+      name=${name}
+      draft=${draft}
+      options=${predict.targets.map((target) => [target, html`<span>${targetName(target)}</span>`])}
+    />
   `;
 }

@@ -6,9 +6,10 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
-import { keep, kept } from "../common/viewer/kept.js";
+import { choice } from "../common/viewer/choices.js";
 import { Field, wordsFor } from "./job_field.js";
 import { bilingual } from "../common/world/format.js";
+import { Select } from "../parts/panel/select.js";
 import { chosenJob, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 
 /** @typedef {import("./runs.js").Job} Job */
@@ -18,8 +19,7 @@ import { chosenJob, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 const typed = signal(/** @type {Record<string, Values>} */ ({}));
 const keys = signal({ access_key: "", secret_key: "" });
 /** Whether the fields that one seldom needs are shown; the browser remembers it. */
-const ADVANCED = "glassmq.pipeline.advanced";
-const showsAdvanced = signal(kept(ADVANCED) === "yes");
+const showsAdvanced = choice("pipeline.advanced", "no");
 /** What a job reads comes first among its fields. */
 const SOURCES = ["topics", "topic", "scenario"];
 
@@ -63,12 +63,13 @@ export function JobForm() {
       <div class="job-first">
         <div class="job-field">
           <label class="field-name" for="job-choice">${t("pipeline.job")}</label>
-          <select id="job-choice" aria-describedby="job-about" onChange=${(event) => choose(event.target.value)}>
-            ${known.jobs.map(
-              ({ name, title }) =>
-                html`<option key=${name} value=${name} selected=${name === job.name}>${bilingual(title)}</option>`,
-            )}
-          </select>
+          <${Select}
+            id="job-choice"
+            aria-describedby="job-about"
+            value=${job.name}
+            choose=${choose}
+            options=${known.jobs.map(({ name, title }) => [name, bilingual(title)])}
+          />
           <span class="field-help quiet" id="job-about">${bilingual(job.about)}</span>
         </div>
         ${fields(first)}
@@ -87,7 +88,7 @@ export function JobForm() {
         </button>
         <span class=${lacks ? "" : "quiet"} id="start-hint" role="status">${whyNot(isFull, lacks)}</span>
       </div>
-      <details class="advanced" open=${showsAdvanced.value} onToggle=${(event) => remember(event.target.open)}>
+      <details class="advanced" open=${showsAdvanced.value === "yes"} onToggle=${remember}>
         <summary>${t("pipeline.advanced")} <span class="quiet">${t("pipeline.advanced_hint")}</span></summary>
         <div class="job-rest">${fields(rest)}</div>
         ${known.asks_for_keys && html`<${Keys} />`}
@@ -106,10 +107,7 @@ function sorted(parameters) {
   return [parameters.filter(isFirst), parameters.filter((parameter) => !isFirst(parameter))];
 }
 
-function remember(isOpen) {
-  showsAdvanced.value = isOpen;
-  keep(ADVANCED, isOpen ? "yes" : "no");
-}
+const remember = ({ target: { open: isOpen } }) => (showsAdvanced.value = isOpen ? "yes" : "no");
 
 const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name === parameter);
 

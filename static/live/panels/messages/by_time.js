@@ -7,6 +7,7 @@ import { count } from "../../../common/format.js";
 import { request } from "../../../common/request.js";
 import { t } from "../../../common/i18n.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
+import { Select } from "../../../parts/panel/select.js";
 
 const PAGE = 50;
 const MINUTES = ["5", "15", "60"];
@@ -19,6 +20,11 @@ export function TimeFields() {
     <span>${t(`live.search.${name}`)}</span>
     <input class="input" name=${name} type="datetime-local" step="1" required />
   </label>`;
+  const choose = (/** @type {string} */ span) => (chosen.value = span);
+  const spans = [
+    ...MINUTES.map((n) => [n, t("live.search.span_minutes", { n })]),
+    ["custom", t("live.search.span_custom")],
+  ];
   return html`
     <label class="field">
       <span>${t("field.queue_id")}</span>
@@ -26,14 +32,7 @@ export function TimeFields() {
     </label>
     <label class="field">
       <span>${t("live.search.span")}</span>
-      <select
-        name="span"
-        value=${chosen.value}
-        onChange=${(/** @type {any} */ event) => (chosen.value = event.target.value)}
-      >
-        ${MINUTES.map((n) => html`<option value=${n}>${t("live.search.span_minutes", { n })}</option>`)}
-        <option value="custom">${t("live.search.span_custom")}</option>
-      </select>
+      <${Select} name="span" value=${chosen.value} choose=${choose} options=${spans} />
     </label>
     ${chosen.value === "custom" && html`${time("from")}${time("to")}`}
   `;

@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
+import { copyText } from "../../../common/viewer/clipboard.js";
 import { t } from "../../../common/i18n.js";
 import { nameServerOption } from "../../../common/cluster/lists.js";
 import { Command } from "../../../parts/lane/marks.js";
@@ -17,14 +18,8 @@ export function commandOf(name, options, values) {
 
 export function ActionCommand({ text }) {
   const isCopied = useSignal(false);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      isCopied.value = true;
-    } catch {
-      // Not allowed here: the text selects itself as a whole.
-    }
-  };
+  // Without a clipboard the button says nothing: the text can be selected.
+  const copy = async () => (isCopied.value = await copyText(text));
   return html`<div class="action-command">
     <span class="quiet">${t("operator.command")}</span>
     <${Command} text=${text} />

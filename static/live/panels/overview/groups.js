@@ -22,6 +22,15 @@ import { Heads } from "../../../parts/controls/heads.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;
+const QUEUE_COLUMNS = [
+  "field.queue_id",
+  "live.groups.owner",
+  ["live.groups.committed", "number"],
+  ["live.groups.max", "number"],
+  ["live.metrics.lag", "number"],
+  ["pull.title", "", "pull.hint"],
+  "live.locks.title",
+];
 
 export function Groups() {
   const group = shownGroup();
@@ -68,62 +77,49 @@ function GroupDetails({ group }) {
   </div>`;
 }
 
+/** A table under its title; `none`: what is said when it has no rows. */
+function TableBlock({ title, kind, columns, rows, none, children }) {
+  const table = html`<table class=${kind}><${Heads} columns=${columns} /><tbody>${rows}</tbody></table>`;
+  const shown = kind ? html`<div class="table-scroll">${table}</div>` : table;
+  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
+    <h3>${title}</h3>
+    ${rows.length === 0 ? html`<p class="quiet">${none}</p>` : shown}${children}
+  </div>`;
+}
+
 function Members({ members }) {
   const ids = Object.keys(members).sort(compare);
   const title = t("live.groups.members", { n: ids.length });
-  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
-    <h3>${title}</h3>
-    ${
-      ids.length === 0
-        ? html`<p class="quiet">${t("live.groups.offline")}</p>`
-        : html`<table>
-          <${Heads} columns=${["live.groups.client", "live.groups.language", "live.groups.address"]} />
-          <tbody>
-            ${ids.map(
-              (id) => html`<tr key=${id}>
-                <td class="mono"><${ClientSign} id=${id} /> ${id}</td>
-                <td>
-                  <${LanguageBadge} language=${members[id].language} />${" "}
-                  <span class="quiet">
-                    ${clientVersion(members[id].version)}
-                  </span>
-                </td>
-                <td class="mono">${members[id].address}</td>
-              </tr>`,
-            )}
-          </tbody>
-        </table>`
-    }
-  </div>`;
+  const columns = ["live.groups.client", "live.groups.language", "live.groups.address"];
+  const rows = ids.map(
+    (id) => html`<tr key=${id}>
+      <td class="mono"><${ClientSign} id=${id} /> ${id}</td>
+      <td>
+        <${LanguageBadge} language=${members[id].language} />${" "}
+        <span class="quiet">${clientVersion(members[id].version)}</span>
+      </td>
+      <td class="mono">${members[id].address}</td>
+    </tr>`,
+  );
+  return html`<${TableBlock} title=${title} columns=${columns} rows=${rows} none=${t("live.groups.offline")} />`;
 }
 
 function Subscriptions({ subscriptions }) {
   const topics = Object.keys(subscriptions).sort(compare);
   const title = t("live.groups.subscriptions", { n: topics.length });
-  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
-    <h3>${title}</h3>
-    ${
-      topics.length === 0
-        ? html`<p class="quiet">${t("live.groups.no_subscriptions")}</p>`
-        : html`<table>
-          <${Heads} columns=${["field.topic", "live.groups.expression", ["live.groups.filtered", "number"]]} />
-          <tbody>
-            ${topics.map(
-              (topic) => html`<tr key=${topic}>
-                <td><span class="topic-cell"><${TopicMark} topic=${topic} /><span>${topic}</span></span></td>
-                <td>
-                  <code>${subscriptions[topic].expression}</code>${" "}
-                  <span class="quiet">
-                    ${subscriptions[topic].type}
-                  </span>
-                </td>
-                <td class="number">${filtered(subscriptions[topic])}</td>
-              </tr>`,
-            )}
-          </tbody>
-        </table>`
-    }
-  </div>`;
+  const columns = ["field.topic", "live.groups.expression", ["live.groups.filtered", "number"]];
+  const rows = topics.map(
+    (topic) => html`<tr key=${topic}>
+      <td><span class="topic-cell"><${TopicMark} topic=${topic} /><span>${topic}</span></span></td>
+      <td>
+        <code>${subscriptions[topic].expression}</code>${" "}
+        <span class="quiet">${subscriptions[topic].type}</span>
+      </td>
+      <td class="number">${filtered(subscriptions[topic])}</td>
+    </tr>`,
+  );
+  const none = t("live.groups.no_subscriptions");
+  return html`<${TableBlock} title=${title} columns=${columns} rows=${rows} none=${none} />`;
 }
 
 /** How many messages the broker's filter let through and kept back. */
@@ -140,35 +136,20 @@ function QueueTable({ group, details }) {
   const rows = queueRows(group, details, locks.value, state.value.topics);
   const shown = whole.value ? rows : rows.slice(0, MOST_ROWS);
   const title = t("live.groups.queues", { n: rows.length });
-  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
-    <h3>${title}</h3>
-    ${
-      rows.length === 0
-        ? html`<p class="quiet">${t("live.groups.no_queues")}</p>`
-        : html`<div class="table-scroll">
-          <table class="queue-table">
-            <${Heads}
-              columns=${[
-                "field.queue_id",
-                "live.groups.owner",
-                ["live.groups.committed", "number"],
-                ["live.groups.max", "number"],
-                ["live.metrics.lag", "number"],
-                ["pull.title", "", "pull.hint"],
-                "live.locks.title",
-              ]}
-            />
-            <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} group=${group} ...${row} />`)}</tbody>
-          </table>
-        </div>`
-    }
+  return html`<${TableBlock}
+    title=${title}
+    kind="queue-table"
+    columns=${QUEUE_COLUMNS}
+    rows=${shown.map((row) => html`<${QueueRow} key=${row.key} group=${group} ...${row} />`)}
+    none=${t("live.groups.no_queues")}
+  >
     ${
       shown.length < rows.length &&
       html`<button type="button" class="button" onClick=${() => (whole.value = true)}>
         ${t("live.groups.show_all", { n: rows.length })}
       </button>`
     }
-  </div>`;
+  <//>`;
 }
 
 function queueRows(group, details, locks, topics) {

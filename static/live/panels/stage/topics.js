@@ -23,6 +23,7 @@ import { HowToConsume, SendCommand } from "../nothing_yet.js";
 import { MoreTopics } from "./more_topics.js";
 import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
+import { Select } from "../../../parts/panel/select.js";
 import { Segmented, Switch } from "../../../parts/controls/choices.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
@@ -85,13 +86,12 @@ function TopicTools() {
     </label>
     <label class="field">
       <span class="sr-only">${t("live.topics.order")}</span>
-      <select
+      <${Select}
         id="topic-order"
         value=${topicOrder.value}
-        onChange=${(event) => (topicOrder.value = event.target.value)}
-      >
-        ${ORDERS.map((order) => html`<option value=${order}>${t(`live.topics.order_${order}`)}</option>`)}
-      </select>
+        choose=${(order) => (topicOrder.value = order)}
+        options=${ORDERS.map((order) => [order, t(`live.topics.order_${order}`)])}
+      />
     </label>
     <span class="quiet scale-word" aria-hidden="true">${t("live.topics.scale")}</span>
     <${Segmented}
