@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import importlib
+import sys
+from typing import Any
 
 import click
 
@@ -75,12 +77,33 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run as click does; where the output cannot be written (a full disk), say so in one line."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as error:
+            click.echo(f"Error: {error.strerror or error}", err=True)
+            sys.exit(1)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does, but refuse bytes that are not text: no request, name or output could carry them."""
+        for text in args:
+            if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+                from app.foundation.terminal_text import clean
+
+                raise click.UsageError(f"the argument {clean(text)} is not UTF-8 text", ctx)
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command as click does, but name the known commands when it is unknown."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no command {args[0]!r}; allowed: {', '.join(COMMANDS)}")
+            import difflib
+
+            likely = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"; did you mean {likely[0]}?" if likely else ";"
+            raise click.UsageError(f"there is no command {args[0]!r}{hint} allowed: {', '.join(COMMANDS)}")
         if args and args[0] == "serve":  # before the modules that serve are imported
             from engine.compiled.form import choose_form
 

@@ -92,6 +92,8 @@ def _hint(error: Exception) -> str:
     """Return the most likely cause, for errors that do not say it themselves."""
     if "certificate verify failed" in str(error):
         return ". --tls-ca names the trusted issuers"
+    if "does it speak TLS" in str(error):
+        return " Without --tls connections are not encrypted"
     if isinstance(error, NameServerUnreachable) and any(words in str(error) for words in _HUNG_UP):
         return ". If it speaks TLS only, add --tls"
     if isinstance(error, NameServerUnreachable):

@@ -21,6 +21,7 @@ from app.observation.transactions_view import TransactionsView
 from app.observation.unix_time import unix_us
 from engine.broker.foundation.broker_stats_manager import HISTORY_SECONDS
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
+from engine.runtime.port import DiskFault
 
 if TYPE_CHECKING:
     from app.observation.client_names import ClientNames
@@ -89,8 +90,14 @@ class LiveState:
                 for channel in self._broker.server.channels
                 if channel.unsent_bytes
             },
-            "disk_used": self._broker.runtime.disk.used_ratio(),
+            "disk_used": self._disk_used(),
         }
+
+    def _disk_used(self) -> float:
+        try:
+            return self._broker.runtime.disk.used_ratio()
+        except DiskFault:  # a folder that was taken away has no room
+            return 1.0
 
     def build(self) -> EngineState:
         """Return a fresh tree. Parts that never change once made (records, log lines) are shared between trees."""

@@ -41,12 +41,12 @@ def command(file: Path, out: Path) -> None:
       glassmq lab run recorded.yaml
     """
     from app.lab.foundation.refusal import LabRefused
-    from engine.lab.scenario.errors import ScenarioError
+    from engine.lab.scenario.errors import LabError
 
     try:
         text, left_out = _scenario(file)
         write_whole(out, text.encode())
-    except (LabRefused, ScenarioError, OSError, ValueError) as error:
+    except (LabRefused, LabError, OSError, ValueError) as error:
         raise click.ClickException(f"{file}: {error}") from error
     click.echo(out)
     click.echo("not carried over:", err=True)
@@ -55,7 +55,7 @@ def command(file: Path, out: Path) -> None:
 
 
 def _scenario(file: Path) -> tuple[str, list[str]]:
-    """Return its text, and what is left out. Raises ``ValueError``, :class:`LabRefused` and :class:`ScenarioError`."""
+    """Return its text, and what is left out. Raises ``ValueError``, :class:`LabRefused` and :class:`LabError`."""
     from app.lab.recorded.recorded_scenario import recorded_scenario
     from app.lab.views.recorded_frames import parse_frames
 

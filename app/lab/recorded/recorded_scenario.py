@@ -17,7 +17,7 @@ from app.lab.views.frame_recording_view import frame_recording_view
 from app.lab.views.recorded_frames import RecordedFrames, read_frames
 from engine.faults.fault_rule import RULE_FIELDS, FaultAction
 from engine.lab.run.recording import Recording, python_version
-from engine.lab.scenario.errors import ScenarioError
+from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.kinds.node_kind import TRAFFIC_MAX
 from engine.lab.scenario.kinds.producer import TransactionWord
 from engine.lab.scenario.scenario import Scenario
@@ -78,7 +78,8 @@ class RecordedScenario:
 def recorded_scenario(data: object, name: str) -> RecordedScenario:
     """Return the scenario of the content of a file of frames. ``name``: its title, if the file has none.
 
-    Raises :class:`LabRefused`, as the file's reader does, and :class:`ScenarioError` where the lab cannot have it.
+    Raises :class:`LabRefused`, as the file's reader does, and :class:`ScenarioError` or :class:`RecordingRefused`
+    where the lab cannot have it.
     """
     return _Builder(read_frames(data)).scenario(name)
 
@@ -96,7 +97,7 @@ def recorded_film(data: object, name: str = "") -> RecordedFilm:
         film["view"]["title"] = dict.fromkeys(LANGUAGES, title)
     if file.note:
         film["view"]["summary"] = dict.fromkeys(LANGUAGES, file.note)
-    with suppress(ScenarioError):
+    with suppress(ScenarioError, RecordingRefused):
         made = _Builder(file).scenario(name)
         run = Recording(made.scenario, made.scenario.seed, (), event=0, time_us=0, python=python_version())
         film["scenario"] = {
@@ -125,6 +126,7 @@ class _Builder:
         clients = self._clients
         if (gone := self._file.frames[0].number - 1) > 0:
             self._left_out.append(Text("recorded.frames", n=gone))
+        self._check_length()
         times = self._times()
         producers = {f"P{place}": one for place, one in enumerate(clients.producers.values(), 1)}
         consumers = {f"C{place}": one for place, one in enumerate(clients.consumers.values(), 1)}
@@ -157,6 +159,13 @@ class _Builder:
         whole["about"] = {language: about[language] for language in LANGUAGES}
         text = yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
         return RecordedScenario(parse_scenario(text, NAME), tuple(self._left_out))
+
+    def _check_length(self) -> None:
+        """Refuse a recording that lasts longer than a run of the lab may."""
+        lasts_ms = self._clients.time_ms(self._file.frames[-1]) - self._base_ms + _REST_MS
+        if lasts_ms > TIME_MAX_MS:
+            hours, limit = f"{lasts_ms / 3_600_000:.2f}", TIME_MAX_MS // 3_600_000
+            raise RecordingRefused("recorded.too_long", hours=hours, limit=limit)
 
     def _bounded(self, found: list[_T], limit: int, what: str) -> list[_T]:
         """Return as many as the lab allows."""

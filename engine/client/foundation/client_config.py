@@ -72,10 +72,12 @@ _POSITIVE = (
 def parse_name_server_addresses(addresses: str | Iterable[str]) -> tuple[str, ...]:
     """Parse ``"a:9876;b:9876"`` (RocketMQ's notation) or a sequence of ``"host:port"`` to a tuple.
 
-    Raises :class:`IllegalClientArgument` naming the part that is not ``host:port``.
+    Raises :class:`IllegalClientArgument` naming the part that is not ``host:port``, or that there are no addresses.
     """
     parts = addresses.replace(",", ";").split(";") if isinstance(addresses, str) else list(addresses)
     cleaned = [part.strip() for part in parts if part.strip()]
+    if not cleaned:
+        raise IllegalClientArgument("no name server address was given; expected e.g. '127.0.0.1:9876'")
     for part in cleaned:
         host, _, port = part.rpartition(":")
         if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from engine.runtime.live.blocking_calls import BlockingCalls
 from engine.runtime.live.live_append_file import LiveAppendFile
 from engine.runtime.live.live_disk_file import LiveDiskFile
-from engine.runtime.live.live_flushed_file import DiskCondition, disk_faults
+from engine.runtime.live.live_flushed_file import DiskCondition, check_regular, disk_faults
 from engine.runtime.live.live_platform import new_executor
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
@@ -22,6 +22,9 @@ _T = TypeVar("_T")
 
 #: Flushes of different files may overlap; the disk orders them.
 _FLUSH_THREADS = 4
+#: The largest file that is read into memory as a whole: a hundred times a table of 10,000 topics. A damaged size, that
+#: of a file with a hole, may be any number.
+_READ_WHOLE_MAX_BYTES = 256 * 1024 * 1024
 _BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -106,6 +109,10 @@ class LiveDisk:
     def read_whole(self, path: str) -> bytes:
         full_path = self._full(path)
         with disk_faults(f"read {full_path}"):
+            status = full_path.stat()
+            check_regular(full_path, status)
+            if status.st_size > _READ_WHOLE_MAX_BYTES:
+                raise DiskFault(f"cannot read {full_path}: it has {status.st_size} bytes, too many for a table")
             return full_path.read_bytes()
 
     def write_whole(self, path: str, data: bytes) -> None:
@@ -134,13 +141,13 @@ class LiveDisk:
         """Return the used share as ``df`` does: space reserved for the administrator does not count as free."""
         if self.condition.is_full:
             return 1.0
-        status = os.statvfs(self._root())
+        status = self._room()
         used = status.f_blocks - status.f_bfree
         usable = used + status.f_bavail
         return used / usable if usable else 1.0
 
     def room_bytes(self) -> tuple[int, int]:
-        status = os.statvfs(self._root())
+        status = self._room()
         usable_blocks = 0 if self.condition.is_full else status.f_bavail
         return status.f_blocks * status.f_frsize, usable_blocks * status.f_frsize
 
@@ -165,6 +172,10 @@ class LiveDisk:
         """End the threads once their flushes and writes are on disk."""
         self._flusher.shutdown(wait=False)
         self._writer.close()
+
+    def _room(self) -> os.statvfs_result:
+        with disk_faults(f"look at the room of {self._root()}"):
+            return os.statvfs(self._root())
 
     def _root(self) -> Path:
         if self._folder is None:

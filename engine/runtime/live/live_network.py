@@ -124,7 +124,7 @@ class LiveNetwork:
                     return server, server.sockets[0].getsockname()
                 acceptor = await self._accept_tls(self._server_context, host, port, make_connection, listener)
                 return acceptor, acceptor.socket_address
-            except (OSError, OverflowError) as failure:
+            except (OSError, OverflowError, ValueError) as failure:  # UnicodeError, a ValueError: no host has the name
                 if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
                     raise AddressInUse(f"{host}:{port} is in use already") from failure
                 raise RuntimeFault(f"cannot listen at {host}:{port}: {_reason(failure)}") from failure
@@ -168,7 +168,7 @@ class LiveNetwork:
                 )
         except TimeoutError:
             raise ConnectFailed(f"cannot connect to {address}: no answer within {timeout_ms} ms") from None
-        except OSError as failure:
+        except (OSError, ValueError) as failure:  # UnicodeError, a ValueError: a name that no host can have
             raise ConnectFailed(f"cannot connect to {address}: {_reason(failure)}") from failure
         if connection.is_refused:
             raise ConnectFailed(f"cannot connect to {address}: {self._limit} connections are open already")
@@ -196,4 +196,8 @@ def _descriptor_limit() -> int:
 
 
 def _reason(failure: Exception) -> str:
+    if isinstance(failure, ConnectionResetError) and not failure.args:  # asyncio's, while it waits for the handshake
+        return "the other end closed the connection during the TLS handshake; does it speak TLS?"
+    if isinstance(failure, UnicodeError):  # its text is about the codec of host names
+        return "no host can have that name"
     return getattr(failure, "strerror", None) or str(failure)

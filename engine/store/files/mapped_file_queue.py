@@ -8,7 +8,7 @@ for new files; and a file that was cut short is filled up with zeros, which reco
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from engine.runtime.port import Disk
@@ -17,6 +17,8 @@ from engine.store.files.mapping_pool import MappingPool
 
 #: The chunk size for reading a whole file: large enough to be fast, small enough to keep memory use low.
 BLOCK_SIZE_BYTES: Final = 1024 * 1024
+#: How much of a file shows whether it belongs where its name says.
+_HEAD_BYTES: Final = 64
 
 
 class MappedFileQueue:
@@ -24,13 +26,22 @@ class MappedFileQueue:
 
     :param folder: path below the data folder.
     :param file_size: size of new files in bytes.
+    :param belongs_at: whether the first bytes of a file belong at an offset, where the content says so.
     """
 
-    __slots__ = ("_disk", "_pool", "_starts", "file_size", "files", "folder")
+    __slots__ = ("_belongs_at", "_disk", "_pool", "_starts", "file_size", "files", "folder")
 
-    def __init__(self, disk: Disk, pool: MappingPool, folder: str, file_size: int) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        pool: MappingPool,
+        folder: str,
+        file_size: int,
+        belongs_at: Callable[[bytes, int], bool] | None = None,
+    ) -> None:
         self._disk = disk
         self._pool = pool
+        self._belongs_at = belongs_at
         self.folder = folder
         self.file_size = file_size
         self.files: list[MappedFile] = []
@@ -46,7 +57,7 @@ class MappedFileQueue:
                 remarks.append(f"{self.folder}/{name} is not a file of the store; it is ignored")
             else:
                 starts.append(start)
-        starts.sort()
+        starts = self._without_strays(sorted(starts), remarks)
         for start, next_start in zip(starts, [*starts, None][1:], strict=True):
             path = f"{self.folder}/{file_name(start)}"
             on_disk = self._disk.file_size_bytes(path)
@@ -59,6 +70,37 @@ class MappedFileQueue:
                 remarks.append(f"{path} has {on_disk} of {size} bytes; the rest is taken as empty")
             self._add(file)
         return remarks
+
+    def _without_strays(self, starts: list[int], remarks: list[str]) -> list[int]:
+        """Leave out files that begin inside the one before them with content of another place, such as a copy under a
+        wrong name: they would hide the rest of that file.
+        """
+        kept: list[int] = []
+        for start in starts:
+            if kept and self._belongs_at is not None and self._is_stray(kept[-1], start, self._belongs_at):
+                remarks.append(
+                    f"{self.folder}/{file_name(start)} begins inside {file_name(kept[-1])} and does not belong there; "
+                    "it is ignored, and can be moved away"
+                )
+            else:
+                kept.append(start)
+        return kept
+
+    def _is_stray(self, previous: int, start: int, belongs_at: Callable[[bytes, int], bool]) -> bool:
+        if previous + self._disk.file_size_bytes(f"{self.folder}/{file_name(previous)}") <= start:
+            return False
+        return belongs_at(self._head(previous), previous) and not belongs_at(self._head(start), start)
+
+    def _head(self, start: int) -> bytes:
+        path = f"{self.folder}/{file_name(start)}"
+        size = min(self._disk.file_size_bytes(path), _HEAD_BYTES)
+        if not size:
+            return b""
+        file = self._disk.open_file(path, size)
+        try:
+            return file.read_at(0, size)
+        finally:
+            file.close()
 
     def _add(self, file: MappedFile) -> None:
         self.files.append(file)

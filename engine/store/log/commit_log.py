@@ -19,6 +19,7 @@ from engine.protocol.message.record_layout import (
     BLANK_MAGIC,
     BLANK_MIN_SIZE_BYTES,
     CRC_POSITION,
+    IDENTITY,
     MESSAGE_MAGIC,
     QUEUE_ID_POSITION,
     QUEUE_OFFSET_POSITION,
@@ -75,7 +76,7 @@ class CommitLog:
     def __init__(
         self, disk: Disk, pool: MappingPool, clock: Clock, config: MessageStoreConfig, consume_queues: ConsumeQueueTable
     ) -> None:
-        self.files = MappedFileQueue(disk, pool, FOLDER, config.mapped_file_size_commit_log)
+        self.files = MappedFileQueue(disk, pool, FOLDER, config.mapped_file_size_commit_log, _belongs_at)
         self.max_offset = 0
         self.flushed_offset = 0
         self.last_store_timestamp = 0
@@ -422,3 +423,11 @@ def _write_members(
         offset += size
         queue_offset += 1
     return requests
+
+
+def _belongs_at(head: bytes, offset: int) -> bool:
+    """Return whether a file that begins with ``head`` begins with a message that was stored at ``offset``."""
+    if len(head) < IDENTITY.size:
+        return False
+    _, magic, _, _, position = IDENTITY.unpack_from(head)
+    return (magic, position) == (MESSAGE_MAGIC, offset)

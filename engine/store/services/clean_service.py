@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import DiskFault
 from engine.store.files.running_flags import WriteRefusal
 from engine.store.services.store_parts import StoreParts
 
@@ -60,7 +61,12 @@ class CleanService:
     def check_disk_space(self) -> float:
         """Refuse or accept messages, depending on the free space, and return the used share of the disk."""
         flags = self._parts.flags
-        used = self._parts.disk.used_ratio()
+        try:
+            used = self._parts.disk.used_ratio()
+        except DiskFault as fault:  # the folder was taken away: nothing may be accepted, and nothing need be deleted
+            if flags.refuse(WriteRefusal.DISK_SPACE, str(fault)):
+                _log.error("messages are refused: %s", fault)
+            return 0.0
         limit = self._parts.config.disk_space_warning_level_ratio
         if used > limit:
             if flags.refuse(WriteRefusal.DISK_SPACE, f"{used:.1%} are used, {limit:.0%} are allowed"):

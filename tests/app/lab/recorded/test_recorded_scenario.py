@@ -14,6 +14,7 @@ from app.lab.views.recorded_frames import read_frames
 from engine.client import ConsumeConcurrentlyStatus, LocalTransactionState, Message
 from engine.lab.run.recording import parse_export
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.errors import RecordingRefused
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.compression import compress_body
 from engine.protocol.request_code import RequestCode
@@ -153,6 +154,23 @@ def test_long_bodies_are_cut_until_a_scenario_has_room_for_all_of_them():
     scenario, left_out = made(sends_of([b'{"order": "' + b"x" * 3_000 + b'"}'] * 40))
     assert [len(one.body_of("P1", 1)) for one in scenario.node("P1").traffic] == [3_013] * 40
     assert "40 message bodies that are not text, are longer than 500 characters" in " ".join(left_out)
+
+
+@pytest.mark.parametrize("hours", [24, 25, 24 * 400])
+@pytest.mark.parametrize("many", [2, 40])
+def test_a_recording_that_is_longer_than_a_run_of_the_lab_is_refused_by_its_length(hours, many):
+    data = sends_of([b"x"] * many)
+    for place, frame in enumerate(data["frames"]):
+        frame[1] = hours * 3_600_000_000 * place // (many - 1)
+    with pytest.raises(RecordingRefused, match=rf"lasts {hours}\.\d\d h; a run of the lab lasts 24 h at most"):
+        recorded_scenario(data, "long")
+    assert "scenario" not in recorded_film(data)
+
+
+def test_a_recording_of_almost_a_day_becomes_a_scenario():
+    data = sends_of([b"x"] * 3)
+    data["frames"][2][1] = data["frames"][1][1] = 86_300_000_000
+    assert made(data)[0].duration_ms > 86_300_000
 
 
 def test_bodies_that_unpack_to_more_than_the_lab_allows_are_not_unpacked(monkeypatch):

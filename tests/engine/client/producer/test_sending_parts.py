@@ -199,6 +199,12 @@ def test_a_wrong_name_server_address_is_named(wrong):
         parse_name_server_addresses(wrong)
 
 
+@pytest.mark.parametrize("empty", ["", " ", ";;", ", ;", [], [" "]])
+def test_an_empty_list_of_name_servers_is_refused(empty):
+    with pytest.raises(IllegalClientArgument, match=r"expected e\.g\. '127.0.0.1:9876'"):
+        parse_name_server_addresses(empty)
+
+
 def test_an_unknown_setting_is_named_with_the_likely_one():
     with pytest.raises(IllegalClientArgument, match="did you mean send_msg_timeout_ms"):
         build_configs("a:1", ProducerConfig, {"send_msg_timeout": 5})

@@ -418,3 +418,32 @@ def test_a_disk_that_need_not_be_durable_waits_for_no_device(tmp_path, monkeypat
         file.flush_now()
     file.close()
     disk.close()
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device without end", "a device that is always empty"])
+def test_what_is_not_a_file_is_refused_by_name_and_not_read_without_end(kind, disk, tmp_path):
+    place = tmp_path / "data/checkpoint"
+    if kind == "a pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero" if kind == "a device without end" else "/dev/null")
+    for use in (disk.read_whole, lambda path: disk.open_file(path, 4_096), disk.open_append):
+        with pytest.raises(DiskFault, match="checkpoint: it is not a regular file"):
+            use("checkpoint")
+    disk.remove("checkpoint")
+    disk.write_whole("checkpoint", b"whole")
+    assert disk.read_whole("checkpoint") == b"whole"
+
+
+def test_a_table_of_a_damaged_size_is_refused_before_it_is_read(disk, tmp_path):
+    disk.write_whole("topics.json", b"{}")
+    os.truncate(tmp_path / "data/topics.json", 10 << 30)
+    with pytest.raises(DiskFault, match=r"topics\.json: it has 10737418240 bytes"):
+        disk.read_whole("topics.json")
+
+
+def test_a_folder_that_was_taken_away_is_a_fault_by_name(disk, tmp_path):
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    for ask in (disk.used_ratio, disk.room_bytes):
+        with pytest.raises(DiskFault, match=f"cannot look at the room of {tmp_path / 'data'}: No such file"):
+            ask()

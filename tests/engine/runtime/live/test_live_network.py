@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 
 import pytest
@@ -11,6 +12,7 @@ import uvloop
 
 from engine.runtime.live.live_connection import format_address
 from engine.runtime.live.live_network import LiveNetwork
+from engine.runtime.live.live_tls import ClientTls
 from engine.runtime.port import AddressInUse, ConnectFailed, RuntimeFault
 from tests.support.lab.runtime_handlers import CollectingHandler, EchoHandler, frame_of
 
@@ -192,12 +194,39 @@ def test_unfinished_frames_are_bounded_in_sum_over_all_connections(monkeypatch):
     asyncio.run(scenario())
 
 
+#: Names whose encoding fails before any host is asked.
+IMPOSSIBLE_HOSTS = ["..", "a..b", "a" * 64, "a" * 80 + ".example", "\udcff"]
+
+
 @pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("127.0.0.1", 70_000)])
 def test_an_address_that_cannot_be_had_is_named(host, port):
     async def scenario():
         network = LiveNetwork()
         with pytest.raises(RuntimeFault, match=f"cannot listen at {host}:{port}"):
             await network.listen(host, port, CollectingHandler)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("host", IMPOSSIBLE_HOSTS)
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_name_that_no_host_can_have_is_named(run, host):
+    async def scenario():
+        with pytest.raises(RuntimeFault, match=re.escape(f"cannot listen at {host}:0: no host can have")):
+            await LiveNetwork().listen(host, 0, CollectingHandler)
+        with pytest.raises(ConnectFailed, match=re.escape(f"cannot connect to {host}:9876: no host can have")):
+            await LiveNetwork().connect(f"{host}:9876", CollectingHandler(), 1_000)
+
+    run(scenario())
+
+
+def test_a_plain_server_that_hangs_up_on_tls_is_reported_as_that():
+    async def scenario():
+        server = LiveNetwork()
+        listener, _ = await listen(server)
+        with pytest.raises(ConnectFailed, match="does it speak TLS"):
+            await LiveNetwork(client_tls=ClientTls()).connect(listener.address, CollectingHandler(), 1_000)
+        await server.close()
 
     asyncio.run(scenario())
 

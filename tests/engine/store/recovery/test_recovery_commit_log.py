@@ -204,6 +204,27 @@ def test_a_missing_log_file_costs_its_messages_only():
     assert_goes_on(world)
 
 
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("content", ["copy of another file", "copy of the file", "noise", "zeros", "nothing"])
+@pytest.mark.parametrize("inside_by", [1, 20, 500, 1023])
+def test_a_file_under_a_name_inside_another_file_hides_nothing(inside_by, content, is_clean):
+    world = world_with(30, mapped_file_size_commit_log=1024)
+    first, second = (world.disk.read_whole(world.path_of_log(file)) for file in (0, 1))
+    if is_clean:
+        world.shutdown()
+        world.runtime = world.world.restart("broker-a")
+    else:
+        world.kill()
+    stray = f"commitlog/{inside_by:020d}"
+    noise = bytes(number * 37 % 251 for number in range(1024))
+    contents = {"copy of another file": second, "copy of the file": first, "noise": noise, "zeros": bytes(1024)}
+    world.disk.write_whole(stray, contents.get(content, b""))
+    report = world.start_again()
+    assert_holds(world, list(range(30)))
+    assert [line for line in report.lines if line.startswith(f"{stray} begins inside {0:020d}")]
+    assert_goes_on(world)
+
+
 def test_a_deleted_log_takes_its_messages_and_nothing_else_with_it():
     world = world_with(10)
     world.shutdown()

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engine.runtime.port import DiskFault
 from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.reading.get_message_result import GetMessageStatus
 from engine.store.services.clean_service import DeletedMessages
@@ -230,3 +231,20 @@ def test_files_deleted_during_a_flush_do_not_come_back():
     world.run(scenario())
     assert not world.disk.exists("consumequeue/T")
     assert world.put(b"new").queue_offset == 0
+
+
+def test_a_folder_that_cannot_be_looked_at_refuses_messages_and_deletes_none(monkeypatch, caplog):
+    world = filled_world(clean_file_forcibly_min_age_hours=0)
+    count, used_ratio = file_count(world), world.disk.used_ratio
+
+    def gone():
+        raise DiskFault("cannot look at the room of /data: No such file or directory")
+
+    monkeypatch.setattr(world.disk, "used_ratio", gone)
+    world.world.run_for(60_000)
+    assert file_count(world) == count
+    assert world.put(b"new").status is PutMessageStatus.SERVICE_NOT_AVAILABLE
+    assert caplog.text.count("messages are refused: cannot look at the room of /data") == 1
+    monkeypatch.setattr(world.disk, "used_ratio", used_ratio)
+    world.world.run_for(60_000)
+    assert world.put(b"new").status is PutMessageStatus.PUT_OK
