@@ -237,7 +237,8 @@ def page_pictures() -> str:
             name = f"{moment.name}-{size.name}.webp"
             there = [kind for kind in ("before", "after") if (folder / kind / name).exists()]
             cells = [
-                f"![{moment.text}, {kind}]({kind}/{name})" if kind in there else "" for kind in ("before", "after")
+                f"![{moment.text}, {kind}]({kind}/{name})" if kind in there else "there was none"
+                for kind in ("before", "after")
             ]
             if there:
                 rows.append(f"| {moment.text} ({size.width}x{size.height}) | {cells[0]} | {cells[1]} |")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
@@ -166,6 +165,11 @@ def _kill(page: Page) -> None:
     page.wait_for_selector(".stage-cover")
 
 
+def _fill_disk(page: Page) -> None:
+    _break(page, "disk-full")
+    page.wait_for_selector("#verdict[data-level=broken]")  # messages are refused
+
+
 def _hold_frame(page: Page) -> None:
     _break(page, "fault", what="hold", frame="SEND_MESSAGE_V2")
     page.locator("[data-held]").first.scroll_into_view_if_needed()
@@ -186,16 +190,16 @@ def _both_stand(page: Page) -> None:
 
 
 MOMENTS = (
-    Moment("film-end", "The start page when its film is over", "/", _film_ends, ("laptop", "phone")),
+    Moment("film-end", "The start page when its film is over", "/", _film_ends, ("laptop",)),
     Moment("tutorials", "The lessons", "/tutorials", _settle, ("laptop",)),
-    Moment("lab-list", "The list of scenarios", "/lab", _settle, ("laptop", "phone")),
+    Moment("lab-list", "The list of scenarios", "/lab", _settle, ("laptop",)),
     Moment("continue", "A scenario of which there is a run from before", "/lab/three-locks", _come_back),
     Moment(
         "three-locks-duplicate",
         "The broker lock is off: the same order in two listeners at once",
         _key_moment("three-locks"),
         _world_stands,
-        ("laptop", "projector", "tablet", "phone"),
+        ("laptop", "projector", "phone"),
     ),
     Moment("presented", "The same, presented", _key_moment("three-locks"), _present, ("tablet",)),
     Moment(
@@ -231,12 +235,12 @@ MOMENTS = (
     Moment(
         "side-by-side", "Two worlds side by side: the broker lock on and off", _side_by_side, _both_stand, ("laptop",)
     ),
-    Moment("live", "The live page while a shop trades", "/live", _live, ("laptop", "projector", "phone")),
+    Moment("live", "The live page while a shop trades", "/live", _live, ("laptop", "phone")),
     Moment("live-menu", "A menu of the live page's head", "/live", _open_menu),
     Moment("live-metrics", "The live page's plots", "/live?tab=metrics", _live),
-    Moment("live-messages", "The live page's messages", "/live?tab=messages", _live),
-    Moment("live-reset", "What a reset of offsets would do", "/live", _preview_reset),
-    Moment("live-held", "A frame that is held", "/live?tab=faults", _hold_frame),
-    Moment("live-disk-full", "The broker's disk is full", "/live", partial(_break, command="disk-full")),
+    Moment("live-messages", "The live page's messages", "/live?tab=messages", _live, ("laptop",)),
+    Moment("live-reset", "What a reset of offsets would do", "/live", _preview_reset, ("laptop",)),
+    Moment("live-held", "A frame that is held", "/live?tab=faults", _hold_frame, ("laptop",)),
+    Moment("live-disk-full", "The broker's disk is full", "/live", _fill_disk, ("laptop",)),
     Moment("live-killed", "The broker is killed", "/live", _kill, ("laptop",)),
 )

@@ -45,6 +45,11 @@ CUT = """() => [...document.querySelectorAll('#stage *')]
     .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== 'visible')
     .filter((each) => each.offsetWidth && !each.matches('.sr-only') && each.innerText?.trim())
     .map((each) => `${each.innerText} in ${each.className}`)"""
+#: Texts that leave the card that they are of.
+OUTSIDE = """() => [...document.querySelectorAll('#stage .node :not(svg *)')]
+    .filter((each) => each.offsetWidth && !each.matches('.sr-only') && each.innerText?.trim())
+    .filter((each) => each.getBoundingClientRect().right > each.closest('.node').getBoundingClientRect().right + 1)
+    .map((each) => `${each.innerText} in ${each.className}`)"""
 STANDS = """async () => {
     const { view } = await import('/static/common/world/view.js');
     return view.peek().busy === null && view.peek().event > 0;
@@ -141,6 +146,9 @@ def test_no_label_is_cut_in_lesson_4_and_at_the_key_moments_of_scenarios(serve, 
         page.wait_for_function(STANDS)
         page.evaluate(SETTLE)
         found += [f"{before}: {cut}" for cut in page.evaluate(CUT)]
+        page.evaluate(RUN)
+        page.evaluate(SETTLE)
+        found += [f"{before}, later: {cut}" for cut in page.evaluate(CUT)]
     assert found == []
 
 
@@ -247,6 +255,7 @@ def test_page_keys_turn_the_pages_of_a_lesson_and_bring_the_world_to_where_each_
         ("lab/three-locks", 1024, 768),
         ("lab/xa-two-phase", 1024, 768),
         ("lab/xa-two-phase", 1920, 1080),
+        ("lab/majority-log", 1920, 1080),
         ("tutorials/04-three-locks", 1024, 768),
     ],
 )
@@ -259,6 +268,7 @@ def test_the_projector_s_theme_has_large_letters_without_a_presentation_too(addr
     page.evaluate(SETTLE)
     assert letters(page)[0] >= 16, letters(page)
     assert page.evaluate(FAULTS) == []
+    assert page.evaluate(OUTSIDE) == []
     page.evaluate("glassmqTheme.choose('light')")
     page.evaluate(SETTLE)
     inner, stage = (page.locator(each).bounding_box() for each in (".lab-stage-inner", "#stage"))
