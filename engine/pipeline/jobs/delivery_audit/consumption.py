@@ -45,18 +45,18 @@ class JudgedTime:
 
 
 def history_of(events: DataFrame) -> DataFrame:
-    """Return the events without repetitions, a record that was sent twice counts once, each with what the others of
-    its message and its group say. ``place`` is when and where an event happened, ``message`` that of the stored
-    message, null if it was not read.
+    """Return the events without repetitions, each with what the others of its message and its group say.
+
+    A record that was sent twice counts once. ``place`` is when and where an event happened and who reported it,
+    ``message`` that of the stored message, null if it was not read.
     """
-    place = F.min(F.struct("at_ms", "topic", "queue", "queue_offset")).alias("place")
+    place = F.min(F.struct("at_ms", "topic", "queue", "queue_offset", "client")).alias("place")
     once = events.repartition("unique_id").groupBy("unique_id", "client_group", "kind", "call")
     merged = once.agg(
         place,
         F.expr("bool_or(is_ok) AS is_ok"),
         F.expr("bool_and(is_swallowed) AS is_swallowed"),
         F.expr("bool_or(is_counted) AS is_counted"),
-        F.expr("max(client) AS client"),
         F.expr("count(*) AS records"),
     )
     return merged.selectExpr("*", *_TOGETHER)
@@ -80,8 +80,8 @@ def reports_of(history: DataFrame, judged: JudgedTime) -> DataFrame:
         *(F.expr(bits_of("message.queue_offset", kind)) for kind in ("is_ok", "times > 1", "has_failed"))
     )
     # A client that gets a failed message again need not own its queue.
-    own = history.where(f"{_IS_CALL} AND NOT has_failed AND client <> ''")
-    owners = own.groupBy(*_keys("'owner'", "message.queue", "client")).agg(
+    own = history.where(f"{_IS_CALL} AND NOT has_failed AND place.client <> ''")
+    owners = own.groupBy(*_keys("'owner'", "message.queue", "place.client")).agg(
         *(F.expr(f"{how}({of})") for of in ("message.queue_offset", "place.at_ms") for how in ("min", "max"))
     )
     fresh = history.where(f"{_IS_CALL} AND is_ok AND NOT is_swallowed AND NOT is_counted")
@@ -103,7 +103,9 @@ def not_stored(history: DataFrame, judged: JudgedTime) -> DataFrame:
     """Return the acknowledged messages that are not stored."""
     lost = history.where("kind = 'acknowledged' AND message IS NULL")
     lost = lost.where(f"place.at_ms BETWEEN {judged.acknowledged_since_ms} AND {judged.until_ms}")
-    return lost.selectExpr("place.topic AS topic", "unique_id", "client AS producer_group", "place.at_ms AS at_ms")
+    return lost.selectExpr(
+        "place.topic AS topic", "unique_id", "place.client AS producer_group", "place.at_ms AS at_ms"
+    )
 
 
 def unsettled(history: DataFrame, judged: JudgedTime, expected: Iterable[tuple[str, str]], forget_ms: int) -> DataFrame:
