@@ -27,7 +27,7 @@ export const pace = signal("");
 export const duration = computed(() => (both.value ? Math.max(...both.value.map((one) => one.duration_us)) : 0));
 export const isOver = computed(() => both.value !== null && both.value.every((one) => one.is_over && !one.in_past));
 /** Whether both have arrived at the same virtual time. */
-export const isTogether = computed(() => both.value !== null && both.value.every(hasArrived));
+const isTogether = computed(() => both.value !== null && both.value.every(hasArrived));
 /** The time of the next event in either world. */
 const nextTime = computed(() => {
   const due = (both.value ?? []).flatMap((one) => (one.next ? [one.next.due_us] : []));
