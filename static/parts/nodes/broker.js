@@ -127,7 +127,7 @@ const HeldPulls = memo(({ broker, groups }) => {
     summary=${html`<span class="quiet number" title=${t("pull.hint")}>
       ${t("lab.waiting", { n: pulls.length })}
     </span>`}
-    tools=${html`<${Rule} node=${broker} part="held_pulls" />`}
+    tools=${html`<${Rule} node=${broker} part="held_pulls" label=${t("lab.half.interval")} />`}
     class="held-pulls"
     data-part="held-pulls"
   >

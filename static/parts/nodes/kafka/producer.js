@@ -98,7 +98,7 @@ const Requests = memo(
         html`<span class="badge number" title=${t("lab.kafka.producer_id_hint", { id })}>id …${id % 10_000}</span>`
       }
     `}
-    tools=${html`<${Rule} node=${name} part="in_flight" />`}
+    tools=${html`<${Rule} node=${name} part="in_flight" label=${t("lab.half.limit")} />`}
   >
     <ul class="chips kafka-chips" ref=${keepsRoom}>
       ${requests.map(
