@@ -86,7 +86,9 @@ class LiveNetwork:
         client_tls: ClientTls | None = None,
     ) -> None:
         self._idle_timeout_ms = idle_timeout_ms
-        self._limit = min(CONNECTIONS_LIMIT, _descriptor_limit() - _RESERVED_DESCRIPTORS)
+        descriptors = _descriptor_limit()
+        # Where there are few, half of them.
+        self._limit = min(CONNECTIONS_LIMIT, descriptors - min(_RESERVED_DESCRIPTORS, descriptors // 2))
         self._connected = OpenConnections(self._limit, idle_timeout_ms, waits_for_readers=False)
         self._listeners: list[LiveListener] = []
         self._server_tls = server_tls or ServerTls()

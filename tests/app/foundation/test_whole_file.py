@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.foundation.whole_file import write_whole
+from app.foundation.whole_file import read_whole, write_whole
+from app.observation.client_names import ClientNames
+from app.watch.thresholds import Thresholds
 
 
 @pytest.mark.parametrize("step", ["write_bytes", "replace"])
@@ -46,3 +48,28 @@ def test_a_link_stays_and_a_pipe_takes_the_content(tmp_path):
         assert file.read_bytes() == content
     assert link.is_symlink()
     assert sorted(tmp_path.iterdir()) == [file, link, pipe]
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device without end", "a file with a hole"])
+def test_what_may_have_no_end_is_refused_and_not_read(kind, tmp_path):
+    place = tmp_path / "client_names.json"
+    match kind:
+        case "a pipe":
+            os.mkfifo(place)
+        case "a device without end":
+            place.symlink_to("/dev/zero")
+        case _:
+            place.touch()
+            os.truncate(place, 1 << 40)
+    with pytest.raises(OSError, match=r"not a regular file|File too large"):
+        read_whole(place)
+    names = ClientNames(place)
+    assert names.of("c@1", consumes=True) == "C1"
+    assert Thresholds(place) is not None
+
+
+def test_a_file_is_read_as_it_is(tmp_path):
+    (tmp_path / "file").write_bytes(b"content")
+    assert read_whole(tmp_path / "file") == b"content"
+    with pytest.raises(FileNotFoundError):
+        read_whole(tmp_path / "missing")

@@ -168,6 +168,17 @@ def test_more_connections_than_allowed_are_closed_at_once(monkeypatch, at_furthe
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(("descriptors", "connections"), [(8, 4), (64, 32), (129, 65), (1_128, 1_000)])
+def test_a_process_with_few_descriptors_keeps_some_for_connections(monkeypatch, descriptors, connections):
+    limits = []
+    monkeypatch.setattr("engine.runtime.live.live_network._descriptor_limit", lambda: descriptors)
+    monkeypatch.setattr(
+        "engine.runtime.live.live_network.OpenConnections", lambda limit, *_, **__: limits.append(limit)
+    )
+    LiveNetwork()
+    assert limits == [connections]
+
+
 def test_unfinished_frames_are_bounded_in_sum_over_all_connections(monkeypatch):
     monkeypatch.setattr("engine.runtime.live.open_connections.UNHANDLED_LIMIT_BYTES", 3_000)
     whole = frame_of(b"x" * 2_500)
