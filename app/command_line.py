@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import sys
 from typing import Any
 
@@ -79,6 +80,9 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run as click does; where the output cannot be written (a full disk), say so in one line."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # a terminal without Chinese shows \\u6d88, not a traceback
+                stream.reconfigure(errors="backslashreplace")
         try:
             return super().main(*args, **extra)
         except OSError as error:

@@ -1,5 +1,6 @@
 """Arguments that are not text, hosts that cannot exist, outputs without room: one line, never a traceback."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,17 @@ def test_an_output_without_room_is_one_line(arguments):
 )
 def test_an_unknown_command_is_answered_with_the_likely_one(written, meant):
     assert f"did you mean {meant}?" in refused(written, code=2)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8"])
+def test_characters_that_the_output_cannot_show_are_escaped(encoding):
+    ended = subprocess.run(
+        [sys.executable, "-m", "app.command_line", "lab", "why", "01-first-message", "消息"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict"},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "消息".encode(encoding, "backslashreplace") in ended.stdout
+    assert b"Traceback" not in ended.stderr
