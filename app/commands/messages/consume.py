@@ -159,6 +159,8 @@ async def _consume(
             await printer.enough.wait()
         finally:
             await consumer.shutdown()
+    if printer.failure is not None:
+        raise printer.failure
     if losses is not None:
         await losses.print_report(name_servers, topic)
 
@@ -245,10 +247,14 @@ def _say_at_once(message: MessageExt, sighting: Sighting) -> None:
 
 
 class _Printer:
-    """Prints messages, one at a time, until ``count`` are printed or the reader of the output is gone."""
+    """Prints messages, one at a time, until ``count`` are printed or the output takes no more.
+
+    :ivar failure: why the output takes no more, such as a full disk.
+    """
 
     def __init__(self, count: int | None) -> None:
         self.enough = asyncio.Event()
+        self.failure: OSError | None = None
         self._count = count
         self._printed = 0
 
@@ -283,7 +289,9 @@ class _Printer:
         """Print a message, and return whether the output accepted the line."""
         try:
             click.echo(_line(message))
-        except BrokenPipeError:  # the reader of the output (head, less) is gone
+        except OSError as failure:
+            if not isinstance(failure, BrokenPipeError):  # the reader of the output (head, less) is gone
+                self.failure = failure
             self.enough.set()
             return False
         self._printed += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,3 +48,23 @@ def test_a_signal_ends_it_in_order(server, number):
     tool(server, "send", topic, "the next one")
     # The next consumer begins after what was printed.
     assert "the next one" in tool(server, "consume", topic, "--group", group, "--count", "1")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_an_output_without_room_ends_it_in_one_line_and_leaves_the_message(server):
+    tool(server, "send", "full_output", "not printed")
+    command = [sys.executable, "-m", "app.command_line", "consume", "full_output", "--group", "full_output"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [*command, "--name-server", server.name_server],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert "Error: No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "not printed" in tool(server, "consume", "full_output", "--group", "full_output", "--count", "1")
