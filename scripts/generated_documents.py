@@ -237,7 +237,7 @@ def page_pictures() -> str:
             name = f"{moment.name}-{size.name}.webp"
             there = [kind for kind in ("before", "after") if (folder / kind / name).exists()]
             cells = [
-                f"![{moment.text}, {kind}]({kind}/{name})" if kind in there else "there was none"
+                f"![{moment.text}, {kind}]({kind}/{name})" if kind in there else "there was no such state"
                 for kind in ("before", "after")
             ]
             if there:
