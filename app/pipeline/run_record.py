@@ -14,7 +14,6 @@ from app.pipeline.run_phase import RunPhase, follow
 from engine.pipeline.jobs.arguments import Argument
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableColumn
 from engine.pipeline.jobs.report import ROWS_MAX
-from engine.pipeline.source.cluster.queue_offsets import parse_label
 from engine.texts import LANGUAGES
 
 #: Points that are kept of one line of a plot, and lines of one plot.
@@ -264,6 +263,8 @@ def _cell(kind: ColumnKind, cell: object) -> JsonValue:
 
 def _queue_offsets(value: object) -> ReachedOffsets:
     """Read topic -> "broker:queue id" -> offset."""
+    from engine.pipeline.source.cluster.queue_offsets import parse_label  # not where no job runs, as in a browser
+
     if not isinstance(value, dict):
         raise Unusable("no offsets")
     room = QUEUES_MAX
