@@ -18,6 +18,7 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.exporter import read_as_the_exporter_does
+from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import server_jars
 from tests.interop.harness.wire import GET_CONSUME_STATS, committed_offset, max_offsets, request
@@ -201,13 +202,15 @@ class Side:
     clients: Clients
     #: What commands may name in braces.
     names: dict[str, str]
+    #: The only member of the group.
+    consumer: ManagedProcess
 
     @property
     def cluster(self) -> Cluster:
         return self.clients.cluster
 
 
-def _prepare(clients: Clients) -> dict[str, str]:
+def _prepare(clients: Clients) -> tuple[dict[str, str], ManagedProcess]:
     """Topics, messages and a consumer that keeps running. Returns what differs between the two sides, by name."""
     clients.cluster.create_topic(SINGLE, 1)
     single = clients.java_driver("sync", "AdminProducers", SINGLE, 3)
@@ -219,13 +222,7 @@ def _prepare(clients: Clients) -> dict[str, str]:
     sender.wait_for_success(_DEADLINE_S)
     wait_for_bodies({f"message-{number}" for number in range(MESSAGES)}, consumer, deadline_s=_DEADLINE_S)
     broker = clients.cluster.broker
-    wait_until(
-        lambda: (
-            [committed_offset(broker, GROUP, TOPIC, queue) for queue in range(QUEUES)]
-            == max_offsets(broker, TOPIC, QUEUES)
-        ),
-        "the group to have committed everything",
-    )
+    _wait_until_all_is_committed(broker)
     # It has an offset of the retry topic only after its first pull of it has ended, without a message.
     wait_until(
         lambda: f"%RETRY%{GROUP}".encode() in request(broker, GET_CONSUME_STATS, {"consumerGroup": GROUP})[1],
@@ -236,7 +233,7 @@ def _prepare(clients: Clients) -> dict[str, str]:
     assert client_id is not None, connection
     assert messages(consumer)
     folder = clients.cluster.processes[0].log_path.parent / "exported"
-    return {
+    names = {
         "broker": broker,
         "id": str(sent(single)[0]["offset_id"]),
         "wrong_id": str(sent(single)[0]["offset_id"])[:16] + f"{1 << 20:016X}",
@@ -245,6 +242,23 @@ def _prepare(clients: Clients) -> dict[str, str]:
         "client": client_id[0],
         "folder": str(folder),
     }
+    return names, consumer
+
+
+def _wait_until_all_is_committed(broker: str) -> None:
+    wait_until(
+        lambda: (
+            [committed_offset(broker, GROUP, TOPIC, queue) for queue in range(QUEUES)]
+            == max_offsets(broker, TOPIC, QUEUES)
+        ),
+        "the group to have committed everything",
+    )
+
+
+def _wait_until_all_is_read_again(side: Side) -> None:
+    """Wait for the end of the reset: its client goes back about ten seconds after the command."""
+    wait_until(lambda: len(messages(side.consumer)) >= 2 * MESSAGES, "the group to have read all again")
+    _wait_until_all_is_committed(side.names["broker"])
 
 
 #: At its first look for half messages, a minute after its start, a real broker makes their topic, which lists then
@@ -268,7 +282,7 @@ def sides(
     both = []
     for running in (real_cluster, fresh_cluster):
         clients = Clients(running, tmp_path_factory.mktemp("admin"))
-        both.append(Side(clients, _prepare(clients)))
+        both.append(Side(clients, *_prepare(clients)))
     yield both[0], both[1]
     for side in both:
         side.clients.stop_all()
@@ -423,7 +437,9 @@ def test_exported_metrics_are_the_same_but_for_measurements_and_the_size_of_a_th
 def test_the_calls_of_the_dashboard_have_the_results_of_the_real_broker(
     sides: tuple[Side, Side], transcripts: tuple[list[str], list[str]]
 ) -> None:
-    """After the script: both sides hold the same again."""
+    """After the script: both sides hold the same again, once the group has read again from where it was set back."""
+    for side in sides:
+        _wait_until_all_is_read_again(side)
     running = [
         side.clients.dashboard_calls(
             side.names["broker"], TOPIC, GROUP, side.names["client"], side.names["id"], side.names["unique_consumed"]
