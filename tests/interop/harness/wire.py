@@ -154,6 +154,13 @@ def committed_offset(broker: str, group: str, topic: str, queue_id: int) -> int 
     return int(header["extFields"]["offset"])
 
 
+def wait_until_all_is_committed(broker: str, group: str, topic: str, queues: int) -> None:
+    def committed() -> list[int | None]:
+        return [committed_offset(broker, group, topic, queue_id) for queue_id in range(queues)]
+
+    wait_until(lambda: committed() == max_offsets(broker, topic, queues), "the group to have committed everything")
+
+
 def queues_of_members(broker: str, group: str, topic: str) -> list[list[int]]:
     """Return the queues of ``topic`` that each member of ``group`` consumes, as the members themselves report."""
     _, listed = request(broker, GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})

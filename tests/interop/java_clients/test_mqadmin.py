@@ -21,7 +21,7 @@ from tests.interop.harness.exporter import read_as_the_exporter_does
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.wire import GET_CONSUME_STATS, committed_offset, max_offsets, request
+from tests.interop.harness.wire import GET_CONSUME_STATS, request, wait_until_all_is_committed
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
@@ -202,7 +202,6 @@ class Side:
     clients: Clients
     #: What commands may name in braces.
     names: dict[str, str]
-    #: The only member of the group.
     consumer: ManagedProcess
 
     @property
@@ -222,7 +221,7 @@ def _prepare(clients: Clients) -> tuple[dict[str, str], ManagedProcess]:
     sender.wait_for_success(_DEADLINE_S)
     wait_for_bodies({f"message-{number}" for number in range(MESSAGES)}, consumer, deadline_s=_DEADLINE_S)
     broker = clients.cluster.broker
-    _wait_until_all_is_committed(broker)
+    wait_until_all_is_committed(broker, GROUP, TOPIC, QUEUES)
     # It has an offset of the retry topic only after its first pull of it has ended, without a message.
     wait_until(
         lambda: f"%RETRY%{GROUP}".encode() in request(broker, GET_CONSUME_STATS, {"consumerGroup": GROUP})[1],
@@ -245,20 +244,9 @@ def _prepare(clients: Clients) -> tuple[dict[str, str], ManagedProcess]:
     return names, consumer
 
 
-def _wait_until_all_is_committed(broker: str) -> None:
-    wait_until(
-        lambda: (
-            [committed_offset(broker, GROUP, TOPIC, queue) for queue in range(QUEUES)]
-            == max_offsets(broker, TOPIC, QUEUES)
-        ),
-        "the group to have committed everything",
-    )
-
-
 def _wait_until_all_is_read_again(side: Side) -> None:
-    """Wait for the end of the reset: its client goes back about ten seconds after the command."""
     wait_until(lambda: len(messages(side.consumer)) >= 2 * MESSAGES, "the group to have read all again")
-    _wait_until_all_is_committed(side.names["broker"])
+    wait_until_all_is_committed(side.names["broker"], GROUP, TOPIC, QUEUES)
 
 
 #: At its first look for half messages, a minute after its start, a real broker makes their topic, which lists then
@@ -437,7 +425,7 @@ def test_exported_metrics_are_the_same_but_for_measurements_and_the_size_of_a_th
 def test_the_calls_of_the_dashboard_have_the_results_of_the_real_broker(
     sides: tuple[Side, Side], transcripts: tuple[list[str], list[str]]
 ) -> None:
-    """After the script: both sides hold the same again, once the group has read again from where it was set back."""
+    """After the script: both sides hold the same again, once the client has gone back, which takes it 10 s."""
     for side in sides:
         _wait_until_all_is_read_again(side)
     running = [
