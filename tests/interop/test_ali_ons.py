@@ -6,8 +6,7 @@ from collections import Counter
 from functools import partial
 
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
-from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
-from tests.support.waiting import wait_until
+from tests.interop.harness.wire import max_offsets, stored_message, wait_until_all_is_committed
 
 
 def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, unique: partial[str]) -> None:
@@ -21,12 +20,8 @@ def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, uniqu
     expected = {f"message-{number}" for number in range(1000)}
     wait_for_bodies(expected, consumer)
     broker = clients.cluster.broker
-    ends = max_offsets(broker, topic, 4)
-    assert sum(ends) == 1000
-    wait_until(  # what would come a second time has come by then
-        lambda: [committed_offset(broker, group, topic, queue) for queue in range(4)] == ends,
-        "all offsets to be committed",
-    )
+    assert sum(max_offsets(broker, topic, 4)) == 1000
+    wait_until_all_is_committed(broker, group, topic, 4)  # what would come a second time has come by then
     assert Counter(event["body"] for event in messages(consumer)) == Counter(expected)
     placed = {(event["queue"], event["offset"]) for event in sent(sender)}
     assert placed == {(event["queue"], event["offset"]) for event in messages(consumer)}

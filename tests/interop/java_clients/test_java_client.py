@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
-from tests.interop.harness.wire import committed_offset, max_offsets
+from tests.interop.harness.wire import max_offsets, wait_until_all_is_committed
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
@@ -56,12 +56,8 @@ def test_every_message_sent_arrives_once(clients: Clients, unique: Unique, mode:
     assert Counter(event["body"] for event in received) == Counter(_bodies(200))
     assert {event["tags"] for event in received} == {"TagA"}
     assert all(event["key"] == f"key-{event['number']}" for event in received)
-    ends = max_offsets(clients.cluster.broker, topic, 4)
-    assert sum(ends) == 200
-    wait_until(
-        lambda: [committed_offset(clients.cluster.broker, group, topic, queue) for queue in range(4)] == ends,
-        "all offsets to be committed",
-    )
+    assert sum(max_offsets(clients.cluster.broker, topic, 4)) == 200
+    wait_until_all_is_committed(clients.cluster.broker, group, topic, 4)
 
 
 def test_two_push_consumers_of_a_group_share_the_queues(clients: Clients, unique: Unique, binary: bool) -> None:

@@ -12,8 +12,7 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
-from tests.interop.harness.wire import committed_offset, max_offsets
-from tests.support.waiting import wait_until
+from tests.interop.harness.wire import wait_until_all_is_committed
 
 pytestmark = pytest.mark.interop_java
 
@@ -31,11 +30,7 @@ def test_every_message_sent_arrives_once(clients: Clients, unique: partial[str],
     bodies = {f"message-{number}" for number in range(200)}
     wait_for_bodies(bodies, consumer, deadline_s=_DEADLINE_S)
     assert Counter(event["body"] for event in messages(consumer)) == Counter(bodies)
-    ends = max_offsets(clients.cluster.broker, topic, 4)
-    wait_until(
-        lambda: [committed_offset(clients.cluster.broker, group, topic, queue) for queue in range(4)] == ends,
-        "all offsets to be committed",
-    )
+    wait_until_all_is_committed(clients.cluster.broker, group, topic, 4)
 
 
 def test_a_transaction_is_committed_and_consumed(clients: Clients, unique: partial[str]) -> None:
