@@ -11,6 +11,7 @@ from msgspec import inspect as types
 from engine.faults.fault_rule import MS_MAX, FaultAction
 from engine.fields.field import EXACT_MAX, Field
 from engine.protocol.response_code import ResponseCode
+from engine.testkit.faults import Which
 from engine.testkit.glassmq import ADVANCE_MAX_MS, ADVANCE_TIMEOUT_S, SETTLE_S, TIMEOUT_S
 
 #: Seconds that one request waits at most; the kit's own methods have no limit.
@@ -30,6 +31,7 @@ Pattern = Annotated[str, Meta(max_length=255, pattern=r"^[^*]*\*?$")]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 ExactCount = Annotated[int, Meta(ge=0, le=1_000_000)]
 Timeout = Annotated[float, Meta(ge=0, le=_TIMEOUT_MAX_S)]
+FaultId = Annotated[int, Meta(ge=1, le=EXACT_MAX)]
 Milliseconds = Annotated[int, Meta(ge=0, le=MS_MAX)]
 if TYPE_CHECKING:
     CodeName = str
@@ -119,7 +121,7 @@ class AssertDeadLetter(Selecting, frozen=True, kw_only=True):
 class OfFault(Request, frozen=True):
     """A request about a fault rule."""
 
-    fault_id: Annotated[int, Meta(ge=1, le=EXACT_MAX)]
+    fault_id: FaultId
 
 
 class Matching(Request, frozen=True):
@@ -140,8 +142,8 @@ class Matching(Request, frozen=True):
     @property
     def which(self) -> dict[str, Any]:
         """Return what the kit's methods take."""
-        names = [one.name for one in fields_of(Matching) if one.name != "frame"]
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        given = {name: getattr(self, name) for name in Which.__annotations__}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class AddFault(Matching, frozen=True, kw_only=True):
@@ -174,7 +176,7 @@ class Release(OfFault, frozen=True):
 class ReleaseAfter(Matching, frozen=True, kw_only=True):
     """The frame to wait for."""
 
-    fault_id: Annotated[int, Meta(ge=1, le=EXACT_MAX)]
+    fault_id: FaultId
     timeout: Timeout = TIMEOUT_S
 
 
