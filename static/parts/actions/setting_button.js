@@ -22,7 +22,7 @@ export function SettingButton({ node, name, label = "", class: kind = "setting-b
     label=${label ? `${label}: ${title}` : title} ...${rest}
   >
     ${label && html`<span>${label}</span>`}
-    <span class="rule-value">
+    <span class="setting-value">
       <${Icon} name=${facts.unit === "ms" ? "timer" : "edit"} /><span class="number">${text}</span>
     </span>
   </${Button}>`;

@@ -45,9 +45,9 @@ class Latencies:
         rank; 0 if there are no durations.
         """
         found: list[int] = []
-        seen, reached, durations = 0, 0, iter(sorted(self.counts.items()))
+        count, seen, reached, durations = self.count, 0, 0, iter(sorted(self.counts.items()))
         for share in sorted(shares):
-            rank = max(1, math.ceil(share * self.count - 1e-9))
+            rank = max(1, math.ceil(share * count - 1e-9))
             while seen < rank and (step := next(durations, None)) is not None:
                 reached, seen = step[0], seen + step[1]
             found.append(min(reached, self.longest))
