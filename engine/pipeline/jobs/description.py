@@ -6,7 +6,7 @@ Texts for users are in the catalogue (:mod:`engine.texts`) under the name of wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -98,9 +98,16 @@ class TableColumn:
         return self.text or Text(f"job.column.{self.name}")
 
 
-def columns(kind: ColumnKind, *names: str) -> tuple[TableColumn, ...]:
-    """Return several columns of one kind."""
-    return tuple(TableColumn(name, kind) for name in names)
+def columns(
+    kind: ColumnKind, *names: str, cells: Iterable[str] = (), job: str | None = None
+) -> tuple[TableColumn, ...]:
+    """Return several columns of one kind.
+
+    :param cells: the job's own terms in them, as in :attr:`TableColumn.cell_texts`.
+    :param job: the job in whose tables such a column has a heading of its own.
+    """
+    own = {name: Text(f"job.{job}.column.{name}") for name in names} if job else {}
+    return tuple(TableColumn(name, kind, cell_texts(*cells), own.get(name)) for name in names)
 
 
 def cell_texts(*cells: str, room: str = "job.cell.") -> Mapping[str, Texts]:

@@ -16,7 +16,6 @@ from engine.pipeline.jobs.description import (
     JobPlot,
     JobTable,
     ParameterKind,
-    TableColumn,
     cell_texts,
     columns,
     trigger_ms,
@@ -52,10 +51,8 @@ DESCRIPTION = JobDescription(
         JobTable(
             "archive",
             (
-                TableColumn("topic", ColumnKind.TEXT),
-                TableColumn("day", ColumnKind.TEXT),
-                TableColumn("messages", ColumnKind.INTEGER),
-                *columns(ColumnKind.INTEGER, "copies", "changed", "files", "bytes"),
+                *columns(ColumnKind.TEXT, "topic", "day"),
+                *columns(ColumnKind.INTEGER, "messages", "copies", "changed", "files", "bytes"),
             ),
             bad_column="changed",
         ),

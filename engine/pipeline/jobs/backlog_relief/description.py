@@ -11,7 +11,6 @@ from engine.pipeline.jobs.description import (
     JobPlot,
     JobTable,
     ParameterKind,
-    TableColumn,
     cell_texts,
     columns,
     trigger_ms,
@@ -56,28 +55,19 @@ DESCRIPTION = JobDescription(
         JobTable(
             "moved",
             (
-                TableColumn("topic", ColumnKind.TEXT),
-                TableColumn("queue", ColumnKind.TEXT),
-                TableColumn("group_at", ColumnKind.INTEGER),
-                TableColumn("from", ColumnKind.INTEGER, text=Text("job.backlog-relief.column.from")),
-                TableColumn("to", ColumnKind.INTEGER, text=Text("job.backlog-relief.column.to")),
+                *columns(ColumnKind.TEXT, "topic", "queue"),
+                *columns(ColumnKind.INTEGER, "group_at"),
+                *columns(ColumnKind.INTEGER, "from", "to", job="backlog-relief"),
                 *columns(ColumnKind.INTEGER, "moved", "kept"),
             ),
         ),
-        JobTable(
-            "sent",
-            (
-                TableColumn("batch", ColumnKind.INTEGER),
-                TableColumn("messages", ColumnKind.INTEGER),
-                *columns(ColumnKind.INTEGER, "sent", "not_sent", "left"),
-            ),
-        ),
+        JobTable("sent", columns(ColumnKind.INTEGER, "batch", "messages", "sent", "not_sent", "left")),
         JobTable(
             "not_sent",
             (
-                TableColumn("message", ColumnKind.TEXT),
-                TableColumn("why", ColumnKind.TEXT, cell_texts=cell_texts("body too long", "properties too long")),
-                TableColumn("bytes", ColumnKind.INTEGER),
+                *columns(ColumnKind.TEXT, "message"),
+                *columns(ColumnKind.TEXT, "why", cells=("body too long", "properties too long")),
+                *columns(ColumnKind.INTEGER, "bytes"),
             ),
             bad_column="bytes",
         ),

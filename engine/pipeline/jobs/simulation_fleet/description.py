@@ -68,14 +68,14 @@ _KINDS = JobTable(
 _FINDINGS = JobTable(
     FINDINGS_TABLE,
     (
-        TableColumn("invariant", ColumnKind.TEXT),
+        *columns(ColumnKind.TEXT, "invariant"),
         TableColumn("anomaly", ColumnKind.TEXT, cell_texts=ANOMALIES),
-        TableColumn("runs", ColumnKind.INTEGER, text=Text("job.simulation-fleet.column.runs")),
-        TableColumn("seed", ColumnKind.INTEGER),
-        TableColumn("faults", ColumnKind.TEXT),
-        TableColumn("event", ColumnKind.INTEGER),
-        TableColumn("what", ColumnKind.TEXT, text=Text("job.simulation-fleet.column.what")),
-        TableColumn("link", ColumnKind.LINK),
+        *columns(ColumnKind.INTEGER, "runs", job="simulation-fleet"),
+        *columns(ColumnKind.INTEGER, "seed"),
+        *columns(ColumnKind.TEXT, "faults"),
+        *columns(ColumnKind.INTEGER, "event"),
+        *columns(ColumnKind.TEXT, "what", job="simulation-fleet"),
+        *columns(ColumnKind.LINK, "link"),
     ),
     bad_column="runs",
 )

@@ -14,23 +14,22 @@ from engine.pipeline.jobs.description import (
     JobPlot,
     JobTable,
     ParameterKind,
-    TableColumn,
     columns,
     trigger_ms,
 )
 from engine.texts import Text
 
-_TOPIC = TableColumn("topic", ColumnKind.TEXT)
-_MESSAGES = TableColumn("messages", ColumnKind.INTEGER)
-_EXACT = TableColumn("exact", ColumnKind.YES_NO)
-_SHARE = TableColumn("share", ColumnKind.SHARE)
-_MAX_TO_MEAN = TableColumn("max_to_mean", ColumnKind.NUMBER)
-_VARIATION = TableColumn("variation", ColumnKind.NUMBER)
-_PEAK_SHARE = TableColumn("peak_share", ColumnKind.SHARE)
-_PEAK_WINDOW = TableColumn("peak_window", ColumnKind.TIMESTAMP)
+_JOB = "traffic"
+_IMBALANCE = columns(ColumnKind.NUMBER, "max_to_mean", "variation")
+_COUNTED = (
+    *columns(ColumnKind.INTEGER, "messages"),
+    *columns(ColumnKind.YES_NO, "exact"),
+    *columns(ColumnKind.SHARE, "share", "peak_share"),
+    *columns(ColumnKind.TIMESTAMP, "peak_window"),
+)
 
 DESCRIPTION = JobDescription(
-    name="traffic",
+    name=_JOB,
     title=Text("job.traffic.title"),
     about=Text("job.traffic.about"),
     parameters=(
@@ -50,62 +49,48 @@ DESCRIPTION = JobDescription(
         JobTable(
             "topics",
             (
-                _TOPIC,
-                _MESSAGES,
-                TableColumn("bytes", ColumnKind.INTEGER),
-                TableColumn("peak_per_s", ColumnKind.NUMBER),
-                TableColumn("peak_at", ColumnKind.TIMESTAMP),
-                TableColumn("worst_p99", ColumnKind.MILLISECONDS),
-                _MAX_TO_MEAN,
-                _VARIATION,
+                *columns(ColumnKind.TEXT, "topic"),
+                *columns(ColumnKind.INTEGER, "messages", "bytes"),
+                *columns(ColumnKind.NUMBER, "peak_per_s"),
+                *columns(ColumnKind.TIMESTAMP, "peak_at"),
+                *columns(ColumnKind.MILLISECONDS, "worst_p99"),
+                *_IMBALANCE,
             ),
         ),
         JobTable(
             "windows",
             (
-                TableColumn("start", ColumnKind.TIMESTAMP),
-                _TOPIC,
-                _MESSAGES,
+                *columns(ColumnKind.TIMESTAMP, "start"),
+                *columns(ColumnKind.TEXT, "topic"),
+                *columns(ColumnKind.INTEGER, "messages"),
                 *columns(ColumnKind.NUMBER, "per_s", "bytes_per_s"),
-                TableColumn("p50", ColumnKind.MILLISECONDS, text=Text("job.traffic.column.p50")),
-                TableColumn("p99", ColumnKind.MILLISECONDS, text=Text("job.traffic.column.p99")),
-                TableColumn("max", ColumnKind.MILLISECONDS),
-                _MAX_TO_MEAN,
-                _VARIATION,
+                *columns(ColumnKind.MILLISECONDS, "p50", "p99", job=_JOB),
+                *columns(ColumnKind.MILLISECONDS, "max"),
+                *_IMBALANCE,
             ),
             text=Text("job.traffic.table.windows"),
         ),
         JobTable(
             "lag",
             (
-                TableColumn("group", ColumnKind.TEXT),
-                _TOPIC,
-                TableColumn("queue", ColumnKind.TEXT),
+                *columns(ColumnKind.TEXT, "group", "topic", "queue"),
                 *columns(ColumnKind.INTEGER, "offset", "end", "lag"),
             ),
         ),
-        JobTable(
-            "tags", (_TOPIC, TableColumn("tag", ColumnKind.TEXT), _MESSAGES, _EXACT, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)
-        ),
-        JobTable(
-            "keys", (_TOPIC, TableColumn("key", ColumnKind.TEXT), _MESSAGES, _EXACT, _SHARE, _PEAK_SHARE, _PEAK_WINDOW)
-        ),
+        JobTable("tags", (*columns(ColumnKind.TEXT, "topic", "tag"), *_COUNTED)),
+        JobTable("keys", (*columns(ColumnKind.TEXT, "topic", "key"), *_COUNTED)),
         JobTable(
             "queues",
             (
-                _TOPIC,
-                TableColumn("queue", ColumnKind.TEXT),
-                _MESSAGES,
-                _SHARE,
-                TableColumn("to_mean", ColumnKind.NUMBER),
+                *columns(ColumnKind.TEXT, "topic", "queue"),
+                *columns(ColumnKind.INTEGER, "messages"),
+                *columns(ColumnKind.SHARE, "share"),
+                *columns(ColumnKind.NUMBER, "to_mean"),
             ),
         ),
         JobTable(
             "late",
-            (
-                *columns(ColumnKind.INTEGER, "read", "counted"),
-                TableColumn("late", ColumnKind.INTEGER, text=Text("job.traffic.column.late")),
-            ),
+            (*columns(ColumnKind.INTEGER, "read", "counted"), *columns(ColumnKind.INTEGER, "late", job=_JOB)),
         ),
     ),
     plots=(

@@ -14,7 +14,6 @@ from engine.pipeline.jobs.description import (
     JobPlot,
     JobTable,
     ParameterKind,
-    TableColumn,
     cell_texts,
     columns,
     trigger_ms,
@@ -22,18 +21,18 @@ from engine.pipeline.jobs.description import (
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status, TransactionAnomaly, Window
 from engine.texts import Text
 
-_STATUS = cell_texts(*Status)
-_FINDING = TableColumn("finding", ColumnKind.TEXT, cell_texts=cell_texts(*TransactionAnomaly))
-_AGREEMENT = TableColumn("agreement", ColumnKind.TEXT, cell_texts=cell_texts(*Agreement))
-_WINDOW = cell_texts(*Window)
-
-_MESSAGE = TableColumn("message", ColumnKind.TEXT)
-_TOPIC = TableColumn("topic", ColumnKind.TEXT)
-_KEY = TableColumn("key", ColumnKind.TEXT)
-_BROKER = TableColumn("broker", ColumnKind.TEXT)
+_JOB = "transaction-reconciliation"
+_MESSAGE = columns(ColumnKind.TEXT, "message", "topic")
+_KEY = columns(ColumnKind.TEXT, "key")
+_BROKER = columns(ColumnKind.TEXT, "broker")
+_STATUS = columns(ColumnKind.TEXT, "status", cells=Status)
+_FINDING = columns(ColumnKind.TEXT, "finding", cells=TransactionAnomaly)
+_AGREEMENT = columns(ColumnKind.TEXT, "agreement", cells=Agreement)
+_WINDOW = columns(ColumnKind.TEXT, "what", cells=Window)
+_COUNT = columns(ColumnKind.INTEGER, "count")
 
 DESCRIPTION = JobDescription(
-    name="transaction-reconciliation",
+    name=_JOB,
     title=Text("job.transaction-reconciliation.title"),
     about=Text("job.transaction-reconciliation.about"),
     parameters=(
@@ -55,50 +54,39 @@ DESCRIPTION = JobDescription(
         JobTable(
             "summary",
             (
-                TableColumn("status", ColumnKind.TEXT, cell_texts=_STATUS),
-                TableColumn("transactions", ColumnKind.INTEGER),
-                TableColumn("share", ColumnKind.SHARE),
-                TableColumn("checks", ColumnKind.INTEGER),
+                *_STATUS,
+                *columns(ColumnKind.INTEGER, "transactions"),
+                *columns(ColumnKind.SHARE, "share"),
+                *columns(ColumnKind.INTEGER, "checks"),
             ),
         ),
-        JobTable("finding_counts", (_FINDING, TableColumn("count", ColumnKind.INTEGER)), bad_column="count"),
+        JobTable("finding_counts", (*_FINDING, *_COUNT), bad_column="count"),
         JobTable(
             "findings",
-            (
-                _FINDING,
-                _MESSAGE,
-                _TOPIC,
-                _KEY,
-                *columns(ColumnKind.INTEGER, "commits", "ops"),
-                _BROKER,
-                TableColumn("count", ColumnKind.INTEGER),
-            ),
+            (*_FINDING, *_MESSAGE, *_KEY, *columns(ColumnKind.INTEGER, "commits", "ops"), *_BROKER, *_COUNT),
             bad_column="count",
             text=Text("job.transaction-reconciliation.table.findings"),
         ),
         JobTable(
             "open",
             (
-                _MESSAGE,
-                _TOPIC,
-                TableColumn("group", ColumnKind.TEXT, text=Text("job.transaction-reconciliation.column.group")),
-                _KEY,
-                TableColumn("status", ColumnKind.TEXT, cell_texts=_STATUS),
-                TableColumn("since", ColumnKind.TIMESTAMP),
-                TableColumn("age", ColumnKind.MILLISECONDS),
-                TableColumn("checks", ColumnKind.INTEGER),
-                _BROKER,
-                TableColumn("half_offset", ColumnKind.INTEGER),
+                *_MESSAGE,
+                *columns(ColumnKind.TEXT, "group", job=_JOB),
+                *_KEY,
+                *_STATUS,
+                *columns(ColumnKind.TIMESTAMP, "since"),
+                *columns(ColumnKind.MILLISECONDS, "age"),
+                *columns(ColumnKind.INTEGER, "checks"),
+                *_BROKER,
+                *columns(ColumnKind.INTEGER, "half_offset"),
             ),
         ),
         JobTable(
             "money",
             (
-                *columns(ColumnKind.INTEGER, "before", "expected", "after", "in_flight"),
-                TableColumn("lost", ColumnKind.INTEGER),
-                TableColumn("from_nowhere", ColumnKind.INTEGER),
-                TableColumn("conserved", ColumnKind.YES_NO),
-                TableColumn("problems", ColumnKind.INTEGER),
+                *columns(ColumnKind.INTEGER, "before", "expected", "after", "in_flight", "lost", "from_nowhere"),
+                *columns(ColumnKind.YES_NO, "conserved"),
+                *columns(ColumnKind.INTEGER, "problems"),
             ),
             bad_column="problems",
         ),
@@ -111,38 +99,37 @@ DESCRIPTION = JobDescription(
         ),
         JobTable(
             "transfer_counts",
-            (_AGREEMENT, *columns(ColumnKind.INTEGER, "transfers", "wrong")),
+            (*_AGREEMENT, *columns(ColumnKind.INTEGER, "transfers", "wrong")),
             bad_column="wrong",
         ),
         JobTable(
             "transfers",
             (
-                _AGREEMENT,
-                _KEY,
+                *_AGREEMENT,
+                *_KEY,
                 *columns(ColumnKind.INTEGER, "debited", "credited"),
                 *columns(ColumnKind.TIMESTAMP, "debited_at", "credited_at"),
-                TableColumn("message", ColumnKind.TEXT, cell_texts=_STATUS),
-                TableColumn("wrong", ColumnKind.INTEGER),
+                *columns(ColumnKind.TEXT, "message", cells=Status),
+                *columns(ColumnKind.INTEGER, "wrong"),
             ),
             bad_column="wrong",
         ),
         JobTable(
             "windows",
             (
-                TableColumn("what", ColumnKind.TEXT, cell_texts=_WINDOW),
-                TableColumn("count", ColumnKind.INTEGER),
-                TableColumn("p50", ColumnKind.MILLISECONDS, text=Text("job.transaction-reconciliation.column.p50")),
-                *columns(ColumnKind.MILLISECONDS, "p90", "p99"),
-                TableColumn("longest", ColumnKind.MILLISECONDS),
+                *_WINDOW,
+                *_COUNT,
+                *columns(ColumnKind.MILLISECONDS, "p50", job=_JOB),
+                *columns(ColumnKind.MILLISECONDS, "p90", "p99", "longest"),
             ),
         ),
         JobTable(
             "longest",
             (
-                TableColumn("what", ColumnKind.TEXT, cell_texts=_WINDOW),
-                _KEY,
+                *_WINDOW,
+                *_KEY,
                 *columns(ColumnKind.TIMESTAMP, "from", "to"),
-                TableColumn("window", ColumnKind.MILLISECONDS),
+                *columns(ColumnKind.MILLISECONDS, "window"),
             ),
         ),
     ),
