@@ -7,6 +7,7 @@ import { signal } from "@preact/signals";
 import "../common/chrome.js";
 import { elementOf } from "../common/elements.js";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { Panel } from "../parts/panel/panel.js";
 import { Tags } from "./tags.js";
 import { Tree } from "./tree.js";
@@ -122,9 +123,9 @@ function Bench() {
             ${EXAMPLES.map(
               (example) =>
                 html`<li key=${example[0]}>
-                  <button type="button" class="link-button" onClick=${() => take(example)}>
+                  <${Button} class="link-button" onClick=${() => take(example)}>
                     ${t(`filter.example.${example[0]}`)}
-                  </button>
+                  </${Button}>
                 </li>`,
             )}
           </ul>
@@ -161,30 +162,25 @@ function Properties() {
           aria-label=${t("filter.property_value", { n: index + 1 })}
           onInput=${(event) => setProperty(index, 1, event.target.value)}
         />
-        <button
-          type="button"
-          class="button"
-          aria-label=${t("filter.remove", { name: name || index + 1 })}
-          title=${t("filter.remove", { name: name || index + 1 })}
+        <${Button}
+          label=${t("filter.remove", { name: name || index + 1 })}
           onClick=${() => {
             properties.value = properties.value.filter((_, at) => at !== index);
             changed();
           }}
         >
           ×
-        </button>
+        </${Button}>
       </div>`,
     )}
-    <button
-      type="button"
-      class="button"
+    <${Button}
       disabled=${properties.value.length >= PROPERTIES_MAX}
       onClick=${() => {
         properties.value = [...properties.value, ["", ""]];
       }}
     >
       ${t("filter.add")}
-    </button>
+    </${Button}>
   </fieldset>`;
 }
 

@@ -9,6 +9,7 @@ import { demand } from "../common/request.js";
 import { t } from "../common/i18n.js";
 import { onPaint } from "../common/world/clock.js";
 import { anomalyName, bilingual, virtualTime } from "../common/world/format.js";
+import { Button } from "../parts/controls/button.js";
 import { shape } from "../parts/controls/dock.js";
 import { Icon } from "../parts/controls/icons.js";
 import { acting } from "../parts/stage/acting.js";
@@ -138,7 +139,7 @@ function Ways({ film, player }) {
       <p class="film-over-ways">
         <a class="button button-primary" href=${film.address}>${t("landing.demo.break")}</a>
         <a class="button" href=${film.lesson}>${t("landing.demo.learn")}</a>
-        <button type="button" class="button" onClick=${() => again(player)}>${t("landing.demo.replay")}</button>
+        <${Button} onClick=${() => again(player)}>${t("landing.demo.replay")}</${Button}>
       </p>
     </div>
   </div>`;
@@ -152,25 +153,17 @@ function Controls({ film, player }) {
   // Those who want nothing to move get one still picture after the other, until they press play themselves.
   const go = (to) => (player.playing.peek() || motion.peek() ? player.goTo(to) : player.showStill(to));
   const button = (id, icon, action, text, off) =>
-    html`<button
-      type="button"
-      class="button icon-button"
-      id=${id}
-      disabled=${off}
-      onClick=${action}
-      aria-label=${text}
-      title=${text}
-    >
+    html`<${Button} class="button icon-button" id=${id} disabled=${off} onClick=${action} label=${text}>
       <${Icon} name=${icon} />
-    </button>`;
+    </${Button}>`;
   return html`<div class="film-controls">
     ${button("film-previous", "back", () => go(number - 1), t("landing.demo.previous"), number === 0)}
-    <button type="button" class="button play-button" id="film-play" onClick=${() => player.toggle()}>
+    <${Button} class="button play-button" id="film-play" onClick=${() => player.toggle()}>
       <${Icon} name=${player.playing.value ? "pause" : player.isOver ? "restart" : "play"} />
       <span>
         ${t(player.playing.value ? "controls.pause" : player.isOver ? "landing.demo.replay" : "lab.controls.play")}
       </span>
-    </button>
+    </${Button}>
     ${button("film-next", "step", () => go(number + 1), t("landing.demo.next"), number === last)}
     <${Progress} player=${player} />
     <span class="film-time"><${Clock} /> <span class="quiet">${speedOf(player.chapters[number])}</span></span>

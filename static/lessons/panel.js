@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { Button } from "../parts/controls/button.js";
 import { Icon } from "../parts/controls/icons.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../common/world/format.js";
@@ -79,13 +80,9 @@ const keepScrollKeys = (event) => [" ", "Home", "End"].includes(event.key) && ev
 /** One button per page; a row of buttons that are all in the order of the Tab key, as there are few. */
 function Dots() {
   const dot = (index, label, name, kind) => html`<li key=${index}>
-    <button
-      type="button"
-      class=${`dot dot-${kind}`}
-      aria-current=${place.value === index ? "step" : undefined}
-      onClick=${() => goTo(index)}
-      title=${name}
-      aria-label=${label}
+    <${Button}
+      class=${`dot dot-${kind}`} aria-current=${place.value === index ? "step" : undefined} onClick=${() => goTo(index)}
+      title=${name} label=${label}
     >
       ${
         kind === "done"
@@ -96,7 +93,7 @@ function Dots() {
               ? "i"
               : index
       }
-    </button>
+    </${Button}>
   </li>`;
   return html`<nav class="dots" aria-label=${t("lesson.progress", { done: done.value.size, of: steps.length })}>
     <ol style=${{ "--n": steps.length + 2 }}>
@@ -122,7 +119,7 @@ function Trouble() {
     return html`<div class="problem" role="alert" id="world-refused">
       <p><strong>${t("lesson.trouble.no_world")}</strong> ${refusedWorld.value.text}</p>
       <p>
-        <button type="button" class="button" id="open-again" onClick=${openAgain}>${t("lesson.trouble.again")}</button>
+        <${Button} id="open-again" onClick=${openAgain}>${t("lesson.trouble.again")}</${Button}>
       </p>
     </div>`;
   }
@@ -154,7 +151,7 @@ function Intro() {
       ${steps.map(
         ({ id, heading }, index) =>
           html`<li key=${id}>
-            <button type="button" class="link-button" onClick=${() => goTo(index + 1)}>${bilingual(heading)}</button>
+            <${Button} class="link-button" onClick=${() => goTo(index + 1)}>${bilingual(heading)}</${Button}>
             ${
               done.value.has(id) &&
               html` <span class="good-text" title=${t("lesson.done")}>
@@ -203,16 +200,14 @@ function BeginAnew() {
   const asks = useSignal(false);
   if (!asks.value)
     return html`<p>
-      <button type="button" class="link-button" id="begin-anew" onClick=${() => (asks.value = true)}>
+      <${Button} class="link-button" id="begin-anew" onClick=${() => (asks.value = true)}>
         ${t("lesson.restart")}
-      </button>
+      </${Button}>
     </p>`;
   return html`<p class="problem" role="alert">
     ${t("lesson.restart_text")}${" "}
-    <button type="button" class="button" id="begin-anew-yes" onClick=${() => (beginAnew(), (asks.value = false))}>
-      ${t("word.restart")}
-    </button>
-    <button type="button" class="button" onClick=${() => (asks.value = false)}>${t("word.cancel")}</button>
+    <${Button} id="begin-anew-yes" onClick=${() => (beginAnew(), (asks.value = false))}>${t("word.restart")}</${Button}>
+    <${Button} onClick=${() => (asks.value = false)}>${t("word.cancel")}</${Button}>
   </p>`;
 }
 
@@ -224,15 +219,9 @@ function Foot() {
       ? t("lesson.next")
       : t("lesson.skip");
   return html`<footer class="lesson-foot">
-    <button
-      type="button"
-      class="button"
-      id="lesson-back"
-      disabled=${isIntro.value}
-      onClick=${() => goTo(place.value - 1)}
-    >
+    <${Button} id="lesson-back" disabled=${isIntro.value} onClick=${() => goTo(place.value - 1)}>
       ${t("lesson.back")}
-    </button>
+    </${Button}>
     ${
       isSummary.value
         ? lesson.next
@@ -244,14 +233,11 @@ function Foot() {
             ${t("lesson.next_lesson")}
           </a>`
           : html`<a class="button button-primary" href="/tutorials">${t("lesson.to_list")}</a>`
-        : html`<button
-          type="button"
-          class=${`button ${isDone ? "button-primary" : ""}`}
-          id="lesson-next"
-          onClick=${() => goTo(place.value + 1)}
+        : html`<${Button}
+          class=${`button ${isDone ? "button-primary" : ""}`} id="lesson-next" onClick=${() => goTo(place.value + 1)}
         >
           ${next}
-        </button>`
+        </${Button}>`
     }
   </footer>`;
 }

@@ -5,6 +5,7 @@
 import { html } from "htm/preact";
 import { effect, signal, untracked } from "@preact/signals";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { shape } from "../parts/controls/dock.js";
 import { shownVerdict } from "./flow.js";
 import { isDecided, place, step } from "./lesson.js";
@@ -59,19 +60,15 @@ export function SideSwitch() {
   return html`<div class="side-switch" role="group" aria-label=${t("lesson.side.title")}>
     ${SIDES.map(
       (name) =>
-        html`<button
-          type="button"
-          key=${name}
-          class="side-button"
-          id=${`side-${name}`}
-          aria-pressed=${side.value === name}
+        html`<${Button}
+          key=${name} class="side-button" id=${`side-${name}`} aria-pressed=${side.value === name}
           onClick=${() => showSide(name)}
         >
           ${t(`lesson.side.${name}`)}
           <span class="side-news" role="status">
             ${news.value && sideOf(news.value) === name && t(`lesson.side.${news.value}`)}
           </span>
-        </button>`,
+        </${Button}>`,
     )}
   </div>`;
 }

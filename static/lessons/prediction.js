@@ -5,6 +5,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { Button } from "../parts/controls/button.js";
 import { Icon } from "../parts/controls/icons.js";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
@@ -42,13 +43,9 @@ export function Prediction({ step }) {
         }
         ${
           !verdict &&
-          html` <button
-              type="button"
-              class="link-button"
-              onClick=${() => note(id, { prediction: undefined, isSkipped: false })}
-            >
+          html` <${Button} class="link-button" onClick=${() => note(id, { prediction: undefined, isSkipped: false })}>
               ${t("lesson.predict.change")}
-            </button>
+            </${Button}>
           `
         }
       </p>
@@ -64,14 +61,11 @@ export function Prediction({ step }) {
       <button type="submit" class="button button-primary" id="predict" disabled=${draft.value === null}>
         ${t("lesson.predict.commit")}
       </button>
-      <button
-        type="button"
-        class="link-button"
-        id="skip-prediction"
-        onClick=${() => decide({ prediction: undefined, isSkipped: true })}
+      <${Button}
+        class="link-button" id="skip-prediction" onClick=${() => decide({ prediction: undefined, isSkipped: true })}
       >
         ${t("lesson.predict.skip")}
-      </button>
+      </${Button}>
     </div>
   </form>`;
 }

@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { bilingual } from "../common/world/format.js";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { Aside } from "../parts/controls/view_buttons.js";
 import { dockOpen } from "../parts/controls/dock.js";
 import { Icon } from "../parts/controls/icons.js";
@@ -34,33 +35,25 @@ export function PresentedTitle() {
     : isSummary.value
       ? t("lesson.summary")
       : t("word.step", { at: place.value, of: steps.length });
-  const page = (name, by, sign, isOff, key) => html`<button
-    type="button"
-    class="button icon-button small-button"
-    id=${`present-${name}`}
-    disabled=${isOff}
-    onClick=${() => turnPage(by)}
-    title=${`${t(`lesson.${name}`)} (${key})`}
-    aria-label=${t(`lesson.${name}`)}
+  const page = (name, by, sign, isOff, key) => html`<${Button}
+    class="button icon-button small-button" id=${`present-${name}`} disabled=${isOff} onClick=${() => turnPage(by)}
+    title=${`${t(`lesson.${name}`)} (${key})`} label=${t(`lesson.${name}`)}
   >
     ${sign}
-  </button>`;
+  </${Button}>`;
   const isOpen = now && now.action.length > 0 && !recordOf(now.id).verdict && !replaying.value;
   return html`
     ${page("back", -1, "‹", isIntro.value, "Page Up")} ${page("next", 1, "›", isSummary.value, "Page Down")}
     <h1 class="presented-title ellipsis"><span class="quiet">${at}</span> ${bilingual(heading)}</h1>
     ${
       isOpen &&
-      html`<button
-        type="button"
-        class="button button-primary small-button"
-        id="present-do"
-        disabled=${!isDecided(now) || acting.value || !isReachable.value}
-        onClick=${doIt}
+      html`<${Button}
+        class="button button-primary small-button" id="present-do"
+        disabled=${!isDecided(now) || acting.value || !isReachable.value} onClick=${doIt}
         title=${bilingual(now.action_name)}
       >
         <${Icon} name="play" />${t("lesson.action.do")}
-      </button>`
+      </${Button}>`
     }
     <${Aside} name="text" isOpen=${textOpen} /><${Aside} name="details" isOpen=${dockOpen} />
   `;

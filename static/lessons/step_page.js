@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { Button } from "../parts/controls/button.js";
 import { Icon } from "../parts/controls/icons.js";
 import { t } from "../common/i18n.js";
 import { bilingual } from "../common/world/format.js";
@@ -22,9 +23,9 @@ export function StepPage({ step }) {
     ${
       step.point_at.length > 0 &&
       html`<p>
-        <button type="button" class="button show-button" id="show-me" onClick=${() => showMe(step)}>
+        <${Button} class="button show-button" id="show-me" onClick=${() => showMe(step)}>
           <${Icon} name="eye" />${t("lesson.show.title")}
-        </button>
+        </${Button}>
       </p>`
     }
     ${step.predict && html`<${Prediction} key=${step.id} step=${step} />`}
@@ -49,15 +50,12 @@ function Action({ step }) {
   const isReady = readyFor.value === place.value - 1;
   return html`<section class="lesson-card action-card" aria-label=${t("word.action")}>
     <div class="card-buttons">
-      <button
-        type="button"
-        class="button button-primary do-button"
-        id="do-it"
-        disabled=${!isDecided(step) || busy || !isReachable.value}
+      <${Button}
+        class="button button-primary do-button" id="do-it" disabled=${!isDecided(step) || busy || !isReachable.value}
         onClick=${doIt}
       >
         <${Icon} name="play" /><span>${bilingual(step.action_name) || t("lesson.action.do")}</span>
-      </button>
+      </${Button}>
     </div>
     ${
       busy
@@ -68,18 +66,16 @@ function Action({ step }) {
             ? html`<p class="quiet">${t("lesson.action.by_hand")}</p>`
             : html`<p class="quiet">
               ${t("lesson.action.elsewhere")}${" "}
-              <button type="button" class="link-button" id="set-stage" onClick=${setTheStage}>
+              <${Button} class="link-button" id="set-stage" onClick=${setTheStage}>
                 ${t("lesson.action.set_stage")}
-              </button>
+              </${Button}>
             </p>`
     }
     ${
       problem.value &&
       html`<p class="problem" role="alert" id="lesson-problem">
         ${problem.value}${" "}
-        <button type="button" class="link-button" onClick=${setTheStage}>
-          ${t("lesson.action.set_stage")}
-        </button>
+        <${Button} class="link-button" onClick=${setTheStage}>${t("lesson.action.set_stage")}</${Button}>
       </p>`
     }
   </section>`;
@@ -91,7 +87,7 @@ function Replay() {
     <p role="status">${t("lesson.replay.text")}</p>
     <progress max=${of} value=${at} aria-label=${t("lesson.replay.progress")}></progress>
     <div class="card-buttons">
-      <button type="button" class="button" id="skip-replay" onClick=${stopReplay}>${t("lesson.replay.skip")}</button>
+      <${Button} id="skip-replay" onClick=${stopReplay}>${t("lesson.replay.skip")}</${Button}>
     </div>
   </section>`;
 }
@@ -116,9 +112,9 @@ function Hints({ step }) {
     </div>
     ${
       open < step.hints.length &&
-      html`<button type="button" class="link-button hint-button" id="hint" onClick=${more}>
+      html`<${Button} class="link-button hint-button" id="hint" onClick=${more}>
         ${t("lesson.hint.more", { at: open + 1, of: step.hints.length })}
-      </button>`
+      </${Button}>`
     }
   </section>`;
 }
@@ -150,15 +146,15 @@ function Result({ step }) {
         <p class="result-more">
           ${
             canWatch(step.id) &&
-            html`<button type="button" class="link-button" id="watch-again" onClick=${() => watchAgain(step.id)}>
+            html`<${Button} class="link-button" id="watch-again" onClick=${() => watchAgain(step.id)}>
               ${t("landing.demo.replay")}
-            </button>`
+            </${Button}>`
           }
           ${
             step.action.length > 0 &&
-            html`<button type="button" class="link-button" id="do-again" onClick=${doAgain}>
+            html`<${Button} class="link-button" id="do-again" onClick=${doAgain}>
               ${t("lesson.result.again")}
-            </button>`
+            </${Button}>`
           }
         </p>
       </section>`

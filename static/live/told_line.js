@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 
 /** `role`: "status" or "alert"; `text`: a signal, empty when there is nothing to tell. Others are its place's. */
 export const ToldLine = ({ role, text, kind = "", sign = null, ...rest }) =>
@@ -11,7 +12,7 @@ export const ToldLine = ({ role, text, kind = "", sign = null, ...rest }) =>
       text.value &&
       html`<p class=${`told-line ${kind}`}>
         <span>${sign}${text.value}</span>
-        <button type="button" class="button row-button" onClick=${() => (text.value = "")}>${t("word.close")}</button>
+        <${Button} class="button row-button" onClick=${() => (text.value = "")}>${t("word.close")}</${Button}>
       </p>`
     }
   </div>`;

@@ -7,6 +7,7 @@ import { language, t } from "../common/i18n.js";
 import { groupNames, userTopics } from "../common/cluster/lists.js";
 import { bilingual } from "../common/world/format.js";
 import { knownInfo } from "./runs.js";
+import { Button } from "../parts/controls/button.js";
 
 /** Topics that get a button of their own next to the field. */
 const MOST_BUTTONS = 16;
@@ -119,15 +120,11 @@ function TopicButtons({ value, onValue }) {
   if (topics.value.length === 0) return null;
   return html`<span class="topic-buttons" role="group" aria-label=${t("pipeline.broker_topics")}>
     ${topics.value.map(
-      (topic) => html`<button
-        key=${topic}
-        type="button"
-        class="button row-button"
-        aria-pressed=${chosen.includes(topic)}
-        onClick=${() => toggle(topic)}
+      (topic) => html`<${Button}
+        key=${topic} class="button row-button" aria-pressed=${chosen.includes(topic)} onClick=${() => toggle(topic)}
       >
         ${topic}
-      </button>`,
+      </${Button}>`,
     )}
   </span>`;
 }

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
 import { count, dateTime, milliseconds } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { Panel } from "../parts/panel/panel.js";
 import { bilingual } from "../common/world/format.js";
 
@@ -95,9 +96,9 @@ export function ResultTable({ table, result }) {
       html`<p class="result-more">
         ${
           shown.length < rows.length &&
-          html`<button type="button" class="button" onClick=${() => (isWhole.value = true)}>
+          html`<${Button} onClick=${() => (isWhole.value = true)}>
             ${t("pipeline.show_all", { n: rows.length })}
-          </button>`
+          </${Button}>`
         }
         ${leftOut > 0 && html`<span class="quiet">${t("pipeline.left_out", { n: leftOut })}</span>`}
       </p>`

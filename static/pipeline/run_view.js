@@ -14,6 +14,7 @@ import { bilingual } from "../common/world/format.js";
 import { isOver, jobNamed, stop, wantsFocus } from "./runs.js";
 import { RunProgress } from "./run_progress.js";
 import { SparkLanes } from "./spark_lanes.js";
+import { Button } from "../parts/controls/button.js";
 
 export function RunView({ run }) {
   const job = jobNamed(run.job);
@@ -91,14 +92,12 @@ function StopButton({ run }) {
   const problem = useSignal(/** @type {string | null} */ (null));
   if (isOver(run)) return null;
   return html`
-    <button
-      type="button"
-      class="button stop-button"
-      disabled=${run.phase === "stopping"}
+    <${Button}
+      class="button stop-button" disabled=${run.phase === "stopping"}
       onClick=${async () => (problem.value = await stop(run.id))}
     >
       <span class="stop-sign" aria-hidden="true"></span>${t("word.stop")}
-    </button>
+    </${Button}>
     ${problem.value && html`<span class="problem-text" role="alert">${problem.value}</span>`}
   `;
 }

@@ -7,6 +7,7 @@ import { useSignal } from "@preact/signals";
 import { useAnswer } from "../common/server/answer.js";
 import { bytes, clockTime, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { FieldsAndBytes } from "../parts/inspector/record_details.js";
 import { addressOf, knownStores } from "./laboratory.js";
 import { unitText } from "./units.js";
@@ -51,9 +52,9 @@ export function FileBrowser({ store, path, at }) {
 
 function Turns({ file, turn }) {
   const button = (key, at, isThere) =>
-    html`<button type="button" class="button row-button" disabled=${!isThere} onClick=${() => turn(at)}>
+    html`<${Button} class="button row-button" disabled=${!isThere} onClick=${() => turn(at)}>
       ${t(`storage.turn.${key}`)}
-    </button>`;
+    </${Button}>`;
   return html`<div class="unit-turns">
     ${button("first", 0, file.previous_at !== null)}${button("previous", file.previous_at, file.previous_at !== null)}
     ${button("next", file.next_at, file.next_at !== null)}${button("last", file.last_at, file.next_at !== null)}
@@ -68,15 +69,13 @@ function Units({ file, chosen }) {
   return html`<ol class="unit-list" aria-label=${t("storage.unit_list")}>
     ${file.units.map(
       (unit) => html`<li key=${unit.start}>
-        <button
-          type="button"
-          class="unit-button"
-          aria-current=${isChosen(unit) ? "true" : null}
+        <${Button}
+          class="unit-button" aria-current=${isChosen(unit) ? "true" : null}
           onClick=${() => (chosen.value = unit.start)}
         >
           <span class="quiet number">${count(unit.start)}</span>
           <span>${unitText(unit)}</span>
-        </button>
+        </${Button}>
       </li>`,
     )}
   </ol>`;

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { bytes } from "../common/format.js";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { Panel } from "../parts/panel/panel.js";
 import { FileBrowser } from "./file_browser.js";
 import { knownStores, place, show, STORES } from "./laboratory.js";
@@ -57,17 +58,14 @@ function byFolder(files) {
 function File({ store, folder, file }) {
   const isOpen = place.value?.store === store && place.value?.path === file.path;
   return html`<li>
-    <button
-      type="button"
-      class="tree-file"
-      aria-current=${isOpen ? "true" : null}
-      aria-label=${`${file.path}, ${bytes(file.bytes)}`}
+    <${Button}
+      class="tree-file" aria-current=${isOpen ? "true" : null} aria-label=${`${file.path}, ${bytes(file.bytes)}`}
       onClick=${() => show(store, file.path)}
     >
       <span class="mono">${folder ? file.path.slice(folder.length + 1) : file.path}</span>
       <span class="quiet number" title=${t("storage.on_disk", { size: bytes(file.disk_bytes) })}>
         ${bytes(file.bytes)}
       </span>
-    </button>
+    </${Button}>
   </li>`;
 }

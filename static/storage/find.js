@@ -8,6 +8,7 @@ import { t } from "../common/i18n.js";
 import { ask, knownStores, STORES, stores } from "./laboratory.js";
 import { Steps } from "./steps.js";
 import { Verdict } from "./verdict.js";
+import { Button } from "../parts/controls/button.js";
 import { Segmented } from "../parts/controls/choices.js";
 import { Panel } from "../parts/panel/panel.js";
 import { Select } from "../parts/panel/select.js";
@@ -170,9 +171,7 @@ function Result({ search: { result, question: asked, prediction: predicted } }) 
   const most = Math.max(...STORES.map((store) => result[store].steps.length));
   const isOver = shown.value >= most;
   const button = (key, upTo) =>
-    html`<button type="button" class="button" disabled=${isOver} onClick=${() => (shown.value = upTo)}>
-      ${t(`storage.find.${key}`)}
-    </button>`;
+    html`<${Button} disabled=${isOver} onClick=${() => (shown.value = upTo)}>${t(`storage.find.${key}`)}</${Button}>`;
   const head = html`
     ${button("step", shown.value + 1)}${button("all", most)}
     <span class="quiet number" role="status">${t("word.step", { at: Math.min(shown.value, most), of: most })}</span>

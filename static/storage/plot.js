@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { bytes } from "../common/format.js";
 import { t } from "../common/i18n.js";
+import { Button } from "../parts/controls/button.js";
 import { Chart } from "../parts/chart/chart.js";
 import { joined, lookOf } from "../parts/chart/model.js";
 import { numberText } from "../parts/chart/options.js";
@@ -24,13 +25,11 @@ export function Plot({ plot }) {
     <${Chart}
       chart=${chart}
       title=${title}
-      action=${html`<button
-        type="button"
-        class="button row-button"
-        onClick=${() => save(`${plot.name}.svg`, svgFile(chart, title))}
+      action=${html`<${Button}
+        class="button row-button" onClick=${() => save(`${plot.name}.svg`, svgFile(chart, title))}
       >
         SVG
-      </button>`}
+      </${Button}>`}
     />
   </div>`;
 }

@@ -7,6 +7,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { get, post } from "../common/request.js";
+import { Button } from "../parts/controls/button.js";
 import { Panel } from "../parts/panel/panel.js";
 import { ScrollingTable } from "../parts/panel/table.js";
 import { Plot } from "./plot.js";
@@ -41,20 +42,12 @@ export function Run({ kind }) {
   }, [isRunning]);
   const report = run.value?.report;
   const head = html`
-    <button
-      type="button"
-      class="button button-primary"
-      disabled=${isRunning || !run.value}
-      onClick=${() => post(address).then(tell)}
+    <${Button}
+      class="button button-primary" disabled=${isRunning || !run.value} onClick=${() => post(address).then(tell)}
     >
       ${t("storage.run.start")}
-    </button>
-    ${
-      isRunning &&
-      html`<button type="button" class="button" onClick=${() => post(`${address}/cancel`).then(tell)}>
-        ${t("word.stop")}
-      </button>`
-    }
+    </${Button}>
+    ${isRunning && html`<${Button} onClick=${() => post(`${address}/cancel`).then(tell)}>${t("word.stop")}</${Button}>`}
     ${report && html`<${Exports} kind=${kind} report=${report} />`}
   `;
   return html`
@@ -109,9 +102,9 @@ function ReportTable({ table }) {
 
 function Exports({ kind, report }) {
   const button = (type, text) =>
-    html`<button type="button" class="button row-button" onClick=${() => save(`${kind}.${type}`, text)}>
+    html`<${Button} class="button row-button" onClick=${() => save(`${kind}.${type}`, text)}>
       ${type.toUpperCase()}
-    </button>`;
+    </${Button}>`;
   return html`<span class="run-exports">
     ${button("json", JSON.stringify(report, null, 2))}${button("csv", csvOf(report))}
   </span>`;

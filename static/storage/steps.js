@@ -6,6 +6,7 @@ import { clockTime, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { knownStores, show } from "./laboratory.js";
 import { unitText } from "./units.js";
+import { Button } from "../parts/controls/button.js";
 
 export function Steps({ store, told, by, shown }) {
   const steps = told.steps.slice(0, shown);
@@ -39,14 +40,12 @@ function Step({ store, step, number }) {
         <strong>${unitText(step)}</strong>
       </p>
       <p class="quiet">
-        <button
-          type="button"
-          class="link-button mono"
-          title=${t("storage.find.open_file")}
+        <${Button}
+          class="link-button mono" title=${t("storage.find.open_file")}
           onClick=${() => show(store, step.path, step.position)}
         >
           ${step.path}
-        </button>
+        </${Button}>
         ${" "}
         ${t("storage.find.read", { position: step.position, n: step.length })}
       </p>

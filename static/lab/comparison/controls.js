@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { virtualTime } from "../../common/world/format.js";
+import { Button } from "../../parts/controls/button.js";
 import { Icon } from "../../parts/controls/icons.js";
 import { apart, both, inBoth } from "./two_worlds.js";
 import { Speed, TimeButtons } from "../../parts/controls/time_buttons.js";
@@ -17,15 +18,9 @@ export function ComparisonControls() {
   return html`<footer class="pair-controls" aria-label=${t("word.time")}>
     <div class="pair-buttons">
       <${TimeButtons} of="pair" actions=${ACTIONS} ...${stands} />
-      <button
-        type="button"
-        class="button"
-        id="pair-violation"
-        disabled=${off || isOver.value}
-        onClick=${toNextViolation}
-      >
+      <${Button} id="pair-violation" disabled=${off || isOver.value} onClick=${toNextViolation}>
         <${Icon} name="until" />${t("lab.pair.next_violation")}
-      </button>
+      </${Button}>
       <${Speed} id="pair-speed" speed=${speed.value} why=${pace.value} choose=${(next) => (speed.value = next)} />
     </div>
     <div class="pair-scrub">

@@ -19,6 +19,7 @@ import { firstDifference } from "./first_difference.js";
 import { listenToKeys } from "./keys.js";
 import { apart, both, frameOf, views } from "./two_worlds.js";
 import { ACTIONS, goTo, playing, startTimeKeeper, time } from "./time.js";
+import { Button } from "../../parts/controls/button.js";
 
 const address = new URLSearchParams(location.hash.slice(1));
 const links = [address.get("left") ?? "", address.get("right") ?? ""];
@@ -62,9 +63,9 @@ function FirstDifference() {
     <span class="pair-sign" aria-hidden="true">${sign}</span> <span>${text()}</span>
     ${
       known &&
-      html`<button type="button" class="button small-button" id="go-to-difference" onClick=${() => goTo(known.time_us)}>
+      html`<${Button} class="button small-button" id="go-to-difference" onClick=${() => goTo(known.time_us)}>
         ${t("lab.stopped.show")}
-      </button>`
+      </${Button}>`
     }
   </p>`;
 }

@@ -8,6 +8,7 @@ import { useSignal } from "@preact/signals";
 import { faults, isHolding, lost, passAll, renewLease } from "../../common/faults.js";
 import { count, span } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
+import { Button } from "../../parts/controls/button.js";
 import { Bar } from "../../parts/lane/bar.js";
 import { HeldFrame } from "./held_frame.js";
 
@@ -32,7 +33,7 @@ export function Held() {
       <span class="quiet" title=${t("faults.lease_hint")}>
         ${isHolding.value && t("faults.lease", { time: span(Math.max(0, lease - since)) })}
       </span>
-      <button type="button" class="button row-button" data-pass-all onClick=${passAll}>${t("faults.pass_all")}</button>
+      <${Button} class="button row-button" data-pass-all onClick=${passAll}>${t("faults.pass_all")}</${Button}>
     </header>
     <p class="held-lost" role="status">
       ${lost.value && t("faults.lost", { name: lost.value.name, client: lost.value.client_name || lost.value.client })}
@@ -45,18 +46,15 @@ export function Held() {
       ${held.map(
         (frame) =>
           html`<li key=${frame.id}>
-            <button
-              type="button"
-              class="held-frame"
-              data-held=${frame.id}
-              aria-current=${frame === open}
+            <${Button}
+              class="held-frame" data-held=${frame.id} aria-current=${frame === open}
               onClick=${() => (chosen.value = frame.id)}
             >
               <span class=${`frames-arrow way-${frame.direction}`} aria-hidden="true"></span>
               <code>${frame.name}</code>
               <span class="held-meaning">${frame.meaning[language]}</span>
               <${Patience} frame=${frame} since=${since} />
-            </button>
+            </${Button}>
           </li>`,
       )}
       ${all > held.length && html`<li class="quiet">${t("faults.more_held", { n: all - held.length })}</li>`}

@@ -9,6 +9,7 @@ import { bytes } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
 import { Way } from "./rules.js";
 import { HEADER_LETTERS } from "./table.js";
+import { Button } from "../../parts/controls/button.js";
 
 /** Header fields that hold the properties, which are shown one by one. */
 const PROPERTIES = ["properties", "i"];
@@ -59,9 +60,7 @@ export function HeldFrame({ frame }) {
       </fieldset>
     </div>
     <div class="action-end">
-      <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>
-        ${t("faults.what.drop")}
-      </button>
+      <${Button} data-drop onClick=${() => decide(dropHeld(id))}>${t("faults.what.drop")}</${Button}>
       <button type="submit" class="button button-primary">
         ${t(isChanged.value ? "faults.pass_changed" : "faults.pass")}
       </button>

@@ -9,6 +9,7 @@ import { brokenWords } from "../../common/fault_words.js";
 import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { Button } from "../../parts/controls/button.js";
 import { Panel } from "../../parts/panel/panel.js";
 import { ToldLine } from "../told_line.js";
 import { Held } from "./held.js";
@@ -33,19 +34,13 @@ export function FaultPanel() {
       ${ahead > 0 && html` <span class="badge">${t("faults.is.ahead", { time: span(ahead) })}</span>`}
     </span>
     <span class="fault-buttons">
-      <button
-        type="button"
-        class="button"
-        ref=${button}
-        aria-expanded=${isAsking.value}
-        aria-controls="rule-form"
+      <${Button}
+        ref=${button} aria-expanded=${isAsking.value} aria-controls="rule-form"
         onClick=${() => (isAsking.value = !isAsking.value)}
       >
         ${t("faults.new_rule")}
-      </button>
-      <button type="button" class="button" disabled=${!isActive && !hasRules} onClick=${removeAll}>
-        ${t("faults.remove_all")}
-      </button>
+      </${Button}>
+      <${Button} disabled=${!isActive && !hasRules} onClick=${removeAll}>${t("faults.remove_all")}</${Button}>
     </span>`;
   return html`<${Panel} id="faults" kind="faults" title=${t("section.faults")} head=${head}>
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}

@@ -6,6 +6,7 @@ import { useSignal } from "@preact/signals";
 import { faults, record, stopRecording } from "../../common/faults.js";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { Button } from "../../parts/controls/button.js";
 
 export function Record() {
   const client = useSignal("");
@@ -21,7 +22,7 @@ export function Record() {
     ${
       recording?.is_on
         ? html`<span class="quiet number" role="status">${t("record.is_on", { n: count(recording.count) })}</span>
-            <button type="button" class="button" onClick=${stopRecording}>${t("word.stop")}</button>`
+            <${Button} onClick=${stopRecording}>${t("word.stop")}</${Button}>`
         : html`<label>
               <span class="quiet">${t("field.client")}</span>${" "}
               <input

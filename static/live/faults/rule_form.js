@@ -10,6 +10,7 @@ import { firstOf } from "../../common/elements.js";
 import { command, faults } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
 import { KINDS, kindText } from "./table.js";
+import { Button } from "../../parts/controls/button.js";
 
 /** Fields that some actions alone know. */
 const ONLY_OF = {
@@ -61,7 +62,7 @@ export function RuleForm({ onDone }) {
       )}
     </div>
     <div class="action-end">
-      <button type="button" class="button" onClick=${onDone}>${t("word.cancel")}</button>
+      <${Button} onClick=${onDone}>${t("word.cancel")}</${Button}>
       <button type="submit" class="button button-primary">${t("faults.add")}</button>
     </div>
   </form>`;

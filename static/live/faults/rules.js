@@ -6,6 +6,7 @@ import { faults, removeRule } from "../../common/faults.js";
 import { clockTime, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { ClientSign } from "../client_name.js";
+import { Button } from "../../parts/controls/button.js";
 
 const CONDITIONS = ["direction", "client", "topic", "group", "key"];
 const COLUMNS = ["word.action", "lab.panel.frames", "faults.column.when", "faults.column.hits"];
@@ -50,14 +51,12 @@ function Rule({ rule }) {
     <td>${whenOf(rule)}</td>
     <td>${hitsOf(rule)}</td>
     <td class="actions">
-      <button
-        type="button"
-        class="button row-button"
-        aria-label=${t("faults.remove_rule", { id: String(id) })}
+      <${Button}
+        class="button row-button" aria-label=${t("faults.remove_rule", { id: String(id) })}
         onClick=${() => removeRule(id)}
       >
         ${t("faults.remove")}
-      </button>
+      </${Button}>
     </td>
   </tr>`;
 }

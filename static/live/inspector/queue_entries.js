@@ -7,6 +7,7 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { inspectedQueue } from "../../common/cluster/selection.js";
 import { state } from "../../common/cluster/view.js";
+import { Button } from "../../parts/controls/button.js";
 import { Dialog } from "../../parts/controls/dialog.js";
 import { Empty, TopicMark } from "../../parts/lane/marks.js";
 import { useAnswer } from "../../common/server/answer.js";
@@ -55,9 +56,7 @@ function Entries({ topic, queueId }) {
   const now = state.value.topics[topic]?.queues[queueId] ?? { min, max };
   const go = (to) => (start.value = Math.max(now.min, Math.min(to, Math.max(now.min, now.max - PAGE))));
   const turn = (key, to, isThere) =>
-    html`<button type="button" class="button" disabled=${!isThere} onClick=${() => go(to)}>
-      ${t(`queue.${key}`)}
-    </button>`;
+    html`<${Button} disabled=${!isThere} onClick=${() => go(to)}>${t(`queue.${key}`)}</${Button}>`;
   const { entries = [], start: first = 0 } = answer ?? {};
   return html`
     <div class="queue-turn">

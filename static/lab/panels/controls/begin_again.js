@@ -9,6 +9,7 @@ import { labData } from "../../../common/world/commands.js";
 import { bilingual } from "../../../common/world/format.js";
 import { isRecording, play, restart, scrub } from "../../../common/world/session.js";
 import { mine, view } from "../../../common/world/view.js";
+import { Button } from "../../../parts/controls/button.js";
 import { Icon } from "../../../parts/controls/icons.js";
 
 export function Begin() {
@@ -19,9 +20,9 @@ export function Begin() {
   if (!isAtStart.value) return null;
   return html`<div class="begin-again begin" id="begin">
     <${Poster} />
-    <button type="button" class="button button-primary" onClick=${play} title=${t("lab.keys.space")}>
+    <${Button} class="button button-primary" onClick=${play} title=${t("lab.keys.space")}>
       <${Icon} name="play" />${t("lab.controls.play")}
-    </button>
+    </${Button}>
     <p>${bilingual(view.value.summary)}</p>
   </div>`;
 }
@@ -63,17 +64,17 @@ export function BeginAgain() {
   if (isRecording())
     return html`<div class="begin-again" id="begin-again">
       <strong>${t("lab.again.recording_over")}</strong>
-      <button type="button" class="button button-primary" onClick=${() => (restart(), play())}>
+      <${Button} class="button button-primary" onClick=${() => (restart(), play())}>
         <${Icon} name="play" />${t("lab.again.replay")}
-      </button>
+      </${Button}>
     </div>`;
   return html`<div class="begin-again" id="begin-again">
     <strong>${t("lab.stopped.over")}</strong>
-    <button type="button" class="button button-primary" onClick=${restart} title=${`${t("lab.again.hint")} (r)`}>
+    <${Button} class="button button-primary" onClick=${restart} title=${`${t("lab.again.hint")} (r)`}>
       <${Icon} name="restart" />${t("word.restart")} <kbd>r</kbd>
-    </button>
-    <button type="button" class="button" onClick=${() => scrub(0)} title=${`${t("lab.again.look_hint")} (Home)`}>
+    </${Button}>
+    <${Button} onClick=${() => scrub(0)} title=${`${t("lab.again.look_hint")} (Home)`}>
       ${t("lab.again.look")}
-    </button>
+    </${Button}>
   </div>`;
 }

@@ -8,6 +8,7 @@ import { count } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { openFound } from "../../../common/world/session.js";
 import { foundRun } from "../../../common/world/view.js";
+import { Button } from "../../../parts/controls/button.js";
 import { Icon } from "../../../parts/controls/icons.js";
 
 const clock = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -34,12 +35,10 @@ export function ContinueRun() {
     <div class="inspector-body">
       <h2 id="continue-run-title">${t("lab.found.title", { time, event: count(run.event) })}</h2>
       <div class="form-end">
-        <button type="button" class="button button-primary" autofocus onClick=${() => openFound(false)}>
+        <${Button} class="button button-primary" autofocus onClick=${() => openFound(false)}>
           <${Icon} name="play" />${t("lab.found.continue")}
-        </button>
-        <button type="button" class="button" onClick=${beginAgain}>
-          <${Icon} name="restart" />${t("lab.found.again")} <kbd>Esc</kbd>
-        </button>
+        </${Button}>
+        <${Button} onClick=${beginAgain}><${Icon} name="restart" />${t("lab.found.again")} <kbd>Esc</kbd></${Button}>
       </div>
     </div>
   </dialog>`;

@@ -18,6 +18,7 @@ import {
   scrub,
 } from "../../../common/world/session.js";
 import { calmView, mine, view } from "../../../common/world/view.js";
+import { Button } from "../../../parts/controls/button.js";
 import { focusPanel, setDrawer, shape } from "../../../parts/controls/dock.js";
 import { AskWhy, Why } from "../../../parts/messages/why.js";
 
@@ -68,15 +69,12 @@ const Download = ({ name, content, label }) => html`<a
 
 const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}>
   <h3>${t("lab.list.try")}</h3>
-  <button
-    type="button"
-    class="button icon-button try-dismiss"
-    onClick=${() => (dismissed.value = [...dismissed.peek(), scenario.peek()])}
-    title=${t("lab.story.dismiss")}
-    aria-label=${t("lab.story.dismiss")}
+  <${Button}
+    class="button icon-button try-dismiss" onClick=${() => (dismissed.value = [...dismissed.peek(), scenario.peek()])}
+    label=${t("lab.story.dismiss")}
   >
     ✕
-  </button>
+  </${Button}>
   <p>${suggestion.value}</p>
   ${
     mine.value &&
@@ -98,9 +96,9 @@ function TryButton({ button }) {
     if (condition) runAnewUntil(condition);
     if (search) focusPanel("explorer");
   };
-  return html`<button type="button" class="button" data-undoes=${undo ? "yes" : undefined} onClick=${press}>
+  return html`<${Button} data-undoes=${undo ? "yes" : undefined} onClick=${press}>
     ${undo?.label ?? bilingual(label)}
-  </button>`;
+  </${Button}>`;
 }
 
 function doAndPlay({ kind, target, ...values }) {
@@ -122,9 +120,9 @@ const Actions = () => html`
     ${actions.value.map(
       (action, index) =>
         html`<li key=${actions.value.length - index}>
-          <button type="button" class="link-button number" onClick=${() => scrub(Number(action.event ?? 0))}>
+          <${Button} class="link-button number" onClick=${() => scrub(Number(action.event ?? 0))}>
             ${virtualTime(Number(action.time_us ?? 0))} s
-          </button>${" "}
+          </${Button}>${" "}
           <strong>${commandName(String(action.kind))}</strong> ${action.target}
         </li>`,
     )}

@@ -5,6 +5,7 @@
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Button } from "../../../parts/controls/button.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { ClientSign } from "../../client_name.js";
@@ -165,9 +166,9 @@ function DeadLetters({ group }) {
   >
     ${
       total > 0 &&
-      html`<button type="button" class="link-button" onClick=${() => goTo("dead-letters")}>
+      html`<${Button} class="link-button" onClick=${() => goTo("dead-letters")}>
         ${t("live.internals.see_dead")}
-      </button>`
+      </${Button}>`
     }
   </${Part}>`;
 }

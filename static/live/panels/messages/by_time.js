@@ -7,6 +7,7 @@ import { count } from "../../../common/format.js";
 import { request } from "../../../common/request.js";
 import { t } from "../../../common/i18n.js";
 import { brokerClock } from "../../../common/cluster/clock.js";
+import { Button } from "../../../parts/controls/button.js";
 import { Select } from "../../../parts/panel/select.js";
 
 const PAGE = 50;
@@ -72,9 +73,7 @@ export function TimePages({ page: { asked, places, answer }, show }) {
   const first = PAGE * (places.length - 1) + 1;
   const last = first + answer.messages.length - 1;
   const turn = (/** @type {string} */ key, /** @type {any[] | null} */ to) =>
-    html`<button type="button" class="button" disabled=${!to} onClick=${() => show(findByTime(asked, to ?? []))}>
-      ${t(key)}
-    </button>`;
+    html`<${Button} disabled=${!to} onClick=${() => show(findByTime(asked, to ?? []))}>${t(key)}</${Button}>`;
   return html`<p class="search-hint time-pages">
     ${turn("queue.newer", places.length > 1 ? places.slice(0, -1) : null)}
     <span class="number" role="status">

@@ -11,6 +11,7 @@ import { state } from "../../../common/cluster/view.js";
 import { count, dateTime } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
 import { get, post } from "../../../common/request.js";
+import { Button } from "../../../parts/controls/button.js";
 import { GroupMark } from "../../../parts/lane/marks.js";
 import { ActionResult } from "../../../parts/messages/action.js";
 import { ResendDialog } from "../../../parts/messages/dead_letter_resend.js";
@@ -84,15 +85,11 @@ export function DeadLetters() {
       <div class="dead-groups" role="group" aria-label=${t("live.dead.groups")}>
         ${ends.value.map(
           ([name, max]) =>
-            html`<button
-              type="button"
-              key=${name}
-              class="button dead-group"
-              aria-pressed=${group.value === name}
-              onClick=${() => browse(name)}
+            html`<${Button}
+              key=${name} class="button dead-group" aria-pressed=${group.value === name} onClick=${() => browse(name)}
             >
               <${GroupMark} group=${name} size=${1.2} /> ${name} <span class="badge number">${count(max)}</span>
-            </button>`,
+            </${Button}>`,
         )}
       </div>
       <${ActionResult} text=${result} />
@@ -114,33 +111,20 @@ function Page({ part }) {
   const go = (from) => browse(facts.group, from);
   return html`
     <div class="dead-tools">
-      <button
-        type="button"
-        class="button button-primary"
-        aria-haspopup="dialog"
-        disabled=${here.length === 0}
-        onClick=${() => ask(here)}
+      <${Button}
+        class="button button-primary" aria-haspopup="dialog" disabled=${here.length === 0} onClick=${() => ask(here)}
       >
         ${t("live.dead.resend_chosen", { n: here.length })}
-      </button>
-      <button type="button" class="button" aria-haspopup="dialog" onClick=${() => ask(null, facts.count)}>
-        ${t("live.dead.resend_all")}
-      </button>
+      </${Button}>
+      <${Button} aria-haspopup="dialog" onClick=${() => ask(null, facts.count)}>${t("live.dead.resend_all")}</${Button}>
       <span class="dead-pager">
-        <button
-          type="button"
-          class="button"
-          disabled=${first <= facts.min}
-          onClick=${() => go(Math.max(facts.min, first - PAGE))}
-        >
+        <${Button} disabled=${first <= facts.min} onClick=${() => go(Math.max(facts.min, first - PAGE))}>
           ‹ ${t("queue.older")}
-        </button>
+        </${Button}>
         <span class="number" role="status">
           ${t("live.dead.range", { from: first, to: Math.max(first, end - 1), n: facts.count })}
         </span>
-        <button type="button" class="button" disabled=${end >= facts.max} onClick=${() => go(end)}>
-          ${t("queue.newer")} ›
-        </button>
+        <${Button} disabled=${end >= facts.max} onClick=${() => go(end)}>${t("queue.newer")} ›</${Button}>
       </span>
     </div>
     <${DeadLetterTable}

@@ -6,6 +6,7 @@ import { signal } from "@preact/signals";
 import { brokerClock } from "../../../common/cluster/clock.js";
 import { t } from "../../../common/i18n.js";
 import { post } from "../../../common/request.js";
+import { Button } from "../../../parts/controls/button.js";
 import { ActionResult } from "../../../parts/messages/action.js";
 import { halfName } from "../../../parts/messages/half_facts.js";
 import { HalfDialog } from "../../../parts/messages/half_question.js";
@@ -29,16 +30,13 @@ const source = {
 /** A button that opens the question. */
 export function ActionButton({ action, message }) {
   const word = t(`live.half.action_${action}`);
-  return html`<button
-    type="button"
-    class="button row-button"
-    data-action=${action}
-    aria-haspopup="dialog"
+  return html`<${Button}
+    class="button row-button" data-action=${action} aria-haspopup="dialog"
     onClick=${() => (opened.value = { action, message })}
     aria-label=${t("live.half.action_of", { action: word, name: halfName(message) })}
   >
     ${word}
-  </button>`;
+  </${Button}>`;
 }
 
 export const HalfResult = () => html`<${ActionResult} text=${result} />`;

@@ -6,6 +6,7 @@ import { useSignal } from "@preact/signals";
 import { copyText } from "../../../common/viewer/clipboard.js";
 import { t } from "../../../common/i18n.js";
 import { nameServerOption } from "../../../common/cluster/lists.js";
+import { Button } from "../../../parts/controls/button.js";
 import { Command } from "../../../parts/lane/marks.js";
 import { commandLine } from "./shell_words.js";
 
@@ -23,8 +24,6 @@ export function ActionCommand({ text }) {
   return html`<div class="action-command">
     <span class="quiet">${t("operator.command")}</span>
     <${Command} text=${text} />
-    <button type="button" class="button row-button" onClick=${copy}>
-      ${t(isCopied.value ? "word.copied" : "word.copy")}
-    </button>
+    <${Button} class="button row-button" onClick=${copy}>${t(isCopied.value ? "word.copied" : "word.copy")}</${Button}>
   </div>`;
 }

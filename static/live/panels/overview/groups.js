@@ -14,6 +14,7 @@ import { loaded, state } from "../../../common/cluster/view.js";
 import { GroupChoice, shownGroup } from "../group_choice.js";
 import { NoConsumers } from "../nothing_yet.js";
 import { ResetButton } from "../operator/reset_button.js";
+import { Button } from "../../../parts/controls/button.js";
 import { PullTime } from "../../../parts/nodes/queue/held_pull.js";
 import { LeaseTime } from "../../../parts/nodes/queue/locks.js";
 import { GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
@@ -145,9 +146,9 @@ function QueueTable({ group, details }) {
   >
     ${
       shown.length < rows.length &&
-      html`<button type="button" class="button" onClick=${() => (whole.value = true)}>
+      html`<${Button} onClick=${() => (whole.value = true)}>
         ${t("live.groups.show_all", { n: rows.length })}
-      </button>`
+      </${Button}>`
     }
   <//>`;
 }

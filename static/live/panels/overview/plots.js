@@ -8,6 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { rateOf } from "../../../common/cluster/history.js";
 import { state } from "../../../common/cluster/view.js";
 import { bilingual } from "../../../common/world/format.js";
+import { Button } from "../../../parts/controls/button.js";
 import { Chart } from "../../../parts/chart/chart.js";
 import { indexAt, lookOf } from "../../../parts/chart/model.js";
 import { Empty } from "../../../parts/lane/marks.js";
@@ -118,9 +119,9 @@ function Time() {
   return html`
     ${
       zoom.value &&
-      html`<button type="button" class="button" onClick=${() => (zoom.value = null)}>
+      html`<${Button} onClick=${() => (zoom.value = null)}>
         ${t("live.plots.zoom_out", { from: time(zoom.value.from), to: time(zoom.value.to) })}
-      </button>`
+      </${Button}>`
     }
     <span class="quiet number plots-time">
       ${at === undefined ? t(width === 1 ? "live.plots.hint" : "live.plots.hint_coarse", { s: width }) : time(at)}

@@ -9,6 +9,7 @@ import { language, t } from "../../../common/i18n.js";
 import { chosenGroup } from "../../../common/cluster/selection.js";
 import { absent, loaded, state } from "../../../common/cluster/view.js";
 import { Thresholds } from "./thresholds.js";
+import { Button } from "../../../parts/controls/button.js";
 
 /** The space before a unit, at which no line may break. */
 const UNIT = /(?<=\d) (?=(?:s|min|h|ms|MB|%|秒|分钟|小时|条)(?!\p{L}))/gu;
@@ -45,15 +46,12 @@ export function Verdict({ gone }) {
           ${omitted > 0 && html`<li class="quiet">${t("word.more", { n: omitted })}</li>`}
         </ul>`
     }
-    <button
-      type="button"
-      class="button verdict-rules"
-      onClick=${() => (isOpen.value = true)}
-      aria-haspopup="dialog"
+    <${Button}
+      class="button verdict-rules" onClick=${() => (isOpen.value = true)} aria-haspopup="dialog"
       title=${t("live.verdict.rules_hint")}
     >
       ${t("word.rules")}
-    </button>
+    </${Button}>
     <${Thresholds} isOpen=${isOpen.value} onClose=${() => (isOpen.value = false)} />
   </section>`;
 }

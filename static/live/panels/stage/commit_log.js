@@ -12,6 +12,7 @@ import { remPx } from "../../../common/viewer/rem_px.js";
 import { highlighted, inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
+import { Button } from "../../../parts/controls/button.js";
 
 /** Widths in rem, as the text inside grows with the theme. */
 const BLOCK_MIN = 2.6;
@@ -149,22 +150,14 @@ function Block({ record, right, isFlushed, isLast }) {
   const hint = lines.join("\n");
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });
   return html`<li class="strip-item" style=${{ transform: `translateX(${-right}px)` }}>
-    <button
-      type="button"
-      class=${`block tone-${mark.tone} ${isFlushed ? "" : "is-unflushed"}`}
-      style=${{ width: `${width}px` }}
-      title=${hint}
-      aria-label=${name}
-      tabindex=${isLast ? 0 : -1}
-      data-offset=${record.offset}
-      onClick=${() => (inspectedOffset.value = record.offset)}
-      onPointerEnter=${point}
-      onFocus=${point}
-      onPointerLeave=${() => (highlighted.value = null)}
-      onBlur=${() => (highlighted.value = null)}
+    <${Button}
+      class=${`block tone-${mark.tone} ${isFlushed ? "" : "is-unflushed"}`} style=${{ width: `${width}px` }}
+      title=${hint} label=${name} tabindex=${isLast ? 0 : -1} data-offset=${record.offset}
+      onClick=${() => (inspectedOffset.value = record.offset)} onPointerEnter=${point} onFocus=${point}
+      onPointerLeave=${() => (highlighted.value = null)} onBlur=${() => (highlighted.value = null)}
     >
       <span class="block-code">${mark.code}·${record.queue_id}</span>
       <span class="block-offset number">${record.queue_offset}</span>
-    </button>
+    </${Button}>
   </li>`;
 }

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Button } from "../../../parts/controls/button.js";
 import { LINEAR, LOGARITHMIC } from "../../../parts/lane/lane_scale.js";
 import { laneAxis, laneHeight } from "../../../parts/lane/lane_axis.js";
 import { LaneHead } from "../../../parts/lane/lane_head.js";
@@ -71,9 +72,7 @@ function TopicTools() {
     <h2 class="panel-title">
       ${t("word.topics_and_queues")} <span class="quiet number">${count(userTopics.value.length)}</span>
     </h2>
-    <button type="button" class="button" aria-haspopup="dialog" onClick=${askForTopic}>
-      ${t("operator.new_topic")}
-    </button>
+    <${Button} aria-haspopup="dialog" onClick=${askForTopic}>${t("operator.new_topic")}</${Button}>
     <label class="field">
       <span class="sr-only">${t("keys.filter")}</span>
       <input
@@ -117,9 +116,7 @@ function NoTopics() {
   if (!loaded.value) return html`<${Empty} title=${t("live.waiting")} />`;
   if (topicFilter.value.trim()) {
     return html`<${Empty} title=${t("live.topics.none_match", { text: topicFilter.value.trim() })}>
-      <button type="button" class="button" onClick=${() => (topicFilter.value = "")}>
-        ${t("live.topics.clear_filter")}
-      </button>
+      <${Button} onClick=${() => (topicFilter.value = "")}>${t("live.topics.clear_filter")}</${Button}>
     </${Empty}>`;
   }
   return html`<${FirstSteps} />`;
@@ -132,9 +129,7 @@ function FirstSteps() {
     <ol class="first-steps" role="list">
       <li>
         <p>${t("live.topics.none_next")}</p><${SendCommand} />${" "}
-        <button type="button" class="button" aria-haspopup="dialog" onClick=${() => askToSend()}>
-          ${t("operator.send")}
-        </button>
+        <${Button} aria-haspopup="dialog" onClick=${() => askToSend()}>${t("operator.send")}</${Button}>
       </li>
       <li><${HowToConsume} /></li>
       <li><p>${t("live.topics.own_client")}</p><${Command} text=${address.value ?? "127.0.0.1:9876"} /></li>
@@ -163,17 +158,13 @@ function TopicSection({ topic, startOpen, scroller }) {
   const lanes = { topic, queues, reached: reached.value, source: brokerLanes };
   return html`<section class="topic" ref=${place} data-topic=${topic}>
     <div class="topic-title">
-      <h3><button
-        type="button"
-        class="topic-toggle"
-        aria-expanded=${open}
-        onClick=${toggle}
-        onFocus=${() => (highlighted.value = { topic })}
+      <h3><${Button}
+        class="topic-toggle" aria-expanded=${open} onClick=${toggle} onFocus=${() => (highlighted.value = { topic })}
         onBlur=${() => (highlighted.value = null)}
       >
         <span class="chevron" aria-hidden="true"></span><${TopicMark} topic=${topic} />
         <${TopicName} topic=${topic} />
-      </button></h3>
+      </${Button}></h3>
       ${isNear && html`<${TopicLags} ...${lanes} clock=${brokerClock} /><${TopicFacts} topic=${topic} />`}
     </div>
     ${
@@ -207,15 +198,12 @@ function TopicFacts({ topic }) {
     ${Object.keys(facts.value.queues).length === 0 && html`<span>${t("live.topics.no_queue_used")}</span>`}
     ${
       facts.value.kind === "normal" &&
-      html`<button
-        type="button"
-        class="button row-button"
-        aria-haspopup="dialog"
-        aria-label=${t("operator.send_title_to", { topic })}
+      html`<${Button}
+        class="button row-button" aria-haspopup="dialog" aria-label=${t("operator.send_title_to", { topic })}
         onClick=${() => askToSend(topic)}
       >
         ${t("operator.send")}
-      </button>`
+      </${Button}>`
     }
     <span title=${t("live.topics.stored_hint")}>
       <span class="number">${count(stored(facts.value.queues))}</span> ${t("live.topics.stored")}
