@@ -184,7 +184,7 @@ function Progress({ player }) {
       const share = Math.min(1, Math.max(0, (position - start) / (play + rest)));
       start += play + rest;
       return html`<span key=${name} class="film-part" style=${{ flexGrow: play + rest }}>
-        <span style=${{ transform: `scaleX(${share.toFixed(3)})` }}></span>
+        <span class="bar-fill" style=${{ transform: `scaleX(${share.toFixed(3)})` }}></span>
       </span>`;
     })}
   </span>`;

@@ -57,7 +57,7 @@ export function Prediction({ step }) {
       <${Prose} class="lesson-question" text=${predict.question} />
       <${Form} predict=${predict} draft=${draft} name=${`predict-${id}`} />
     </fieldset>
-    <div class="card-buttons">
+    <div class="button-row">
       <button type="submit" class="button button-primary" id="predict" disabled=${draft.value === null}>
         ${t("lesson.predict.commit")}
       </button>

@@ -49,7 +49,7 @@ function Action({ step }) {
   if (step.action.length === 0) return null;
   const isReady = readyFor.value === place.value - 1;
   return html`<section class="lesson-card action-card" aria-label=${t("word.action")}>
-    <div class="card-buttons">
+    <div class="button-row">
       <${Button}
         class="button button-primary do-button" id="do-it" disabled=${!isDecided(step) || busy || !isReachable.value}
         onClick=${doIt}
@@ -86,7 +86,7 @@ function Replay() {
   return html`<section class="lesson-card action-card" id="replay">
     <p role="status">${t("lesson.replay.text")}</p>
     <progress max=${of} value=${at} aria-label=${t("lesson.replay.progress")}></progress>
-    <div class="card-buttons">
+    <div class="button-row">
       <${Button} id="skip-replay" onClick=${stopReplay}>${t("lesson.replay.skip")}</${Button}>
     </div>
   </section>`;

@@ -26,7 +26,7 @@ export function Field({ parameter, value, problem, onValue }) {
   const common = { id, name, "aria-describedby": described, "aria-invalid": problem ? "true" : null };
   const help = html`
     <span class="field-help quiet" id=${`${id}-help`}>${bilingual(parameter.help)}${hint(parameter)}</span>
-    ${problem && html`<span class="field-problem" id=${`${id}-problem`} role="alert">${problem}</span>`}
+    ${problem && html`<span class="problem-text" id=${`${id}-problem`} role="alert">${problem}</span>`}
   `;
   if (kind === "switch") {
     return html`<div class="job-field">
@@ -118,7 +118,7 @@ function TopicButtons({ value, onValue }) {
   const toggle = (topic) =>
     onValue((chosen.includes(topic) ? chosen.filter((name) => name !== topic) : [...chosen, topic]).join(","));
   if (topics.value.length === 0) return null;
-  return html`<span class="topic-buttons" role="group" aria-label=${t("pipeline.broker_topics")}>
+  return html`<span class="button-row" role="group" aria-label=${t("pipeline.broker_topics")}>
     ${topics.value.map(
       (topic) => html`<${Button}
         key=${topic} class="button row-button" aria-pressed=${chosen.includes(topic)} onClick=${() => toggle(topic)}

@@ -96,7 +96,7 @@ function StopButton({ run }) {
       class="button stop-button" disabled=${run.phase === "stopping"}
       onClick=${async () => (problem.value = await stop(run.id))}
     >
-      <span class="stop-sign" aria-hidden="true"></span>${t("word.stop")}
+      <span class="toggle-sign" aria-hidden="true"></span>${t("word.stop")}
     </${Button}>
     ${problem.value && html`<span class="problem-text" role="alert">${problem.value}</span>`}
   `;

@@ -54,7 +54,7 @@ export function Find() {
     <${Panel} name="find" kind="find" title=${t("storage.find")}>
       <form class="find-form" onSubmit=${predict}>
         <${QuestionFields} /><${Prediction} />
-        <div class="find-end">
+        <div class="button-row find-end">
           <button type="submit" class="button button-primary">${t("storage.find.run")}</button>
           <span class="quiet">${t("storage.find.seek_meaning")}</span>
         </div>

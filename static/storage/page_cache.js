@@ -42,7 +42,7 @@ function Scenarios() {
   if (why) return html`<p class="problem" role="alert">${why}</p>`;
   return html`<ul class="cache-cards">
     ${(answer?.scenarios ?? []).map(
-      (scenario) => html`<li key=${scenario.name} class="panel cache-card">
+      (scenario) => html`<li key=${scenario.name} class="panel cache-card linked-card">
         ${Object.entries(scenario.pictures).map(
           ([theme, path]) => html`<img
             key=${theme}
@@ -54,7 +54,7 @@ function Scenarios() {
             alt=${scenario.shows[language]}
           />`,
         )}
-        <h3><a href=${`/lab/${scenario.name}`}>${scenario.title[language]}</a></h3>
+        <h3><a class="cover-link" href=${`/lab/${scenario.name}`}>${scenario.title[language]}</a></h3>
         <p>${scenario.summary[language]}</p>
       </li>`,
     )}

@@ -78,7 +78,7 @@ const ENDINGS = ["cancelled", "failed"];
 const ending = ({ phase, error }) => t(`storage.phase.${phase}`) + (error ? ` ${error}` : "");
 
 function Progress({ run }) {
-  return html`<div class="run-progress">
+  return html`<div class="button-row run-progress">
     <progress max=${run.total} value=${run.number} aria-label=${t("storage.run.progress")}></progress>
     <span class="number">${t("word.step", { at: run.number + 1, of: run.total })}</span>
   </div>`;

@@ -80,7 +80,7 @@ function Side({ side }) {
     <header class="pair-side-head">
       <h2>${name}</h2>
       <${Changes} commands=${done.value[side]} />
-      ${bad > 0 && html`<span class="pair-bad">✕ ${t("lab.pair.violated", { n: bad })}</span>`}
+      ${bad > 0 && html`<span class="problem-text pair-bad">✕ ${t("lab.pair.violated", { n: bad })}</span>`}
       <a class="pair-alone" href=${`/lab/${encodeURIComponent(scenario)}?exact#${link}`}>${t("lab.pair.alone")}</a>
     </header>
     <p class="pair-then" data-then>${thenText(firstDifference.value, side)}</p>

@@ -59,7 +59,7 @@ function Entries({ topic, queueId }) {
     html`<${Button} disabled=${!isThere} onClick=${() => go(to)}>${t(`queue.${key}`)}</${Button}>`;
   const { entries = [], start: first = 0 } = answer ?? {};
   return html`
-    <div class="queue-turn">
+    <div class="button-row queue-turn">
       ${turn("oldest", now.min, start.value > now.min)}${turn("older", start.value - PAGE, start.value > now.min)}
       ${turn("newer", start.value + PAGE, start.value + PAGE < now.max)}
       ${turn("newest", now.max, start.value + PAGE < now.max)}

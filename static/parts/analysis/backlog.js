@@ -22,7 +22,7 @@ export function Backlog() {
   const greatest = names.reduce((best, one) => (backlog.groups[one].peak > backlog.groups[best].peak ? one : best));
   const name = names.find((one) => one === chosen.value) ?? greatest;
   const group = backlog.groups[name];
-  return html`<div class="backlog">
+  return html`<div class="money backlog">
     <${Groups} groups=${backlog.groups} names=${names} chosen=${name} />
     <${Figures} group=${group} now=${now} />
     <div class="backlog-parts">
@@ -53,7 +53,7 @@ function Figures({ group, now }) {
   const [comes, goes] = [rateAt(group.series, 1, now), rateAt(group.series, 2, now)];
   const lag = stored - done;
   const figure = (name, value) =>
-    html`<div class="money-figure" title=${t(`lab.backlog.${name}_hint`)}>
+    html`<div class="fact money-figure" title=${t(`lab.backlog.${name}_hint`)}>
       <dt>${t(`lab.backlog.${name}`)}</dt><dd class="number">${value}</dd>
     </div>`;
   const perSecond = (rate) => t("unit.rate", { n: Math.round(rate * 10) / 10 });
@@ -100,7 +100,9 @@ function Queues({ group }) {
       <tbody>
         ${rows.map(
           ({ name, topic, short, lag }) => html`<tr key=${name} data-backlog-queue=${name}>
-            <th scope="row" title=${name}><${TopicMark} topic=${topic} /> <span class="mono">${short}</span></th>
+            <th scope="row" class="ellipsis" title=${name}>
+              <${TopicMark} topic=${topic} /> <span class="mono">${short}</span>
+            </th>
             <td class="backlog-track"><span style=${{ width: `${(lag / most) * 100}%` }}></span></td>
             <td class="number">${count(lag)}</td>
           </tr>`,

@@ -89,7 +89,7 @@ function Progress({ state }) {
   if (state.seconds) figures.push(span(state.seconds * 1_000_000));
   const share = running ? (state.planned ? state.done / state.planned : 0) : 1;
   return html`<section class="explorer-progress" aria-live="polite">
-    <div class="explorer-bar">
+    <div class="button-row explorer-bar">
       <progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
       ${running && html`<${Button} onClick=${cancel}>${t("word.cancel")}</${Button}>`}
     </div>
@@ -118,7 +118,7 @@ function Finding({ finding }) {
         : html`<ol class="explorer-holds">
           ${holds.map(
             (hold) => html`<li key=${`${hold.actor} ${hold.event}`} aria-current=${isNow(hold) ? "step" : undefined}>
-              <span class="explorer-when">
+              <span class="button-row">
                 <span class="number quiet">${virtualTime(hold.time_us)} s</span>${" "}
                 <span class="chip">
                   ${hold.kind === "hold" ? hold.actor : hold.actor.split("/")[0].replace("->", " → ")}
@@ -146,7 +146,7 @@ function Finding({ finding }) {
           <strong>${t("lab.explorer.later")}</strong> ${bilingual(one.text)}
         </p>`,
     )}
-    <div class="explorer-ways">
+    <div class="button-row explorer-ways">
       <${Button} class="button button-primary" onClick=${() => replayTo(link, violation.event)}>
         <${Icon} name="play" /><span>${t("lab.explorer.replay")}</span>
       </${Button}>

@@ -101,7 +101,7 @@ function Switches({ plan: { switches: names, off } }) {
     <legend>${t("lab.explorer.without")}</legend>
     ${names.map(
       (name) =>
-        html`<label key=${name} class="explorer-switch">
+        html`<label key=${name} class="switch">
           <input
             type="checkbox"
             name="without"
@@ -246,7 +246,7 @@ function Changed({ plan: { settings, switched } }) {
   const nameOf = ({ lock, group }) => (lock ? switchName(lock) : t("lab.explorer.lock_of", { group }));
   const flipped = (one) => `${one.target} ${nameOf(one)}: ${t(one.on ? "lab.order.on" : "lab.order.off")}`;
   return html`<div class="explorer-settings">
-    <label class="explorer-switch">
+    <label class="switch">
       <input type="checkbox" name="keeps_settings" defaultChecked /><span>${t("lab.explorer.keeps_settings")}</span>
     </label>
     <span class="chips">

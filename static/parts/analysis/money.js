@@ -61,7 +61,7 @@ function measured({ key, debited, credited, debited_us: out, credited_us: into }
 
 function Figures({ money }) {
   const figure = (name, value, sign = "") =>
-    html`<div class=${`money-figure ${name === "nowhere" ? "is-bad" : ""}`} title=${t(`lab.money.${name}_hint`)}>
+    html`<div class=${`fact money-figure ${name === "nowhere" ? "is-bad" : ""}`} title=${t(`lab.money.${name}_hint`)}>
       <dt>
         ${sign && html`<span class=${`money-key money-key-${sign}`} aria-hidden="true"></span>`}
         ${t(`lab.money.${name}`)}
@@ -137,7 +137,7 @@ function Table({ transfers }) {
   const time = (us) => (us === null ? "–" : `${virtualTime(us)} s`);
   return html`<details class="money-table">
     <summary>${t("lab.money.table")}</summary>
-    <table>
+    <table class="figure-table">
       <caption class="sr-only">${t("lab.money.transfers")}</caption>
       <${Heads} columns=${COLUMNS.map((name) => `lab.money.${name}`)} />
       <tbody>

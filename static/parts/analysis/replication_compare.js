@@ -68,7 +68,7 @@ function faultColumns({ policies, faults, cells }) {
       head: t("lab.sequence.lost"),
       title: t("lab.same_fault.what_lost"),
       cell: ({ lost }) => `${lost ? "✕ " : ""}${whole.format(lost)}`,
-      style: ({ lost }) => (lost ? "number replication-lost" : "number"),
+      style: ({ lost }) => (lost ? "number problem-text replication-lost" : "number"),
     },
     {
       head: t("lab.same_fault.unavailable"),

@@ -50,10 +50,10 @@ function Lanes({ xa, now }) {
           ${rows.map((row) => html`<${Lane} key=${row.name} row=${row} window=${window} now=${now} />`)}
         </div>`,
     )}
-    <p class="xa-legend" aria-hidden="true">
+    <p class="sign-legend xa-legend" aria-hidden="true">
       ${["voting", "executing", "prepared", "end", "window", "waits", "down"].map(
         (kind) =>
-          html`<span key=${kind} class="xa-legend-item">
+          html`<span key=${kind}>
             <span class=${`xa-bar xa-bar-${kind}`}></span>${t(LEGEND[kind] ?? `lab.xa.legend_${kind}`)}
           </span>`,
       )}
@@ -295,7 +295,7 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
   const isGone = ({ node, state }) =>
     !ENDS.includes(state) && down.some((one) => one.node === node && one.until_us === null);
   return html`<div class="xa-figures">
-    <table class="xa-table">
+    <table class="figure-table xa-table">
       <caption class="sr-only">${t("lab.xa.table_label")}</caption>
       <${Heads}
         columns=${[
@@ -314,7 +314,7 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
     </table>
     ${
       waits.length > 0 &&
-      html`<table class="xa-table">
+      html`<table class="figure-table xa-table">
         <caption>${t("lab.cash.title")}</caption>
         <${Heads} columns=${["lab.xa.col_bank", "lab.xa.col_lookups", "lab.xa.col_longest", "word.timed_out"]} />
         <tbody>

@@ -65,7 +65,9 @@ export function Chart({ chart, title, unit, cursor, sync, onZoom, action, childr
   const lasts = chart.series.map((one) => `${one.name} ${chart.y.print(lastOf(one))}`);
   return html`<figure class="plot" data-plot=${chart.name}>
     <figcaption>
-      <span class="plot-title"><strong>${title}</strong> <span class="quiet" title=${unit}>${unit}</span></span>
+      <span class="ellipsis plot-title">
+        <strong>${title}</strong> <span class="quiet" title=${unit}>${unit}</span>
+      </span>
       ${!cursor && at !== null && html`<span class="plot-at quiet number">${placeText(chart, at)}</span>`}${action}
     </figcaption>
     <${ChartCanvas}

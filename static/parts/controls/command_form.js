@@ -99,7 +99,7 @@ function Names({ field }) {
   return html`<fieldset class="names-field">
     <legend>${t(`field.${field.name}`)}</legend>
     ${nodeNames.value.map(
-      (name) => html`<label key=${name} class="name-box">
+      (name) => html`<label key=${name} class="switch">
         <input type="checkbox" name=${field.name} value=${name} defaultChecked=${chosen.includes(name)} />
         <span>${name}</span>
       </label>`,

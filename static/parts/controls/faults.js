@@ -41,7 +41,7 @@ export function Faults() {
         : html`
           <section class="palette">
             <h3>${t("lab.faults.nodes")}</h3>
-            <div class="palette-row">
+            <div class="button-row">
               ${nodeNames.value.map(
                 (name) => html`<button key=${name} class="button small-button" ...${acting("node", { name })}>
                   <${Icon} name="fault" />${name}
@@ -69,7 +69,7 @@ function Kinds({ kinds }) {
     else command(kind, "");
   };
   return html`
-    <div class="palette-row">
+    <div class="button-row">
       ${kinds.map(
         (kind) =>
           html`<${Button}

@@ -60,7 +60,7 @@ function Ways({ onLeave }) {
     </${Copied}>
     <section class="share-way">
       <h3>${t("word.files")}</h3>
-      <div class="share-row">
+      <div class="button-row">
         <${File} format="html" /><${File} format="json" /><${Import} onLeave=${onLeave} />
       </div>
       <p class="quiet">${t("lab.share.files_text")}</p>
@@ -85,7 +85,7 @@ function Copied({ name, text, children, autofocus = false }) {
   };
   return html`<section class="share-way">
     <h3>${t(`lab.share.${name}`)}</h3>
-    <div class="share-row">
+    <div class="button-row">
       <input
         class="share-text mono"
         id=${`share-${name}`}

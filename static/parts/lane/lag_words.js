@@ -85,7 +85,7 @@ export function ShortLag({ readers, end }) {
 export function LagSentence({ group, topic = "", lag, source, clock }) {
   const { kind, left_us: left = 0 } = source.outlook?.(group, topic) ?? { kind: "unknown" };
   const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: clock.span(left) }) : t("live.lane.caught_up");
-  return html`<span class=${`lag-words ${toneOf("group", lag)}`}>${words}</span>`;
+  return html`<span class=${`lag-words quiet ${toneOf("group", lag)}`}>${words}</span>`;
 }
 
 /**
@@ -127,7 +127,7 @@ function ReaderLag({ reader, topic, source, clock }) {
       <span class="reader-name">${nameOf(reader, source)}</span>${" "}`;
   if (kind === "spark")
     return html`<span class="reader-lag" title=${hint}>
-      ${title}<span class="lag-words">${t("live.lag.unknown", { n: compact(lag) })}</span>
+      ${title}<span class="lag-words quiet">${t("live.lag.unknown", { n: compact(lag) })}</span>
     </span>`;
   const sentence = html`<${LagSentence} group=${name} topic=${topic} lag=${lag} source=${source} clock=${clock} />`;
   return html`<button

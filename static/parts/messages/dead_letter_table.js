@@ -42,7 +42,7 @@ import { Button } from "../controls/button.js";
 export function DeadLetterTable({ part, clock, source, choice, title }) {
   const columns = columnsOf(part.messages, source.ask !== null);
   return html`<div class="table-scroll" tabindex="0" role="group" aria-label=${title}>
-    <table class="dead-table">
+    <table class="figure-table dead-table">
       <caption class="sr-only">${title}</caption>
       <thead>
         <tr>

@@ -102,7 +102,7 @@ function Tools({ life, n }) {
         onInput=${(event) => (wantedKey.value = event.currentTarget.value)}
       />
     </label>
-    <label class="form-switch">
+    <label class="switch">
       <input
         type="checkbox"
         name="troubled"
@@ -111,7 +111,7 @@ function Tools({ life, n }) {
       />
       <span>${t("lab.life.only_troubled")} <span class="number quiet">${life.in_trouble}</span></span>
     </label>
-    <label class="form-switch">
+    <label class="switch">
       <input
         type="checkbox"
         name="broken-axis"
@@ -162,7 +162,7 @@ const Message = memo(({ message, axis, isChosen, isPointed, isAccused }) => {
 
 function Legend() {
   const entry = (kind, sign) =>
-    html`<span class="life-legend-item" key=${kind}>
+    html`<span key=${kind}>
       <span class=${`life-mark ${kind}`}>${sign}</span>
       ${t(
         `lab.life.legend_${kind
@@ -172,7 +172,7 @@ function Legend() {
           .replaceAll("-", "_")}`,
       )}
     </span>`;
-  return html`<p class="life-legend" aria-hidden="true">
+  return html`<p class="sign-legend life-legend" aria-hidden="true">
     ${entry("life-produced", "▸")}
     ${entry("life-stored", "■")}
     ${entry("life-delivered is-good", "1 ✓")}

@@ -93,7 +93,7 @@ function Card({ answer, problem }) {
 /** What may be asked; of one message that several groups consume also by whom. */
 function Questions({ answers }) {
   const isOneGroup = new Set(answers.map(({ group }) => group)).size === 1;
-  return html`<${Roving} class="why-questions" role="group" aria-label=${t("lab.why.questions")}>
+  return html`<${Roving} class="button-row" role="group" aria-label=${t("lab.why.questions")}>
     ${answers.map(
       ({ question, group }, index) => html`<${Button}
         key=${`${question} ${group}`} class=${`why-question why-${question}`} data-roving

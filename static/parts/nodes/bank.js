@@ -68,13 +68,13 @@ export const Bank = memo(({ part, node, switchedOff }) => {
     ${
       isOpen &&
       part.open.length > 0 &&
-      html`<ul class="bank-rows" aria-label=${t("lab.bank.open")}>
+      html`<ul class="work-rows" aria-label=${t("lab.bank.open")}>
         ${part.open.map((action) => html`<${Open} key=${`${action.doing} ${action.key}`} action=${action} />`)}
       </ul>`
     }
     ${
       isOpen &&
-      html`<ul class="bank-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
+      html`<ul class="work-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
       ${part.rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.rows
         .slice(-MOST_ROWS)
@@ -119,7 +119,7 @@ const signed = (amount) => `${amount < 0 ? "−" : "+"}${count(Math.abs(amount))
 function Open({ action }) {
   const spent = span(view.value.time_us - action.since_us);
   return html`<li
-    class="bank-row is-running"
+    class="work-row bank-row is-running"
     ...${pointing(action.key)}
     title=${t(`lab.bank.doing_${action.doing}`, { key: action.key })}
   >
@@ -133,7 +133,7 @@ function Row({ row, sign }) {
   const isOpen = row.state === "open";
   const text = t(isOpen ? "lab.bank.row_open" : "lab.bank.row_committed", { key: row.key });
   return html`<li
-    class=${`bank-row ${isOpen ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`}
+    class=${`work-row bank-row ${isOpen ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`}
     data-transfer=${row.key}
     ...${pointing(row.key)}
     title=${text}
@@ -149,7 +149,7 @@ function Row({ row, sign }) {
 function Refused({ one }) {
   const reason = t(`lab.bank.reason_${one.reason.replaceAll("-", "_")}`);
   return html`<li
-    class="bank-row is-refused"
+    class="work-row bank-row is-refused"
     ...${pointing(one.key)}
     title=${`${one.key}: ${SIGNS[one.doing]}${count(one.amount)} · ${reason}`}
   >

@@ -214,7 +214,7 @@ function ownerOf(clientId) {
   if (node.client_id === clientId) return { node: name, text: name };
   const gone = html`
     ${name}${" "}
-    <span class="lock-gone" title=${t("lab.locks.gone")}>✕<span class="sr-only">${t("lab.locks.gone")}</span></span>
+    <span class="problem-text" title=${t("lab.locks.gone")}>✕<span class="sr-only">${t("lab.locks.gone")}</span></span>
   `;
   return { text: gone };
 }

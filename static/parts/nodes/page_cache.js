@@ -36,7 +36,7 @@ export const PageCache = memo(({ node, cache }) => {
   >
     <div class="page-cache-body">
       <div>
-        <ul class="page-legend" aria-hidden="true">
+        <ul class="sign-legend" aria-hidden="true">
           ${STATES.map(
             (state) => html`<li key=${state} title=${t(`lab.page_cache.state_${state}`)}>
               <svg width=${CELL} height=${CELL}><${Page} state=${state} /></svg> ${t(`lab.page_cache.word_${state}`)}
@@ -65,7 +65,7 @@ const FilePages = memo(({ file: { path, first, cells } }) => {
   const rows = Math.ceil(cells.length / COLUMNS);
   return html`<div class="file-pages" data-file=${path}>
     <p class="file-head">
-      <span class="file-name mono" title=${path || name}>${name}</span>
+      <span class="ellipsis mono" title=${path || name}>${name}</span>
       <span class="quiet">
         ${t("lab.page_cache.in_memory", { n: written.replaceAll("e", "").length, all: written.length })}
         ${first > 0 && ` · ${t("lab.page_cache.earlier", { n: first })}`}

@@ -35,10 +35,15 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           }
           <span class="quiet number">${t("lab.xa.ended", { n: part.ended })}</span>
         </p>
-        <ul class="xa-rows" ref=${keepsRoom} data-part="global-transactions" aria-label=${t("lab.xa.open")}>
+        <ul class="work-rows xa-rows" ref=${keepsRoom} data-part="global-transactions" aria-label=${t("lab.xa.open")}>
           ${part.transactions.length === 0 && html`<li class="quiet">${t("lab.xa.none_open")}</li>`}
           ${part.transactions.map(
-            (one) => html`<li key=${one.xid} class="xa-row" ...${pointing(one.key)} title=${one.reason || one.key}>
+            (one) => html`<li
+              key=${one.xid}
+              class="work-row xa-row"
+              ...${pointing(one.key)}
+              title=${one.reason || one.key}
+            >
               <span class="mono">${one.xid}</span>
               <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "global")}</span>
               <span class="xa-votes">
@@ -78,7 +83,7 @@ export const TransactionManager = memo(({ name, node }) => {
   return html`<${NodeCard} name=${name} node=${node}>
     <p class="node-line quiet">${t("lab.xa.transfers", { n: total })}</p>
     <dl class="figure-cells">${figure("committed")}${figure("rolled-back")}${figure("unknown")}</dl>
-    <ul class="xa-rows" ref=${keepsRoom} data-part="transfers" aria-label=${t("lab.xa.transfers_label")}>
+    <ul class="work-rows xa-rows" ref=${keepsRoom} data-part="transfers" aria-label=${t("lab.xa.transfers_label")}>
       ${at && html`<${UnderWay} at=${at} />`}
       ${ended
         .slice(-MOST_ENDED)
@@ -86,7 +91,7 @@ export const TransactionManager = memo(({ name, node }) => {
         .map(
           (one) => html`<li
             key=${one.key}
-            class="xa-row"
+            class="work-row xa-row"
             ...${pointing(one.key)}
             title=${[one.xid, one.reason].filter(Boolean).join(" · ")}
           >
@@ -101,7 +106,7 @@ export const TransactionManager = memo(({ name, node }) => {
 });
 
 function UnderWay({ at }) {
-  return html`<li class="xa-row is-running" ...${pointing(at.key)} title=${at.xid}>
+  return html`<li class="work-row xa-row is-running" ...${pointing(at.key)} title=${at.xid}>
     <span class="call-sign" aria-hidden="true"></span><span class="ellipsis">${at.key}</span>
     <span class="xa-phase">
       ${t(`lab.xa.phase_${at.phase.replaceAll(" ", "_")}`)}${" "}
@@ -124,12 +129,12 @@ export const ResourceManager = memo(({ name, node }) => {
       part &&
       html`
         <${Lock} part=${part} account=${node.bank.account} />
-        <ul class="xa-rows" ref=${keepsRoom} data-part="branches" aria-label=${t("lab.xa.branches")}>
+        <ul class="work-rows xa-rows" ref=${keepsRoom} data-part="branches" aria-label=${t("lab.xa.branches")}>
           ${part.branches.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
           ${part.branches.map(
             (branch) => html`<li
               key=${branch.xid}
-              class=${`xa-row ${branch.state === "prepared" ? "is-in-doubt" : ""}`}
+              class=${`work-row xa-row ${branch.state === "prepared" ? "is-waits" : ""}`}
               ...${pointing(branch.key)}
               title=${branch.reason || branch.key}
             >

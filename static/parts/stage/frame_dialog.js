@@ -85,7 +85,7 @@ function Details({ frame }) {
       ${frame.copies > 1 && fact("copies", frame.copies)}
     </dl>
     ${frame.problem && html`<p class="problem">${frame.problem}</p>`}
-    <div class="frame-actions"><${Actions} frame=${frame} /></div>
+    <div class="button-row frame-actions"><${Actions} frame=${frame} /></div>
     <div class="inspector-columns">
       <section class="inspector-fields" aria-labelledby="frame-fields-title">
         <h3 id="frame-fields-title">

@@ -45,7 +45,7 @@ const FrameRow = memo(
       <span class=${`frame-${frameShape(frame)}`}>
         <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
       </span>
-      <span class="frame-way mono">${frame.source} → ${frame.target}</span>
+      <span class="ellipsis mono">${frame.source} → ${frame.target}</span>
       <span class="ellipsis">${frameName(frame)}</span>
       <span class="number quiet">${bytes(frame.size)}</span>
       <span class="number frame-left">

@@ -49,7 +49,7 @@ export const Story = () => html`
 const OpenInLab = ({ text: content, run, left_out: missing }) => html`
   <h3>${t("wire.lab")}</h3>
   <p>${t("wire.lab_how")} <code>glassmq lab run recorded.yaml</code></p>
-  <p class="try-buttons">
+  <p class="button-row try-buttons">
     <${Download} name="recorded.json" content=${run} label=${t("wire.download_run")} />
     <${Download} name="recorded.yaml" content=${content} label=${t("wire.download_scenario")} />
   </p>
@@ -79,7 +79,7 @@ const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}
   ${
     mine.value &&
     !isRecording() &&
-    html`<p class="try-buttons">
+    html`<p class="button-row try-buttons">
       ${buttons.value.map((button) => html`<${TryButton} key=${button.label.en} button=${button} />`)}
     </p>`
   }

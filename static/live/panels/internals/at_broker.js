@@ -70,7 +70,7 @@ function Locks({ group, told }) {
       const facts = { group, topic, queueId: `${queueId}` };
       const isGone = told?.members.every((member) => member.client_id !== id);
       const owner = html`<${ClientSign} id=${id} />
-        ${isGone && html`${" "}<span class="lock-gone">✕ ${t("live.internals.owner_gone")}</span>`}${" "}
+        ${isGone && html`${" "}<span class="problem-text">✕ ${t("live.internals.owner_gone")}</span>`}${" "}
         <span class="quiet mono">${id}</span>`;
       return html`<${LockRow}
         key=${place}

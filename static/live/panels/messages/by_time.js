@@ -74,7 +74,7 @@ export function TimePages({ page: { asked, places, answer }, show }) {
   const last = first + answer.messages.length - 1;
   const turn = (/** @type {string} */ key, /** @type {any[] | null} */ to) =>
     html`<${Button} disabled=${!to} onClick=${() => show(findByTime(asked, to ?? []))}>${t(key)}</${Button}>`;
-  return html`<p class="search-hint time-pages">
+  return html`<p class="button-row search-hint time-pages">
     ${turn("queue.newer", places.length > 1 ? places.slice(0, -1) : null)}
     <span class="number" role="status">
       ${t("live.search.range", { from: count(first), to: count(last), n: count(answer.count) })}
