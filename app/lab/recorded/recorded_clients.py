@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from app.lab.views.recorded_frames import RecordedFrame, RecordedFrames
 from engine.lab.scenario.frame_names import request_name
-from engine.lab.scenario.scenario_traffic import BODIES_MAX_BYTES, BODY_BYTES_MAX
+from engine.lab.scenario.scenario_traffic import BODIES_MAX_BYTES
+from engine.lab.scenario.traffic_spec import BODY_BYTES_MAX
 from engine.protocol.body.bodies import LockBatchRequestBody
 from engine.protocol.body.heartbeat_data import ConsumerData, HeartbeatData
 from engine.protocol.command.consumer_headers import UnregisterClientRequestHeader

@@ -23,8 +23,8 @@ from engine.lab.scenario.kinds.producer import TransactionWord
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, NODES_MAX, TIME_MAX_MS
 from engine.lab.scenario.scenario_text import QUEUES_MAX, SCRIPT_MAX, TOPICS_MAX, parse_scenario
-from engine.lab.scenario.scenario_traffic import PROPERTIES_MAX, PROPERTY_NAME_MAX
 from engine.lab.scenario.scenario_yaml import TEXT_MAX_CHARACTERS
+from engine.lab.scenario.traffic_spec import PROPERTIES_MAX, PROPERTY_NAME_MAX
 from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
 from engine.protocol.message.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,

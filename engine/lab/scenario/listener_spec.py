@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from engine.fields.field import Field
+from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, MESSAGES_MAX, Milliseconds, TopicName
+from engine.lab.scenario.scenario_yaml import Section
 
 
 class ListenerResult(StrEnum):
@@ -23,6 +28,13 @@ class ListenerResult(StrEnum):
     ROLLBACK = "rollback"
 
 
+def _parse_tags(section: Section, field: str) -> tuple[str, ...]:
+    words = section.words(field, max_count=20)
+    if not words:
+        raise section.fail(field, "is missing: which messages may be moved aside?")
+    return words
+
+
 @dataclass(frozen=True, slots=True)
 class MoveAsideSpec:
     """Messages sent to another topic under backlog, see :class:`engine.lab.nodes.helper_producer.MoveAside`.
@@ -32,9 +44,9 @@ class MoveAsideSpec:
     :ivar above: how many messages must come after such a one in its queue.
     """
 
-    topic: str
-    only_tags: tuple[str, ...]
-    above: int
+    topic: TopicName
+    only_tags: Annotated[tuple[str, ...], _parse_tags]
+    above: Annotated[int, Field("", "integer", 0, MESSAGES_MAX)] = 100
 
 
 #: Default size of the list of ``hand_over``.
@@ -48,6 +60,18 @@ class BatchAck(StrEnum):
     PER_MESSAGE = "per-message"
     ALL_OR_NOTHING = "all-or-nothing"
     DROP_FAILED = "drop-failed"
+
+
+Failures = Annotated[int, Field("", "integer", 0, 1_000)]
+
+
+def _parse_keys(section: Section, field: str) -> tuple[str, ...]:
+    return section.words(field, max_count=100)
+
+
+def _parse_failures(section: Section, field: str) -> tuple[tuple[str, int], ...] | None:
+    by_key = section.section(field)
+    return None if by_key is None else tuple((key, by_key.integer(key, 0, 1_000)) for key in by_key.names())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +102,22 @@ class ListenerSpec:
     :ivar drops_expired: requests whose timeout is over are acknowledged without work.
     """
 
-    duration_ms: int = 10
+    duration_ms: Milliseconds = 10
     result: ListenerResult = ListenerResult.SUCCESS
-    fails_first: int | None = None
-    only_keys: tuple[str, ...] = ()
-    fails_by_key: tuple[tuple[str, int], ...] = ()
-    commit_every: int | None = None
-    suspend_ms: int | None = None
-    ack_index: int | None = None
-    delay_level: int = 0
-    each_ms: int = 0
+    fails_first: Failures | None = None
+    only_keys: Annotated[tuple[str, ...], _parse_keys] = ()
+    fails_by_key: Annotated[tuple[tuple[str, int], ...], _parse_failures] = ()
+    commit_every: Annotated[int | None, Field("", "integer", 1, 1_000)] = None
+    suspend_ms: Milliseconds | None = None
+    ack_index: Annotated[int | None, Field("", "integer", -1, 1_023)] = None
+    delay_level: Annotated[int, Field("", "integer", -1, DELAY_LEVEL_MAX)] = 0
+    each_ms: Milliseconds = 0
     batch_ack: BatchAck = BatchAck.WHOLE
     hand_over: bool = False
-    hand_over_ms: int = 100
-    hand_over_max: int = HAND_OVER_MAX
+    hand_over_ms: Milliseconds = 100
+    hand_over_max: Annotated[int, Field("", "integer", 1, HAND_OVER_MAX)] = HAND_OVER_MAX
     move_aside: MoveAsideSpec | None = None
-    reply: str = ""
+    reply: Annotated[str, Field("", "text", 0, 4_000)] = ""
     drops_expired: bool = False
 
     def result_of(self, key: str, reconsume_times: int) -> ListenerResult:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
+from engine.fields.field import Field
 from engine.lab.scenario.scenario_yaml import Section
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
@@ -32,11 +34,18 @@ def parse_topic(section: Section, field: str = "topic") -> str:
     return topic
 
 
-def parse_group(section: Section) -> str:
-    """Parse ``group:``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
-    group = section.text("group", max_length=200)
+def parse_group(section: Section, field: str = "group") -> str:
+    """Parse the group in ``field``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    group = section.text(field, max_length=200)
     try:
         validate_group(group)
     except ProtocolError as error:
-        raise section.fail("group", str(error)) from error
+        raise section.fail(field, str(error)) from error
     return group
+
+
+# Types of fields for :mod:`engine.lab.scenario.spec_reader`.
+TopicName = Annotated[str, parse_topic]
+GroupName = Annotated[str, parse_group]
+NodeName = Annotated[str, Field("", "text", 0, 20)]
+Milliseconds = Annotated[int, Field("", "integer", 0, TIME_MAX_MS)]

@@ -17,7 +17,7 @@ from engine.lab.scenario.settings import check_settings, find_setting
 def parse_node(name: str, section: Section) -> NodeSpec:
     """Parse the node ``name``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
     kind = NODE_KINDS[section.choice("role", list(NODE_KINDS))]
-    node = kind.parse(name, section)
+    node = kind.read(name, section)
     node = dataclasses.replace(node, settings=_settings(section, kind.role))
     section.finish(NOT_YET, _roles_with)
     return node

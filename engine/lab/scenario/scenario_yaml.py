@@ -166,12 +166,10 @@ class Section:
         """Return a member of the enumeration of ``default``."""
         return type(default)(self.choice(field, list(type(default)), default))
 
-    def words_of(self, field: str, allowed: Sequence[_Word], default: str = "") -> tuple[_Word, ...]:
-        """Return words in one text, separated by commas; empty if the field is absent, unless there is a
-        ``default``.
-        """
-        text = self.text(field, default, max_length=200)
-        words = [word.strip() for word in text.split(",")] if text or default else []
+    def words_of(self, field: str, allowed: Sequence[_Word]) -> tuple[_Word, ...]:
+        """Return words in one text, separated by commas; empty if the field is absent."""
+        text = self.text(field, "", max_length=200)
+        words = [word.strip() for word in text.split(",")] if text else []
         self._check_words(field, words, allowed)
         return tuple(next(one for one in allowed if one == word) for word in words)
 

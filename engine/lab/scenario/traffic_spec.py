@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from engine.fields.field import Field
+from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, MESSAGES_MAX, Milliseconds, TopicName
+from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import Named
+from engine.protocol.message.message_properties import RESERVED_PROPERTIES
+
+BATCH_MAX = 1_024
+PROPERTIES_MAX = 20
+PROPERTY_NAME_MAX = 60
+#: A little more than brokers accept (``maxMessageSize``), so that a refusal can be shown.
+BODY_BYTES_MAX = 5_000_000
+#: Selectors of a queue by the business key.
+SELECTORS = ("by-hash", "by-consistent-hash")
 #: Placeholder for an id that the producer makes from its clock, see :mod:`engine.lab.work.identifiers`.
 IDENTIFIER = "{id}"
+Count = Annotated[int, Field("", "integer", 0, MESSAGES_MAX)]
 
 
 class SendMode(StrEnum):
@@ -20,6 +35,42 @@ class SendMode(StrEnum):
     ONEWAY = "oneway"
     #: It waits until a consumer has replied.
     REQUEST = "request"
+
+
+def _parse_tags(section: Section, field: str) -> tuple[str, ...]:
+    return tuple(tag.strip() for tag in section.text(field, "", max_length=200).split("|") if tag.strip())
+
+
+def _parse_properties(section: Section, field: str) -> tuple[tuple[str, str], ...] | None:
+    given = section.section(field)
+    if given is None:
+        return None
+    properties = []
+    for name in given.names():
+        value = given.text(name, max_length=200)
+        if name in RESERVED_PROPERTIES:
+            raise given.fail(name, "belongs to RocketMQ; tag, key and delay_level set theirs")
+        if not (name.isprintable() and value.isprintable() and value and len(name) <= PROPERTY_NAME_MAX):
+            raise given.fail(
+                name, f"is not allowed; a name has 1 to {PROPERTY_NAME_MAX} printable characters, a value 1 to 200"
+            )
+        properties.append((name, value))
+    if len(properties) > PROPERTIES_MAX:
+        raise given.fail(properties[-1][0], f"is one property too many; allowed: {PROPERTIES_MAX}")
+    return tuple(properties)
+
+
+def _parse_queue(section: Section, field: str) -> int | str | None:
+    word = section.text(field, "any")
+    if word == "any":
+        return None
+    if word in ("{n}", *SELECTORS):
+        return word
+    if word.isascii() and word.isdigit() and int(word) < 1_024:
+        return int(word)
+    raise section.fail(
+        field, f'{word!r} is not allowed; allowed: any, "{{n}}", {", ".join(SELECTORS)}, or the number of a queue'
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +95,19 @@ class TrafficSpec:
         it waits for each reply before it asks again; a gateway does not.
     """
 
-    topic: str
-    count: int
-    every_ms: int
-    start_ms: int
-    key: str
-    tags: tuple[str, ...]
-    body: str
-    queue: int | str | None
-    delay_level: int = 0
-    orders: int = 0
-    properties: tuple[tuple[str, str], ...] = ()
-    batch: int = 1
-    body_bytes: int = 0
+    topic: TopicName
+    count: Count = 10
+    every_ms: Milliseconds = 100
+    start_ms: Milliseconds = 500
+    key: Annotated[str, Field("", "text", 0, 60)] = "{node}-{n}"
+    tags: Annotated[tuple[str, ...], _parse_tags, Named("tag")] = ()
+    body: Annotated[str, Field("", "text", 0, 4_000)] = "message {n}"
+    queue: Annotated[int | str | None, _parse_queue] = None
+    delay_level: Annotated[int, Field("", "integer", 0, DELAY_LEVEL_MAX)] = 0
+    orders: Count = 0
+    properties: Annotated[tuple[tuple[str, str], ...], _parse_properties] = ()
+    batch: Annotated[int, Field("", "integer", 1, BATCH_MAX)] = 1
+    body_bytes: Annotated[int, Field("", "integer", 0, BODY_BYTES_MAX)] = 0
     mode: SendMode = SendMode.SYNC
     back_pressure: bool = True
     numbered: bool = False

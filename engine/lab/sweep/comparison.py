@@ -22,8 +22,9 @@ from engine.lab.scenario.kinds.consumer import THREADS_MAX, ConsumerSpec
 from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Command, Scenario
-from engine.lab.scenario.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
+from engine.lab.scenario.scenario_traffic import clash_of
 from engine.lab.scenario.settings import check_settings, find_setting, read_setting
+from engine.lab.scenario.traffic_spec import BATCH_MAX, BODY_BYTES_MAX
 from engine.lab.sweep.client_figures import ConsumerFigures, ConsumerMeter, ProducerFigures, ProducerMeter
 
 #: Most runs of one comparison.

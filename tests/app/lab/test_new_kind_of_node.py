@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import pytest
 
@@ -12,6 +12,7 @@ from app.lab.routes.setting_table import setting_table
 from app.lab.views.node_views import NODE_VIEWS, plain_view
 from app.lab.views.world_view import view_of
 from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.fields.field import Field
 from engine.lab.nodes.history import SendInvoked
 from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.run.run import LabRun
@@ -20,6 +21,7 @@ from engine.lab.scenario.kinds.node_kind import NodeKind
 from engine.lab.scenario.kinds.node_kinds import NODE_KINDS
 from engine.lab.scenario.kinds.node_spec import NodeSpec
 from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_names import TopicName
 from engine.lab.scenario.scenario_yaml import Section
 from engine.lab.scenario.settings import of_class
 from engine.lab.world.node_classes import NODE_CLASSES
@@ -33,8 +35,8 @@ class AlarmSpec(NodeSpec):
 
     role: ClassVar[str] = "alarm"
 
-    topic: str
-    alarm_text: str = "fire"
+    topic: TopicName
+    alarm_text: Annotated[str, Field("", "text", 0, 20)] = "fire"
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -46,10 +48,6 @@ class AlarmConfig:
     """The settings of an alarm."""
 
     volume_ratio: float = 0.5
-
-
-def parse_alarm(name: str, section: Section) -> AlarmSpec:
-    return AlarmSpec(name, topic=section.text("topic"), alarm_text=section.text("alarm_text", "fire", max_length=20))
 
 
 def check_alarms(nodes: Section, scenario: Scenario) -> None:
@@ -88,7 +86,7 @@ def alarm_view(role: AlarmNode) -> JsonObject:
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    kind = NodeKind(AlarmSpec, parse_alarm, ("topic", "alarm_text"), (AlarmConfig,), (check_alarms,))
+    kind = NodeKind(AlarmSpec, (AlarmConfig,), (check_alarms,))
     monkeypatch.setitem(NODE_KINDS, "alarm", kind)
     monkeypatch.setitem(NODE_CLASSES, "alarm", AlarmNode)
     monkeypatch.setitem(NODE_VIEWS, *plain_view(AlarmNode, alarm_view))

@@ -1,1 +1,1 @@
-"""The kinds of nodes in a scenario: the specification, parser and checks of each, and the table of them."""
+"""The kinds of nodes in a scenario: the specification and checks of each, and the table of them."""

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from engine.bank.paying_bank import TransferVariant
+from engine.bank.transfer import AMOUNT_MAX
+from engine.fields.field import Field
+from engine.lab.scenario.scenario_names import TIME_MAX_MS, Milliseconds
+from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import Named, read_spec, words_of
+
+_COUNT_MAX = 10_000
+
+
+def _check_name(name: str) -> None:
+    if not name or not name.isprintable():
+        raise ValueError("must be a name")
+
+
+BankName = Annotated[str, Field("", "text", 0, 40, check=_check_name)]
+ManagerName = Annotated[str, Field("", "text", 0, 60)]
+Amount = Annotated[int, Field("", "integer", 0, AMOUNT_MAX)]
+AmountOfTransfer = Annotated[int, Field("", "integer", 1, AMOUNT_MAX)]
 
 
 class BankAnswer(StrEnum):
@@ -26,9 +45,9 @@ class BankSpec:
     :ivar account: the one account of it that this is about, with ``opening`` at the beginning.
     """
 
-    name: str
-    account: str
-    opening: int
+    name: BankName
+    account: BankName
+    opening: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +60,29 @@ class PayingBankSpec(BankSpec):
     :ivar answers: what its listener answers: transfer n takes word n, and round again.
     """
 
-    amount: int = 0
-    to: str = ""
+    amount: AmountOfTransfer
+    to: BankName = "B"
     way: TransferVariant = TransferVariant.TRANSACTION
-    duration_ms: int = 20
-    check_duration_ms: int = 5
-    answers: tuple[BankAnswer, ...] = (BankAnswer.OUTCOME,)
+    duration_ms: Milliseconds = 20
+    check_duration_ms: Milliseconds = 5
+    answers: Annotated[tuple[BankAnswer, ...], words_of(*BankAnswer)] = (BankAnswer.OUTCOME,)
+
+
+def parse_paying_bank(section: Section) -> PayingBankSpec:
+    """Parse the bank of a producer. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    spec = read_spec(PayingBankSpec, section)
+    if spec.way is not TransferVariant.TRANSACTION:
+        for field in ("check_duration_ms", "answers"):
+            if section.has(field):
+                raise section.fail(field, f"is not allowed with way {spec.way}: nobody asks the bank")
+    return spec
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivingBankSpec(BankSpec):
     """The bank of a consumer. ``idempotent``: whether it ignores a transfer that it has credited before."""
 
+    opening: Amount = 0
     idempotent: bool = True
 
 
@@ -60,7 +90,8 @@ class ReceivingBankSpec(BankSpec):
 class ResourceBankSpec(BankSpec):
     """The bank of a resource manager. ``duration_ms``: how long the work of a branch takes."""
 
-    duration_ms: int = 20
+    opening: Amount = 0
+    duration_ms: Milliseconds = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +102,27 @@ class TransfersSpec:
     :ivar key: names each transfer; ``{n}`` is its number, from 0.
     """
 
-    source: str
-    target: str
-    amount: int
-    count: int
-    every_ms: int
-    start_ms: int
+    source: Annotated[ManagerName, Named("from")]
+    target: Annotated[ManagerName, Named("to")]
+    amount: AmountOfTransfer
     key: str
+    count: Annotated[int, Field("", "integer", 0, _COUNT_MAX)] = 1
+    every_ms: Milliseconds = 1_000
+    start_ms: Milliseconds = 500
 
     def key_of(self, number: int) -> str:
         """Return the name of transfer ``number``."""
         return self.key.replace("{n}", str(number))
+
+
+def parse_transfers(section: Section, node: str) -> TransfersSpec:
+    """Parse the transfers of a transaction manager. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    key = section.text("key", f"{node}-{{n}}", max_length=60)
+    if "{n}" not in key or " " in key or not key.isprintable():
+        raise section.fail(
+            "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one transfer"
+        )
+    return read_spec(TransfersSpec, section, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +132,6 @@ class CashMachineSpec:
     :ivar count: number of look-ups.
     """
 
-    every_ms: int
-    start_ms: int
-    count: int
+    every_ms: Annotated[int, Field("", "integer", 1, TIME_MAX_MS)] = 500
+    start_ms: Milliseconds = 500
+    count: Annotated[int, Field("", "integer", 1, _COUNT_MAX)] = 20

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.lab.scenario.kinds.disk import parse_disk
+from engine.fields.field import Field
 from engine.lab.scenario.kinds.node_kind import NodeKind
 from engine.lab.scenario.kinds.node_spec import DiskNodeSpec
 from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario_names import NodeName
 from engine.lab.scenario.scenario_yaml import Section
 from engine.store.files.store_config import MessageStoreConfig
 
@@ -24,17 +25,8 @@ class BrokerSpec(DiskNodeSpec):
 
     role: ClassVar[str] = "broker"
 
-    flush: str = "async"
-    slave_of: str = ""
-
-
-def _parse(name: str, section: Section) -> BrokerSpec:
-    return BrokerSpec(
-        name,
-        flush=section.choice("flush", ["async", "sync"], "async"),
-        slave_of=section.text("slave_of", "", max_length=20),
-        disk=parse_disk(section),
-    )
+    flush: Annotated[str, Field("", "choice", allowed=("async", "sync"))] = "async"
+    slave_of: NodeName = ""
 
 
 def _check_slaves(nodes: Section, scenario: Scenario) -> None:
@@ -47,6 +39,4 @@ def _check_slaves(nodes: Section, scenario: Scenario) -> None:
             raise nodes.fail(node.name, f"slave_of {node.slave_of!r} is not a master broker; allowed: {known}")
 
 
-BROKER = NodeKind(
-    BrokerSpec, _parse, ("flush", "slave_of", "disk"), (BrokerConfig, MessageStoreConfig), (_check_slaves,)
-)
+BROKER = NodeKind(BrokerSpec, (BrokerConfig, MessageStoreConfig), (_check_slaves,))

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.fields.field import Field
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
 from engine.idempotence.idempotence_config import IdempotenceConfig
+from engine.lab.scenario.kinds.bank_checks import check_banks
 from engine.lab.scenario.kinds.bank_spec import ReceivingBankSpec
 from engine.lab.scenario.kinds.node_kind import NodeKind
 from engine.lab.scenario.kinds.node_spec import BankNodeSpec, MemberSpec, NodeSpec
 from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
 from engine.lab.scenario.listener_spec import ListenerSpec
 from engine.lab.scenario.scenario import Scenario
-from engine.lab.scenario.scenario_banks import check_banks, parse_receiving_bank
 from engine.lab.scenario.scenario_listener import parse_listener, parse_work
-from engine.lab.scenario.scenario_names import TIME_MAX_MS, parse_group, parse_topic
+from engine.lab.scenario.scenario_names import Milliseconds, TopicName, parse_topic
 from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import Named, part, read_spec
 from engine.lab.work.work_spec import WITH_SERVICE, WorkConfig, WorkSpec
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL, build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import ProtocolError
 
 THREADS_MAX = 64
+EXPRESSION_MAX = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +48,17 @@ class ConsumerSpec(MemberSpec, BankNodeSpec):
 
     role: ClassVar[str] = "consumer"
 
-    topic: str
-    expression: str = SUBSCRIBE_ALL
-    expression_type: ExpressionType = ExpressionType.TAG
+    topic: TopicName
+    # One from ``expression:`` or ``sql:``, the other says which.
+    expression: Annotated[str, Field("", "text", 0, EXPRESSION_MAX)] = SUBSCRIBE_ALL
+    expression_type: Annotated[ExpressionType, Named("sql")] = ExpressionType.TAG
     bank: ReceivingBankSpec | None = None
-    work: WorkSpec | None = None
-    model: str = "clustering"
+    work: Annotated[WorkSpec | None, part(parse_work)] = None
+    model: Annotated[str, Field("", "choice", allowed=("clustering", "broadcasting"))] = "clustering"
     orderly: bool = False
-    consume_from: str = "first"
-    from_ms: int | None = None
-    threads: int = 2
+    consume_from: Annotated[str, Field("", "choice", allowed=("first", "last", "timestamp")), Named("from")] = "first"
+    from_ms: Milliseconds | None = None
+    threads: Annotated[int, Field("", "integer", 1, THREADS_MAX)] = 2
     detect_loss: bool = False
     listener: ListenerSpec = field(default_factory=ListenerSpec)
 
@@ -73,45 +77,32 @@ class ConsumerSpec(MemberSpec, BankNodeSpec):
 
 
 def _parse(name: str, section: Section) -> ConsumerSpec:
-    topic = parse_topic(section)
-    expression, expression_type = _expression(section, topic)
+    expression, expression_type = _expression(section, parse_topic(section))
     orderly = section.switch("orderly", default=False)
-    bank = section.part("bank", parse_receiving_bank)
-    consume_from = section.choice("from", ["first", "last", "timestamp"], "first")
-    from_ms = section.optional_integer("from_ms", 0, TIME_MAX_MS)
-    if from_ms is not None and consume_from != "timestamp":
+    spec = read_spec(
+        ConsumerSpec,
+        section,
+        name=name,
+        expression=expression,
+        expression_type=expression_type,
+        listener=section.part("listener", lambda fields: parse_listener(fields, orderly=orderly)) or ListenerSpec(),
+    )
+    if spec.from_ms is not None and spec.consume_from != "timestamp":
         raise section.fail("from_ms", "is allowed only with from: timestamp")
-    model = section.choice("model", ["clustering", "broadcasting"], "clustering")
-    if bank is not None and model != "clustering":
+    if spec.bank is not None and spec.model != "clustering":
         raise section.fail("model", "must be clustering: a bank has one database, and its progress is the group's")
-    detect_loss = section.switch("detect_loss", default=False)
-    if detect_loss and expression != SUBSCRIBE_ALL:
+    if spec.detect_loss and expression != SUBSCRIBE_ALL:
         raise section.fail(
             "detect_loss", "needs all messages, no expression and no sql: filtered messages would seem lost"
         )
-    return ConsumerSpec(
-        name,
-        group=parse_group(section),
-        topic=topic,
-        detect_loss=detect_loss,
-        expression=expression,
-        expression_type=expression_type,
-        bank=bank,
-        work=section.part("work", parse_work),
-        model=model,
-        orderly=orderly,
-        consume_from=consume_from,
-        from_ms=from_ms,
-        threads=section.integer("threads", 1, THREADS_MAX, 2),
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-        listener=section.part("listener", lambda fields: parse_listener(fields, orderly=orderly)) or ListenerSpec(),
-    )
+    return spec
 
 
 def _expression(section: Section, topic: str) -> tuple[str, ExpressionType]:
     """Parse the filter of a consumer: ``expression:`` of tags, or ``sql:``."""
-    expression, sql = section.text("expression", "*", max_length=500), section.text("sql", "", max_length=500)
+    expression, sql = (
+        section.text(name, usual, max_length=EXPRESSION_MAX) for name, usual in (("expression", "*"), ("sql", ""))
+    )
     if not sql:
         try:
             build_subscription_data(topic, expression)
@@ -151,11 +142,7 @@ def _check_store(nodes: Section, scenario: Scenario, node: str, field: str, name
 
 CONSUMER = NodeKind(
     ConsumerSpec,
-    _parse,
-    (
-        *("topic", "expression", "sql", "orderly", "bank", "from", "from_ms", "model", "detect_loss", "group"),
-        *("work", "threads", "start_ms", "stop_ms", "listener"),
-    ),
     (PushConsumerConfig, ClientConfig, IdempotenceConfig, WorkConfig),
     (check_banks, _check_work),
+    _parse,
 )

@@ -1,8 +1,9 @@
-"""Parsing of ``disk:`` of a node."""
+"""The disk of a node."""
 
 from __future__ import annotations
 
-from engine.lab.scenario.kinds.node_spec import DiskSpec
+from dataclasses import dataclass
+
 from engine.lab.scenario.scenario_yaml import Section
 from engine.runtime.lab.lab_page_cache import PageCacheLimits
 
@@ -16,12 +17,16 @@ _CACHE_FIELDS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class DiskSpec:
+    """A node's disk. ``page_cache`` None: unlimited memory, and reading takes no time."""
+
+    fsync_ms: int = 2
+    page_cache: PageCacheLimits | None = None
+
+
 def parse_disk(section: Section) -> DiskSpec:
-    """Parse the disk of the node in ``section``: its costs, and the memory before it."""
-    return section.part("disk", _disk) or DiskSpec()
-
-
-def _disk(section: Section) -> DiskSpec:
+    """Parse a disk: its costs, and the memory before it."""
     fsync_ms = section.integer("fsync_ms", 0, 60_000, DiskSpec().fsync_ms)
     cache_pages = section.optional_integer("cache_pages", 8, 1_024)
     if cache_pages is None:

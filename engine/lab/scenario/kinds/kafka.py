@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
 from engine.kafka.client.consumer_config import ConsumerConfig
 from engine.kafka.client.producer_config import KafkaProducerConfig
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.replication.replication_config import ControllerConfig, ReplicationConfig
-from engine.lab.scenario.kinds.disk import parse_disk
 from engine.lab.scenario.kinds.node_kind import TRAFFIC_MAX, NodeKind
 from engine.lab.scenario.kinds.node_spec import ClientSpec, DiskNodeSpec, MemberSpec, SendingSpec, System
 from engine.lab.scenario.scenario import Scenario
-from engine.lab.scenario.scenario_names import TIME_MAX_MS, parse_group, parse_topic
+from engine.lab.scenario.scenario_names import NodeName, TopicName
 from engine.lab.scenario.scenario_traffic import parse_kafka_traffic
 from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import parts
+from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.lab.work.work_spec import PollLoopConfig
 
 PARTITIONS_MAX = 64
@@ -44,7 +45,7 @@ class KafkaClientSpec(ClientSpec):
 
     system: ClassVar[System] = System.KAFKA
 
-    broker: str = ""
+    broker: NodeName = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,15 @@ class KafkaProducerSpec(KafkaClientSpec, SendingSpec):
 
     role: ClassVar[str] = "kafka_producer"
 
+    traffic: Annotated[tuple[TrafficSpec, ...], parts(parse_kafka_traffic, TRAFFIC_MAX)] = ()
+
+
+def _parse_partitions(section: Section, field: str) -> tuple[int, ...]:
+    words = section.words(field, max_count=PARTITIONS_MAX)
+    if not all(word.isascii() and word.isdigit() and int(word) < PARTITIONS_MAX for word in words):
+        raise section.fail(field, f"must be a list of numbers below {PARTITIONS_MAX}")
+    return tuple(int(word) for word in words)
+
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaConsumerSpec(KafkaClientSpec, MemberSpec):
@@ -60,46 +70,12 @@ class KafkaConsumerSpec(KafkaClientSpec, MemberSpec):
 
     role: ClassVar[str] = "kafka_consumer"
 
-    topic: str
-    partitions: tuple[int, ...] = ()
+    topic: TopicName
+    partitions: Annotated[tuple[int, ...], _parse_partitions] = ()
 
     @property
     def topics(self) -> tuple[str, ...]:
         return (self.topic,)
-
-
-def _broker(name: str, section: Section) -> KafkaBrokerSpec:
-    return KafkaBrokerSpec(name, disk=parse_disk(section))
-
-
-def _controller(name: str, section: Section) -> KafkaControllerSpec:
-    return KafkaControllerSpec(name, disk=parse_disk(section))
-
-
-def _producer(name: str, section: Section) -> KafkaProducerSpec:
-    parts = section.sections("traffic", max_count=TRAFFIC_MAX)
-    return KafkaProducerSpec(
-        name,
-        traffic=tuple(parse_kafka_traffic(part) for part in parts),
-        broker=section.text("broker", "", max_length=20),
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-    )
-
-
-def _consumer(name: str, section: Section) -> KafkaConsumerSpec:
-    words = section.words("partitions", max_count=PARTITIONS_MAX)
-    if not all(word.isascii() and word.isdigit() and int(word) < PARTITIONS_MAX for word in words):
-        raise section.fail("partitions", f"must be a list of numbers below {PARTITIONS_MAX}")
-    return KafkaConsumerSpec(
-        name,
-        group=parse_group(section),
-        topic=parse_topic(section),
-        partitions=tuple(int(word) for word in words),
-        broker=section.text("broker", "", max_length=20),
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-    )
 
 
 def _check_kafka(nodes: Section, scenario: Scenario) -> None:
@@ -127,21 +103,7 @@ def _check_kafka(nodes: Section, scenario: Scenario) -> None:
                 raise nodes.fail(consumer.name, f"partition {partition}: {consumer.topic} has {count}, from 0 on")
 
 
-KAFKA_BROKER = NodeKind(
-    KafkaBrokerSpec, _broker, ("disk",), (KafkaBrokerConfig, PartitionLogConfig, ReplicationConfig), (_check_kafka,)
-)
-KAFKA_CONTROLLER = NodeKind(KafkaControllerSpec, _controller, ("disk",), (ControllerConfig,), (_check_kafka,))
-KAFKA_PRODUCER = NodeKind(
-    KafkaProducerSpec,
-    _producer,
-    ("traffic", "broker", "start_ms", "stop_ms"),
-    (KafkaProducerConfig,),
-    (_check_kafka,),
-)
-KAFKA_CONSUMER = NodeKind(
-    KafkaConsumerSpec,
-    _consumer,
-    ("partitions", "group", "topic", "broker", "start_ms", "stop_ms"),
-    (ConsumerConfig, PollLoopConfig),
-    (_check_kafka,),
-)
+KAFKA_BROKER = NodeKind(KafkaBrokerSpec, (KafkaBrokerConfig, PartitionLogConfig, ReplicationConfig), (_check_kafka,))
+KAFKA_CONTROLLER = NodeKind(KafkaControllerSpec, (ControllerConfig,), (_check_kafka,))
+KAFKA_PRODUCER = NodeKind(KafkaProducerSpec, (KafkaProducerConfig,), (_check_kafka,))
+KAFKA_CONSUMER = NodeKind(KafkaConsumerSpec, (ConsumerConfig, PollLoopConfig), (_check_kafka,))

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from engine.lab.scenario.kinds.node_kind import NodeKind
 from engine.lab.scenario.kinds.node_spec import NodeSpec
-from engine.lab.scenario.scenario_yaml import Section
 from engine.name_server.name_server_config import NameServerConfig
 
 
@@ -18,8 +17,4 @@ class NameServerSpec(NodeSpec):
     role: ClassVar[str] = "name_server"
 
 
-def _parse(name: str, section: Section) -> NameServerSpec:
-    return NameServerSpec(name)
-
-
-NAME_SERVER = NodeKind(NameServerSpec, _parse, configs=(NameServerConfig,))
+NAME_SERVER = NodeKind(NameServerSpec, (NameServerConfig,))

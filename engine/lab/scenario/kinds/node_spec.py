@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum, auto
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from engine.lab.scenario.kinds.bank_spec import BankSpec
+from engine.lab.scenario.kinds.disk import DiskSpec, parse_disk
+from engine.lab.scenario.scenario_names import GroupName, Milliseconds
+from engine.lab.scenario.spec_reader import part
 from engine.lab.scenario.traffic_spec import TrafficSpec
-from engine.runtime.lab.lab_page_cache import PageCacheLimits
 
 #: A checked setting of a node: number, switch or text.
 SettingValue = int | float | bool | str
@@ -77,19 +79,11 @@ class NodeSpec:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class DiskSpec:
-    """A node's disk. ``page_cache`` None: unlimited memory, and reading takes no time."""
-
-    fsync_ms: int = 2
-    page_cache: PageCacheLimits | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class DiskNodeSpec(NodeSpec):
     """A node whose disk takes as long as the scenario says."""
 
-    disk: DiskSpec = DiskSpec()
+    disk: Annotated[DiskSpec, part(parse_disk)] = field(default_factory=DiskSpec)
 
     @property
     def has_disk(self) -> bool:
@@ -103,8 +97,8 @@ class ClientSpec(NodeSpec):
     :ivar stop_ms: when it shuts down in order; None: never.
     """
 
-    start_ms: int = 0
-    stop_ms: int | None = None
+    start_ms: Milliseconds = 0
+    stop_ms: Milliseconds | None = None
 
     @property
     def life_ms(self) -> tuple[int, int | None]:
@@ -115,7 +109,7 @@ class ClientSpec(NodeSpec):
 class MemberSpec(ClientSpec):
     """A client that is a member of a group."""
 
-    group: str
+    group: GroupName
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from engine.bank.paying_bank import TransferVariant
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.producer.producer_config import ProducerConfig
-from engine.lab.scenario.kinds.bank_spec import CashMachineSpec, PayingBankSpec
+from engine.lab.scenario.kinds.bank_checks import check_banks
+from engine.lab.scenario.kinds.bank_spec import CashMachineSpec, PayingBankSpec, parse_paying_bank
 from engine.lab.scenario.kinds.node_kind import TRAFFIC_MAX, NodeKind
 from engine.lab.scenario.kinds.node_spec import BankNodeSpec, MemberSpec, SendingSpec
-from engine.lab.scenario.scenario_banks import check_banks, parse_cash_machine, parse_paying_bank
-from engine.lab.scenario.scenario_names import TIME_MAX_MS, parse_group
+from engine.lab.scenario.scenario_names import Milliseconds
 from engine.lab.scenario.scenario_traffic import parse_traffic
 from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import part, parts, read_spec, words_of
 from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
 from engine.lab.work.identifiers import IdentifierConfig
 
@@ -33,6 +34,17 @@ class TransactionWord(StrEnum):
     LOOKED_UP = "looked-up"
 
 
+#: Only a check can be answered by a look-up.
+_EXECUTING = tuple(word for word in TransactionWord if word is not TransactionWord.LOOKED_UP)
+
+
+def _parse_outcomes(section: Section, field: str) -> tuple[tuple[str, TransactionWord], ...] | None:
+    outcomes = section.section(field)
+    if outcomes is None:
+        return None
+    return tuple((key, TransactionWord(outcomes.choice(key, _EXECUTING))) for key in outcomes.names())
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionSpec:
     """Behaviour of a producer's transaction listener. With it, everything the producer sends is sent in a transaction.
@@ -44,11 +56,11 @@ class TransactionSpec:
     :ivar check_duration_ms: how long an answer takes.
     """
 
-    executes: tuple[TransactionWord, ...] = (TransactionWord.COMMIT,)
-    duration_ms: int = 10
-    checks: tuple[TransactionWord, ...] = (TransactionWord.LOOKED_UP,)
-    check_duration_ms: int = 5
-    outcomes: tuple[tuple[str, TransactionWord], ...] = ()
+    executes: Annotated[tuple[TransactionWord, ...], words_of(*_EXECUTING)] = (TransactionWord.COMMIT,)
+    duration_ms: Milliseconds = 10
+    checks: Annotated[tuple[TransactionWord, ...], words_of(*TransactionWord)] = (TransactionWord.LOOKED_UP,)
+    check_duration_ms: Milliseconds = 5
+    outcomes: Annotated[tuple[tuple[str, TransactionWord], ...], _parse_outcomes] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +74,9 @@ class ProducerSpec(MemberSpec, SendingSpec, BankNodeSpec):
 
     role: ClassVar[str] = "producer"
 
+    traffic: Annotated[tuple[TrafficSpec, ...], parts(parse_traffic, TRAFFIC_MAX)] = ()
     transaction: TransactionSpec | None = None
-    bank: PayingBankSpec | None = None
+    bank: Annotated[PayingBankSpec | None, part(parse_paying_bank)] = None
     cash_machine: CashMachineSpec | None = None
 
     @property
@@ -72,59 +85,31 @@ class ProducerSpec(MemberSpec, SendingSpec, BankNodeSpec):
 
 
 def _parse(name: str, section: Section) -> ProducerSpec:
-    transaction = section.part("transaction", _transaction)
-    bank = section.part("bank", parse_paying_bank)
-    if bank is not None:
-        if transaction is not None:
+    spec = read_spec(ProducerSpec, section, name=name, **({} if section.has("bank") else {"cash_machine": None}))
+    sections = section.sections("traffic", max_count=TRAFFIC_MAX)
+    if spec.bank is not None:
+        if spec.transaction is not None:
             raise section.fail("transaction", "is not allowed with bank: the bank's database says how it ended")
-        transaction = _transaction_of(bank)
-    parts = section.sections("traffic", max_count=TRAFFIC_MAX)
-    traffic = tuple(parse_traffic(part) for part in parts)
-    if transaction is not None:
-        for part, spec in zip(parts, traffic, strict=True):
-            _check_transactional(part, spec)
-    for part in parts if bank is not None else ():
-        if part.has("body"):
-            raise part.fail("body", "is not allowed: the bank writes it")
-    return ProducerSpec(
-        name,
-        group=parse_group(section),
-        traffic=traffic,
-        transaction=transaction,
-        bank=bank,
-        cash_machine=section.part("cash_machine", parse_cash_machine) if bank is not None else None,
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-    )
+        for each in sections:
+            if each.has("body"):
+                raise each.fail("body", "is not allowed: the bank writes it")
+        spec = replace(spec, transaction=_transaction_of(spec.bank))
+    if spec.transaction is not None:
+        for each, traffic in zip(sections, spec.traffic, strict=True):
+            _check_transactional(each, traffic)
+    return spec
 
 
-def _check_transactional(part: Section, spec: TrafficSpec) -> None:
+def _check_transactional(section: Section, spec: TrafficSpec) -> None:
     # The client refuses the first, and has no method for the second.
     if spec.delay_level:
-        raise part.fail("delay_level", "is not allowed: a transactional message cannot be delayed")
+        raise section.fail("delay_level", "is not allowed: a transactional message cannot be delayed")
     if spec.batch > 1:
-        raise part.fail("batch", "is not allowed: transactional messages cannot be batched")
+        raise section.fail("batch", "is not allowed: transactional messages cannot be batched")
     if spec.queue is not None:
-        raise part.fail("queue", "is not allowed: a transactional message cannot choose its queue")
+        raise section.fail("queue", "is not allowed: a transactional message cannot choose its queue")
     if spec.mode is not SendMode.SYNC:
-        raise part.fail("mode", "must be sync: a transaction begins when the broker has answered")
-
-
-def _transaction(section: Section) -> TransactionSpec:
-    usual, words = TransactionSpec(), list(TransactionWord)
-    # Only a check can be answered by a look-up.
-    executing = [word for word in words if word is not TransactionWord.LOOKED_UP]
-    executes = section.words_of("executes", executing)
-    outcomes = section.section("outcomes")
-    return TransactionSpec(
-        executes=executes or usual.executes,
-        duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, usual.duration_ms),
-        checks=section.words_of("checks", words) or usual.checks,
-        check_duration_ms=section.integer("check_duration_ms", 0, TIME_MAX_MS, usual.check_duration_ms),
-        outcomes=()
-        if outcomes is None
-        else tuple((key, TransactionWord(outcomes.choice(key, executing))) for key in outcomes.names()),
-    )
+        raise section.fail("mode", "must be sync: a transaction begins when the broker has answered")
 
 
 def _transaction_of(bank: PayingBankSpec) -> TransactionSpec | None:
@@ -134,10 +119,4 @@ def _transaction_of(bank: PayingBankSpec) -> TransactionSpec | None:
     return TransactionSpec(duration_ms=bank.duration_ms, check_duration_ms=bank.check_duration_ms)
 
 
-PRODUCER = NodeKind(
-    ProducerSpec,
-    _parse,
-    ("transaction", "bank", "traffic", "group", "cash_machine", "start_ms", "stop_ms"),
-    (ProducerConfig, ClientConfig, IdentifierConfig),
-    (check_banks,),
-)
+PRODUCER = NodeKind(ProducerSpec, (ProducerConfig, ClientConfig, IdentifierConfig), (check_banks,), _parse)

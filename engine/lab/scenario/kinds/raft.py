@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from engine.lab.scenario.kinds.disk import parse_disk
 from engine.lab.scenario.kinds.node_kind import TRAFFIC_MAX, NodeKind
 from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, SendingSpec, System
 from engine.lab.scenario.scenario import Scenario
-from engine.lab.scenario.scenario_names import TIME_MAX_MS
 from engine.lab.scenario.scenario_traffic import parse_commands
 from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import Named, parts
+from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.replication.raft.raft_commands import RaftClientConfig
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 
@@ -23,7 +23,7 @@ class RaftPeerSpec(DiskNodeSpec):
     role: ClassVar[str] = "raft_peer"
     system: ClassVar[System] = System.RAFT
 
-    is_voter: bool = True
+    is_voter: Annotated[bool, Named("voter")] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,19 +33,7 @@ class RaftClientSpec(SendingSpec):
     role: ClassVar[str] = "raft_client"
     system: ClassVar[System] = System.RAFT
 
-
-def _peer(name: str, section: Section) -> RaftPeerSpec:
-    return RaftPeerSpec(name, is_voter=section.switch("voter", default=True), disk=parse_disk(section))
-
-
-def _client(name: str, section: Section) -> RaftClientSpec:
-    parts = section.sections("traffic", max_count=TRAFFIC_MAX)
-    return RaftClientSpec(
-        name,
-        traffic=tuple(parse_commands(part) for part in parts),
-        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 0),
-        stop_ms=section.optional_integer("stop_ms", 0, TIME_MAX_MS),
-    )
+    traffic: Annotated[tuple[TrafficSpec, ...], parts(parse_commands, TRAFFIC_MAX)] = ()
 
 
 def _check_group(nodes: Section, scenario: Scenario) -> None:
@@ -57,7 +45,5 @@ def _check_group(nodes: Section, scenario: Scenario) -> None:
         raise nodes.fail(node.name, "needs a group: at least 1 node with role raft_peer and voter: true")
 
 
-RAFT_PEER = NodeKind(RaftPeerSpec, _peer, ("voter", "disk"), (RaftConfig, RaftRules), (_check_group,))
-RAFT_CLIENT = NodeKind(
-    RaftClientSpec, _client, ("traffic", "start_ms", "stop_ms"), (RaftClientConfig,), (_check_group,)
-)
+RAFT_PEER = NodeKind(RaftPeerSpec, (RaftConfig, RaftRules), (_check_group,))
+RAFT_CLIENT = NodeKind(RaftClientSpec, (RaftClientConfig,), (_check_group,))

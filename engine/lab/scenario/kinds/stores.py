@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from engine.lab.scenario.kinds.disk import parse_disk
+from engine.fields.field import Field
 from engine.lab.scenario.kinds.node_kind import NodeKind
 from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, NodeSpec
-from engine.lab.scenario.scenario_names import TIME_MAX_MS
-from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.scenario_names import Milliseconds
 from engine.lab.work.work_spec import DatabaseConfig, ServiceConfig
 
 
@@ -19,7 +18,7 @@ class DatabaseSpec(DiskNodeSpec):
 
     role: ClassVar[str] = "database"
 
-    stock: int = 0
+    stock: Annotated[int, Field("", "integer", 0, 1_000_000)] = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +27,7 @@ class RedisSpec(NodeSpec):
 
     role: ClassVar[str] = "redis"
 
-    replica_lag_ms: int = 0
+    replica_lag_ms: Milliseconds = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,18 +37,6 @@ class ServiceSpec(NodeSpec):
     role: ClassVar[str] = "service"
 
 
-def _database(name: str, section: Section) -> DatabaseSpec:
-    return DatabaseSpec(name, stock=section.integer("stock", 0, 1_000_000, 100), disk=parse_disk(section))
-
-
-def _redis(name: str, section: Section) -> RedisSpec:
-    return RedisSpec(name, replica_lag_ms=section.integer("replica_lag_ms", 0, TIME_MAX_MS, 1_000))
-
-
-def _service(name: str, section: Section) -> ServiceSpec:
-    return ServiceSpec(name)
-
-
-DATABASE = NodeKind(DatabaseSpec, _database, ("stock", "disk"), (DatabaseConfig,))
-REDIS = NodeKind(RedisSpec, _redis, ("replica_lag_ms",))
-SERVICE = NodeKind(ServiceSpec, _service, configs=(ServiceConfig,))
+DATABASE = NodeKind(DatabaseSpec, (DatabaseConfig,))
+REDIS = NodeKind(RedisSpec)
+SERVICE = NodeKind(ServiceSpec, (ServiceConfig,))

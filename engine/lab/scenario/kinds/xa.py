@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from engine.lab.scenario.kinds.bank_spec import CashMachineSpec, ResourceBankSpec, TransfersSpec
-from engine.lab.scenario.kinds.disk import parse_disk
+from engine.lab.scenario.kinds.bank_checks import check_banks
+from engine.lab.scenario.kinds.bank_spec import CashMachineSpec, ResourceBankSpec, TransfersSpec, parse_transfers
 from engine.lab.scenario.kinds.node_kind import NodeKind
 from engine.lab.scenario.kinds.node_spec import BankNodeSpec, DiskNodeSpec, NodeSpec
 from engine.lab.scenario.scenario import Scenario
-from engine.lab.scenario.scenario_banks import (
-    check_banks,
-    parse_cash_machine,
-    parse_resource_bank,
-    parse_transfers,
-)
 from engine.lab.scenario.scenario_yaml import Section
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
 
@@ -47,23 +41,13 @@ class ResourceManagerSpec(BankNodeSpec):
 
     role: ClassVar[str] = "resource_manager"
 
-    bank: ResourceBankSpec
+    # Without this, its default would be the one of the base class.
+    bank: ResourceBankSpec = field()
     cash_machine: CashMachineSpec | None = None
-
-
-def _coordinator(name: str, section: Section) -> CoordinatorSpec:
-    return CoordinatorSpec(name, disk=parse_disk(section))
 
 
 def _manager(name: str, section: Section) -> ManagerSpec:
     return ManagerSpec(name, transfers=section.part("transfers", lambda fields: parse_transfers(fields, name)))
-
-
-def _resource_manager(name: str, section: Section) -> ResourceManagerSpec:
-    bank = section.part("bank", parse_resource_bank)
-    if bank is None:
-        raise section.fail("bank", "is missing: a resource manager has a bank")
-    return ResourceManagerSpec(name, bank=bank, cash_machine=section.part("cash_machine", parse_cash_machine))
 
 
 def _check_xa(nodes: Section, scenario: Scenario) -> None:
@@ -80,22 +64,16 @@ def _check_xa(nodes: Section, scenario: Scenario) -> None:
         transfers = manager.transfers
         if transfers is None:
             continue
-        for field, name in (("from", transfers.source), ("to", transfers.target)):
+        for end, name in (("from", transfers.source), ("to", transfers.target)):
             if name not in banks:
                 allowed = ", ".join(banks) or "there is none"
                 raise nodes.fail(
-                    manager.name, f"transfers.{field} {name!r} is not a resource manager; allowed: {allowed}"
+                    manager.name, f"transfers.{end} {name!r} is not a resource manager; allowed: {allowed}"
                 )
         if transfers.source == transfers.target:
             raise nodes.fail(manager.name, f"transfers go from {transfers.source} to itself")
 
 
-COORDINATOR = NodeKind(CoordinatorSpec, _coordinator, ("disk",), (CoordinatorConfig,), (_check_xa,))
-MANAGER = NodeKind(ManagerSpec, _manager, ("transfers",), (ManagerConfig,), (_check_xa,))
-RESOURCE_MANAGER = NodeKind(
-    ResourceManagerSpec,
-    _resource_manager,
-    ("bank", "cash_machine"),
-    (ResourceManagerConfig,),
-    (check_banks, _check_xa),
-)
+COORDINATOR = NodeKind(CoordinatorSpec, (CoordinatorConfig,), (_check_xa,))
+MANAGER = NodeKind(ManagerSpec, (ManagerConfig,), (_check_xa,), _manager)
+RESOURCE_MANAGER = NodeKind(ResourceManagerSpec, (ResourceManagerConfig,), (check_banks, _check_xa))
