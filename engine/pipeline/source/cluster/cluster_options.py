@@ -58,14 +58,13 @@ class ClusterOptions:
         if (access_key is None) != (secret_key is None):
             missing = "secretKey" if secret_key is None else "accessKey"
             raise wrong_option(missing, "accessKey and secretKey go together: give both or neither")
-        return cls(
-            name_servers,
-            access_key,
-            secret_key,
-            values.text("securityToken"),
-            _tls(values),
-            values.read("connectTimeoutMs"),
-            values.read("requestTimeoutMs"),
+        return values.fill(
+            cls,
+            name_servers=name_servers,
+            access_key=access_key,
+            secret_key=secret_key,
+            security_token=values.text("securityToken"),
+            tls=_tls(values),
         )
 
 

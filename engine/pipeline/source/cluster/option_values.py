@@ -8,13 +8,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.protocol.java_trim import java_trim
+
+_T = TypeVar("_T")
 
 #: Options that Spark itself adds to those of the user.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname", "serialization.format", "outputmode"})
@@ -91,3 +93,13 @@ class OptionValues:
             return field.read(text, field.name, of_text=True)
         except FieldRefused as refused:
             raise wrong_option(field.name, str(refused.detail)) from None
+
+    def fill(self, kind: type[_T], **known: Any) -> _T:
+        """Return ``kind``, a dataclass, with the ``known`` fields; of each other field the option of the same name."""
+        names = [field.name for field in fields(kind) if field.name not in known]  # type: ignore[arg-type]
+        return kind(**known, **{name: self.read(_camel_case(name)) for name in names})
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))

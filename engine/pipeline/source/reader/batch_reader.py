@@ -102,7 +102,7 @@ class RocketMQReader(DataSourceReader):
     def _wanted_tags(self) -> tuple[str, ...] | None:
         """Return tags for the broker's filter; empty: all messages; None: no message can be wanted."""
         chosen = self._options.tags
-        pushed = self._pushed.tags
+        pushed = self._pushed.wanted.get("tags")
         if pushed is None:
             return chosen
         left = sorted(pushed.intersection(chosen) if chosen else pushed)

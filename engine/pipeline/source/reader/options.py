@@ -119,28 +119,20 @@ class ReadOptions:
         starting, ending = _bound(values, "starting", topics), _bound(values, "ending", topics)
         _check_order(starting, ending)
         most = values.read("maxOffsetsPerTrigger")
-        return cls(
+        return values.fill(
+            cls,
             cluster=ClusterOptions.parse(values),
             topics=topics,
             topic_option=topic_option,
             pattern=pattern,
             assigned=assigned,
-            include_system_topics=values.read("includeSystemTopics"),
             starting=starting,
             ending=ending,
-            max_offsets_per_trigger=most,
-            max_bytes_per_trigger=values.read("maxBytesPerTrigger"),
             min_offsets_per_trigger=values.read("minOffsetsPerTrigger", high=most or EXACT_MAX),
             max_trigger_delay_ms=values.duration_ms("maxTriggerDelay"),
-            min_partitions=values.read("minPartitions"),
-            max_records_per_partition=values.read("maxRecordsPerPartition"),
-            fail_on_data_loss=values.read("failOnDataLoss"),
-            retry_timeout_ms=values.read("retryTimeoutMs"),
             columns=_columns(values),
             tags=_tags(values),
             key=_key(values),
-            consumer_group=values.read("consumerGroup"),
-            commit_group=values.read("commitGroup"),
         )
 
     def takes(self, queue: QueueKey) -> bool:

@@ -6,8 +6,9 @@ Spark checks every filter again, so the only requirement here is not to drop a r
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from pyspark.sql.datasource import (
     EqualNullSafe,
@@ -31,18 +32,23 @@ _US_PER_MS = 1_000
 NUMBER_MAX = 2**63 - 1
 
 
+_QUEUES_MAX = 65_535
+#: A longer list of tags is not worth sending with every pull.
+_TAGS_MAX = 100
+#: Columns for which a set of wanted values is kept -> the values' type.
+_TYPES_OF_SETS: dict[str, type] = {"topic": str, "broker_name": str, "queue_id": int, "tags": str}
+
+
 @dataclass(slots=True)
 class PushedFilters:
-    """The ranges that all filters together leave; None: not restricted.
+    """The ranges that all filters together leave.
 
+    :ivar wanted: column -> the values that are left of it; columns that are not restricted are not in it.
     :ivar offset_from, offset_to: first and last offset.
     :ivar stored_from_ms, stored_to_ms: first and last millisecond of storing.
     """
 
-    topics: frozenset[str] | None = None
-    broker_names: frozenset[str] | None = None
-    queue_ids: frozenset[int] | None = None
-    tags: frozenset[str] | None = None
+    wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
     offset_from: int = 0
     offset_to: int = NUMBER_MAX
     stored_from_ms: int = 0
@@ -69,32 +75,13 @@ class PushedFilters:
                 self.stored_to_ms = max(-1, min(self.stored_to_ms, high))
 
     def _keep_equal(self, column: str, values: Iterable[object]) -> None:
-        kind, attribute = _TYPES_OF_SETS[column]
-        wanted = frozenset(value for value in values if type(value) is kind)
-        if column == "tags" and not _can_be_subscribed(wanted):
-            return
-        known = getattr(self, attribute)
-        setattr(self, attribute, wanted if known is None else known & wanted)
+        left = frozenset(value for value in values if type(value) is _TYPES_OF_SETS[column])
+        if column != "tags" or _can_be_subscribed(left):
+            self.wanted[column] = left & self.wanted.get(column, left)
 
     def wants(self, queue: QueueKey) -> bool:
         """Return whether a queue can hold wanted messages."""
-        return (
-            (self.topics is None or queue.topic in self.topics)
-            and (self.broker_names is None or queue.broker_name in self.broker_names)
-            and (self.queue_ids is None or queue.queue_id in self.queue_ids)
-        )
-
-
-_QUEUES_MAX = 65_535
-#: A longer list of tags is not worth sending with every pull.
-_TAGS_MAX = 100
-#: Columns for which a set of wanted values is kept -> the values' type, and where.
-_TYPES_OF_SETS: dict[str, tuple[type, str]] = {
-    "topic": (str, "topics"),
-    "broker_name": (str, "broker_names"),
-    "queue_id": (int, "queue_ids"),
-    "tags": (str, "tags"),
-}
+        return all(getattr(queue, column) in left for column, left in self.wanted.items() if column != "tags")
 
 
 def _can_be_subscribed(tags: frozenset[object]) -> bool:

@@ -70,22 +70,13 @@ class WriteOptions:
         """Parse the options. Raises :class:`RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, WRITE_OPTIONS)
         most = values.read("maxMessageBytes")
-        transaction_id = values.text("transactionId")
-        transaction_number = values.read("transactionNumber")
-        if transaction_number is not None and transaction_id is None:
+        if values.read("transactionNumber") is not None and values.text("transactionId") is None:
             raise wrong_option("transactionId", "is missing; transactionNumber counts the writes of one transactionId")
-        return cls(
+        return values.fill(
+            cls,
             cluster=ClusterOptions.parse(values),
             topic=_topic(values),
-            producer_group=values.read("producerGroup"),
             batch_bytes=values.read("batchBytes", default=min(_BATCH_BYTES, most), high=most),
-            max_message_bytes=most,
-            send_retries=values.read("sendRetries"),
-            replay_check=values.read("replayCheck"),
-            replay_lookback=values.read("replayLookback"),
-            transaction_id=transaction_id,
-            transaction_number=transaction_number,
-            copies_messages=values.read("copiesMessages"),
         )
 
 
