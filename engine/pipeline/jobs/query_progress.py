@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
-from engine.pipeline.jobs.report import JobReport, QueueOffsets
+from engine.pipeline.jobs.report import JobReport
+from engine.pipeline.source.cluster.queue_offsets import Offsets, QueueKey, from_json_object, to_json_object
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -39,8 +40,8 @@ class QueryProgress(StreamingQueryListener):
         self._changed = threading.Condition()
         self._ended: dict[str, None] = {}
         #: Offsets of each query, since a job may have several over different topics.
-        self._reached: dict[str, QueueOffsets] = {}
-        self._latest: dict[str, QueueOffsets] = {}
+        self._reached: dict[str, Offsets] = {}
+        self._latest: dict[str, Offsets] = {}
         self.running = 0
         #: Micro-batches that were reported.
         self.batches = 0
@@ -77,7 +78,10 @@ class QueryProgress(StreamingQueryListener):
         if reached:
             self._reached[query] = reached
             self._latest[query] = latest
-            self._report.offsets(_merged(self._reached.values()), _merged(self._latest.values()) or None)
+            latest = _merged(self._latest.values())
+            self._report.offsets(
+                to_json_object(_merged(self._reached.values())), to_json_object(latest) if latest else None
+            )
 
 
 def batch_figures(progress: Mapping[str, Any], lag: int | None) -> dict[str, Any]:
@@ -103,46 +107,29 @@ def batch_figures(progress: Mapping[str, Any], lag: int | None) -> dict[str, Any
     }
 
 
-def queue_offsets(value: object) -> QueueOffsets:
-    """Return ``value`` (JSON, or its text) as offsets per queue; empty if it is the offset of another kind of
-    source.
-    """
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {}
-    if not isinstance(value, dict):
+def queue_offsets(value: object) -> Offsets:
+    """Return ``value`` (JSON, or its text) as offsets; empty if it is the offset of another kind of source."""
+    try:
+        given = json.loads(value) if isinstance(value, str) else value
+        nested = given if isinstance(given, dict) else {}
+        # Next to its topics, ``latestOffset`` has figures of the lag.
+        return from_json_object({topic: queues for topic, queues in nested.items() if isinstance(queues, dict)})
+    except ValueError:
         return {}
-    offsets = {
-        topic: {queue: offset for queue, offset in queues.items() if isinstance(offset, int)}
-        for topic, queues in value.items()
-        if isinstance(queues, dict)
-    }
-    return {topic: queues for topic, queues in offsets.items() if queues}
 
 
-def lag_of(reached: QueueOffsets, latest: QueueOffsets) -> int | None:
+def lag_of(reached: Offsets, latest: Offsets) -> int | None:
     """Return the messages between the two; None if the latter is unknown."""
-    if not latest:
-        return None
-    return sum(
-        max(0, end - reached.get(topic, {}).get(queue, end))
-        for topic, queues in latest.items()
-        for queue, end in queues.items()
-    )
+    return sum(max(0, end - reached.get(queue, end)) for queue, end in latest.items()) if latest else None
 
 
-def _merged(several: Any) -> dict[str, dict[str, int]]:
+def _merged(several: Iterable[Offsets]) -> dict[QueueKey, int]:
     """Merge offsets of several queries; if two read the same queue the smaller offset counts, which both have
     reached.
     """
-    merged: dict[str, dict[str, int]] = {}
+    merged: dict[QueueKey, int] = {}
     for offsets in several:
-        for topic, queues in offsets.items():
-            of_topic = merged.setdefault(topic, {})
-            for queue, offset in queues.items():
-                of_topic[queue] = min(offset, of_topic.get(queue, offset))
+        merged |= {queue: min(offset, merged.get(queue, offset)) for queue, offset in offsets.items()}
     return merged
 
 

@@ -6,6 +6,7 @@ import json
 import math
 
 from engine.pipeline.jobs.query_progress import QueryProgress, batch_figures, lag_of, queue_offsets
+from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from tests.support.pipeline.memory_report import MemoryReport
 
 
@@ -65,8 +66,9 @@ def test_the_offsets_of_other_sources_are_left_alone():
 
 
 def test_a_lag_is_known_only_where_the_end_is_known():
-    assert lag_of({"a": {"b:0": 1}}, {}) is None
-    assert lag_of({"a": {"b:0": 9}}, {"a": {"b:0": 5, "b:1": 4}}) == 0
+    queue, other = QueueKey("a", "b", 0), QueueKey("a", "b", 1)
+    assert lag_of({queue: 1}, {}) is None
+    assert lag_of({queue: 9}, {queue: 5, other: 4}) == 0
 
 
 def test_an_empty_batch_has_no_rate():
