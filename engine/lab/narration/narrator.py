@@ -7,7 +7,7 @@ requested.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from engine.faults.frame_meaning import keys_text
@@ -40,6 +40,7 @@ from engine.lab.work.work_spec import StepKind
 from engine.texts import Text, plain
 
 if TYPE_CHECKING:
+    from engine.lab.checkers.watch.violation import Violation
     from engine.lab.run.run import LabRun
 
 Texts = Mapping[str, str]
@@ -96,6 +97,10 @@ class Caption(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
+#: Returns the caption of what was last, if that happened at this event or later.
+_Source = Callable[[int], Caption | None]
+
+
 class Narrator:
     """Narrate one run, from its creation on: best before the first event."""
 
@@ -105,6 +110,27 @@ class Narrator:
         self._caption: Caption | None = None
         #: What was known when the caption was made.
         self._seen: tuple[int, int, int] = (0, 0, 0)
+        history = run.world.history
+        self._work_again = _of_last(history.work_done, self._work)
+        #: The most severe first.
+        self._sources: tuple[_Source, ...] = (
+            _of_last(run.violations, self._violation),
+            _of_last(history.nodes_changed, self._node),
+            _of_last(history.election_steps, self._election),
+            _of_last(history.partitions_decided, self._decision),
+            _of_last(history.alarms_raised, self._alarm),
+            _of_last(history.pages_fetched, self._disk),
+            _of_last(history.consumes_began, self._listener),
+            _of_last(history.transactions_ended, self._transaction),
+            _of_last(history.transfers_ended, self._transfer),
+            _of_last(history.bank_entries, self._bank),
+            self._work_again,
+            _of_last(history.deliveries_judged, self._judged),
+            self._frame,
+            _of_last(history.consumes_ended, self._listener_end),
+            _of_last(history.sends_returned, self._send_end),
+            self._step,
+        )
 
     @property
     def caption(self) -> Caption | None:
@@ -119,33 +145,14 @@ class Narrator:
     def _newest(self, after: int) -> Caption | None:
         """Return the last caption since event ``after``; of several at the same event that of the first source."""
         found: Caption | None = None
-        for source in (
-            self._violation,
-            self._node,
-            self._election,
-            self._decision,
-            self._alarm,
-            self._disk,
-            self._listener,
-            self._transaction,
-            self._bank,
-            self._work,
-            self._judged,
-            self._frame,
-            self._listener_end,
-            self._send_end,
-            self._step,
-        ):
+        for source in self._sources:
             found = source(after + 1 if found is None else found.event + 1) or found
         return self._command(after if found is None else found.event) or found
 
-    # -------------------------------------------------------------------------- sources, the most severe first
+    # -------------------------------------------------------------------------- sources
 
-    def _violation(self, least: int) -> Caption | None:
-        last = _last(self._run.violations, least)
-        if last is None:
-            return None
-        again = self._work(last.event)
+    def _violation(self, last: Violation) -> Caption:
+        again = self._work_again(last.event)
         if again is not None and again.event == last.event:
             return again._replace(kind="violation", keys=again.keys + tuple(last.messages))
         message = last.messages[:1]
@@ -164,42 +171,28 @@ class Narrator:
             return None
         return Caption(last.event, _said_of_command(last), "command", GRAVE)
 
-    def _node(self, least: int) -> Caption | None:
-        last: NodeChanged | None = _last(self._run.world.history.nodes_changed, least)
-        if last is None:
-            return None
+    def _node(self, last: NodeChanged) -> Caption:
         key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
         return Caption(last.event, Text(key, node=last.node), "node", GRAVE)
 
-    def _election(self, least: int) -> Caption | None:
-        last: ElectionStep | None = _last(self._run.world.history.election_steps, least)
-        return None if last is None else Caption(last.event, election_words(last), "node", HEAVY)
+    def _election(self, last: ElectionStep) -> Caption:
+        return Caption(last.event, election_words(last), "node", HEAVY)
 
-    def _decision(self, least: int) -> Caption | None:
-        decided = self._run.world.history.partitions_decided
-        last: PartitionDecided | None = _last(decided, least)
-        return None if last is None else Caption(last.event, decision_words(_at(decided, last.event)), "node", HEAVY)
+    def _decision(self, last: PartitionDecided) -> Caption:
+        decided = _at(self._run.world.history.partitions_decided, last.event)
+        return Caption(last.event, decision_words(decided), "node", HEAVY)
 
-    def _alarm(self, least: int) -> Caption | None:
-        last: AlarmRaised | None = _last(self._run.world.history.alarms_raised, least)
-        if last is None:
-            return None
+    def _alarm(self, last: AlarmRaised) -> Caption:
         text = Text("moment.alarm", node=last.node, key=last.key, times=last.deliveries)
         return Caption(last.event, text, "node", GRAVE, (last.key,))
 
-    def _disk(self, least: int) -> Caption | None:
-        fetched = self._run.world.history.pages_fetched
-        last: PagesFetched | None = _last(fetched, least)
-        if last is None:
-            return None
-        pages = sum(entry.pages for entry in _at(fetched, last.event) if entry.path == last.path)
+    def _disk(self, last: PagesFetched) -> Caption:
+        fetched = _at(self._run.world.history.pages_fetched, last.event)
+        pages = sum(entry.pages for entry in fetched if entry.path == last.path)
         text = Text("moment.fetches", node=last.node, pages=pages, file=last.path)
         return Caption(last.event, text, "step", HEAVY)
 
-    def _listener(self, least: int) -> Caption | None:
-        last: ConsumeBegan | None = _last(self._run.world.history.consumes_began, least)
-        if last is None:
-            return None
+    def _listener(self, last: ConsumeBegan) -> Caption:
         began = [entry for entry in self._began_at(last.event) if entry.node == last.node]
         keys = tuple(entry.key for entry in began)
         twice = self._said_of_two(began)
@@ -213,44 +206,33 @@ class Narrator:
             text = Text("moment.calls", node=last.node, keys=keys_text(keys))
         return Caption(last.event, text, "listener", HEAVY, keys)
 
-    def _transaction(self, least: int) -> Caption | None:
-        history = self._run.world.history
-        ended: LocalTransactionEnded | None = _last(history.transactions_ended, least)
-        if ended is not None:
-            key = "moment.executed" if ended.check == 0 else "moment.answers_check"
-            text = Text(key, node=ended.node, key=ended.key, result=ended.result.upper())
-            return Caption(ended.event, text, "transaction", HEAVY, (ended.key,))
-        transfer: TransferEnded | None = _last(history.transfers_ended, least)
-        if transfer is None:
-            return None
-        text = Text(f"moment.transfer.{transfer.outcome}", node=transfer.node, key=transfer.key)
-        return Caption(transfer.event, text, "transaction", HEAVY, (transfer.key,))
+    def _transaction(self, last: LocalTransactionEnded) -> Caption:
+        key = "moment.executed" if last.check == 0 else "moment.answers_check"
+        text = Text(key, node=last.node, key=last.key, result=last.result.upper())
+        return Caption(last.event, text, "transaction", HEAVY, (last.key,))
 
-    def _bank(self, least: int) -> Caption | None:
-        last: BankEntry | None = _last(self._run.world.history.bank_entries, least)
-        key = None if last is None else BANK_ACTIONS.get((last.doing, last.outcome))
-        if last is None or key is None:
+    def _transfer(self, last: TransferEnded) -> Caption:
+        text = Text(f"moment.transfer.{last.outcome}", node=last.node, key=last.key)
+        return Caption(last.event, text, "transaction", HEAVY, (last.key,))
+
+    def _bank(self, last: BankEntry) -> Caption | None:
+        key = BANK_ACTIONS.get((last.doing, last.outcome))
+        if key is None:
             return None
         return Caption(last.event, Text("moment.told", what=Text(key, entry=last)), "transaction", HEAVY, (last.key,))
 
-    def _work(self, least: int) -> Caption | None:
+    def _work(self, last: WorkDone) -> Caption | None:
         """Return the caption of repeated work: the first time is covered by the verdict."""
-        done = self._run.world.history.work_done
-        last: WorkDone | None = _last(done, least)
-        if last is None:
-            return None
         same = (last.node, last.effect, last.key)
-        times = sum((one.node, one.effect, one.key) == same for one in done[-_WORK_BACK:])
+        done = self._run.world.history.work_done[-_WORK_BACK:]
+        times = sum((one.node, one.effect, one.key) == same for one in done)
         if times < _AGAIN:
             return None
         key = "takes_again" if last.effect == StepKind.TAKE else "called_again"
         text = Text(f"moment.work.{key}", node=last.node, by=last.by, key=last.key, effect=last.effect, times=times)
         return Caption(last.event, text, "listener", GRAVE, (last.key,))
 
-    def _judged(self, least: int) -> Caption | None:
-        last: DeliveryJudged | None = _last(self._run.world.history.deliveries_judged, least)
-        if last is None:
-            return None
+    def _judged(self, last: DeliveryJudged) -> Caption:
         verdict = last.verdict.replace("-", "_")
         what = plain(last.order) if last.key == last.order else Text("moment.judged.of", order=last.order, key=last.key)
         text = Text(f"moment.judged.{verdict}", node=last.node, key=last.key, order=last.order, what=what)
@@ -268,10 +250,7 @@ class Narrator:
                 return Caption(frame.event, words.text, words.kind, weight, words.keys)
         return None
 
-    def _listener_end(self, least: int) -> Caption | None:
-        last: ConsumeEnded | None = _last(self._run.world.history.consumes_ended, least)
-        if last is None:
-            return None
+    def _listener_end(self, last: ConsumeEnded) -> Caption:
         ended = [entry for entry in _at(self._run.world.history.consumes_ended, last.event) if entry.node == last.node]
         keys = tuple(entry.key for entry in ended)
         is_of_kafka = isinstance(self._run.world.nodes[last.node].spec, KafkaConsumerSpec)
@@ -280,10 +259,7 @@ class Narrator:
         text = Text(f"moment.{key}", node=last.node, keys=keys_text(keys))
         return Caption(last.event, text, "listener", PLAIN, keys)
 
-    def _send_end(self, least: int) -> Caption | None:
-        last: SendReturned | None = _last(self._run.world.history.sends_returned, least)
-        if last is None:
-            return None
+    def _send_end(self, last: SendReturned) -> Caption:
         text = Text(f"moment.send.{last.status}", node=last.node, key=last.key)
         return Caption(last.event, text, "frame", LIGHT if last.status == "ok" else HEAVY, (last.key,))
 
@@ -341,6 +317,16 @@ def _said_of_command(done: CommandApplied) -> Texts:
     name, what = COMMANDS[command.kind].name, COMMANDS[command.kind].what
     target = " ".join(word for word in (command.target, str(command.value.get("frame", ""))) if word)
     return Text("moment.command", name=name, target=target, what=what) if target else what
+
+
+def _of_last(entries: Sequence[_Entry], tell: Callable[[_Entry], Caption | None]) -> _Source:
+    """Return the source of captions of the last entry."""
+
+    def caption(least: int) -> Caption | None:
+        last = _last(entries, least)
+        return None if last is None else tell(last)
+
+    return caption
 
 
 def _last(entries: Sequence[_Entry], least: int) -> _Entry | None:
