@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from engine.lab.scenario.kinds.broker import BrokerSpec
@@ -266,14 +267,6 @@ def _share_or_next(chance: random.Random, scenario: Scenario, share: str, one: s
     return {"kind": share, "target": link, "ratio": ratio}, {"kind": share, "target": link, "ratio": 0.0}
 
 
-def _loss(chance: random.Random, scenario: Scenario) -> _Fault:
-    return _share_or_next(chance, scenario, "link-loss", "drop-next")
-
-
-def _duplicate(chance: random.Random, scenario: Scenario) -> _Fault:
-    return _share_or_next(chance, scenario, "link-duplicate", "duplicate-next")
-
-
 def _reorder(chance: random.Random, scenario: Scenario) -> _Fault:
     link = _link(chance, scenario)
     return (
@@ -306,18 +299,10 @@ def _damaged(chance: random.Random, scenario: Scenario, kind: str, **fields: Any
     return {"kind": kind, "target": peer, **fields}, {"kind": "restart", "target": peer}
 
 
-def _wipe(chance: random.Random, scenario: Scenario) -> _Fault:
-    return _damaged(chance, scenario, "wipe")
-
-
 def _flip(chance: random.Random, scenario: Scenario) -> _Fault:
     # Near the end as often as anywhere before.
     bit = round(8 * 2_000 ** chance.random()) + chance.randrange(8)
     return _damaged(chance, scenario, chance.choice(("flip-in-log", "flip-in-state")), bit=bit)
-
-
-def _last_second(chance: random.Random, scenario: Scenario) -> _Fault:
-    return _damaged(chance, scenario, "lose-last-second")
 
 
 def _listener(chance: random.Random, scenario: Scenario) -> _Fault:
@@ -351,14 +336,14 @@ _FAULTS: Mapping[FaultKind, Callable[[random.Random, Scenario], _Fault]] = {
     FaultKind.PAUSE: _pause,
     FaultKind.PARTITION: _partition,
     FaultKind.DELAY: _delay,
-    FaultKind.LOSS: _loss,
-    FaultKind.DUPLICATE: _duplicate,
+    FaultKind.LOSS: partial(_share_or_next, share="link-loss", one="drop-next"),
+    FaultKind.DUPLICATE: partial(_share_or_next, share="link-duplicate", one="duplicate-next"),
     FaultKind.REORDER: _reorder,
     FaultKind.CLOCK_SKEW: _clock_skew,
     FaultKind.DISK: _disk,
-    FaultKind.WIPE: _wipe,
+    FaultKind.WIPE: partial(_damaged, kind="wipe"),
     FaultKind.FLIP: _flip,
-    FaultKind.LAST_SECOND: _last_second,
+    FaultKind.LAST_SECOND: partial(_damaged, kind="lose-last-second"),
     FaultKind.LISTENER: _listener,
     FaultKind.GROUP: _group,
 }
