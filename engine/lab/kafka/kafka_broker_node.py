@@ -18,7 +18,6 @@ from engine.lab.kafka.kafka_controller_node import KafkaControllerNode, node_ids
 from engine.lab.kafka.stored_log import StoredLogs
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaClientSpec
-from engine.lab.scenario.settings import of_class
 
 #: Port on which it listens, as Kafka's brokers do.
 KAFKA_PORT = 9092
@@ -68,16 +67,16 @@ class KafkaBrokerNode(ScenarioDiskNode):
                 yield (group, topic, partition), value.offset
 
     async def _start(self) -> None:
-        config = KafkaBrokerConfig(
+        config = self.config(
+            KafkaBrokerConfig,
             topics={topic.name: topic.queues for topic in self.world.topics(of_kafka=True)},
-            log=PartitionLogConfig(**of_class(PartitionLogConfig, self.settings)),
-            **of_class(KafkaBrokerConfig, self.settings),
+            log=self.config(PartitionLogConfig),
         )
         self.broker = KafkaBroker(
             self.runtime,
             dataclasses.replace(config, node_id=self.node_id),
             self._cluster(),
-            ReplicationConfig(**of_class(ReplicationConfig, self.settings)),
+            self.config(ReplicationConfig),
         )
         await self.broker.start(self.runtime.identity.host_ip, KAFKA_PORT)
 

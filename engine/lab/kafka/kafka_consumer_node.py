@@ -16,7 +16,6 @@ from engine.lab.kafka.stored_log import key_of
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
-from engine.lab.scenario.settings import of_class
 from engine.lab.work.work_spec import PollLoopConfig
 from engine.runtime.future_waits import cancel_all
 
@@ -50,17 +49,14 @@ class KafkaConsumerNode(ScenarioNode):
 
     async def _start(self) -> None:
         brokers = KnownBrokers(self.world, self.spec)
-        settings = of_class(ConsumerConfig, self.settings)
-        consumer = KafkaConsumer(
-            self.runtime, ConsumerConfig(bootstrap=brokers.bootstrap, group_id=self.spec.group, **settings)
-        )
-        self.consumer = consumer
+        config = self.config(ConsumerConfig, bootstrap=brokers.bootstrap, group_id=self.spec.group)
+        self.consumer = consumer = KafkaConsumer(self.runtime, config)
         consumer.assign(self.partitions)
         self._task = asyncio.create_task(self._poll_for_ever(consumer, brokers), name="polls")
 
     async def _poll_for_ever(self, consumer: KafkaConsumer, brokers: KnownBrokers) -> None:
         while True:
-            config = PollLoopConfig(**of_class(PollLoopConfig, self.settings))
+            config = self.config(PollLoopConfig)
             polled = await self._poll(consumer, config.poll_timeout_ms)
             self.polled = [key_of(record.headers) for _, record in polled]
             for self.at, ((topic, partition), record) in enumerate(polled):

@@ -9,7 +9,6 @@ from engine.kafka.replication.replication_config import ControllerConfig
 from engine.lab.nodes.history import PartitionDecided
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
-from engine.lab.scenario.settings import of_class
 
 #: Port on which it listens, as Kafka's controllers do.
 CONTROLLER_PORT = 9093
@@ -33,11 +32,8 @@ class KafkaControllerNode(ScenarioDiskNode):
 
     async def _start(self) -> None:
         topics = {topic.name: topic.queues for topic in self.world.topics(of_kafka=True)}
-        config = ControllerConfig(
-            topics={**topics, OFFSETS.topic: 1},
-            brokers=tuple(node_ids(self.world).values()),
-            **of_class(ControllerConfig, self.settings),
-        )
+        brokers = tuple(node_ids(self.world).values())
+        config = self.config(ControllerConfig, topics={**topics, OFFSETS.topic: 1}, brokers=brokers)
         self.controller = Controller(self.runtime, config)
         self.controller.on_decided = self._note_decided
         await self.controller.start(self.runtime.identity.host_ip, CONTROLLER_PORT)

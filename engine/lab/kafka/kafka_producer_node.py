@@ -19,7 +19,6 @@ from engine.lab.kafka.stored_log import KEY_HEADER
 from engine.lab.nodes.history import SendInvoked, SendReturned
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
 from engine.lab.scenario.kinds.kafka import KafkaProducerSpec
-from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
 from engine.runtime.future_waits import all_ended, cancel_all
 
@@ -47,10 +46,7 @@ class KafkaProducerNode(ScenarioNode):
 
     async def _start(self) -> None:
         brokers = KnownBrokers(self.world, self.spec)
-        producer = KafkaProducer(
-            self.runtime,
-            KafkaProducerConfig(bootstrap=brokers.bootstrap, **of_class(KafkaProducerConfig, self.settings)),
-        )
+        producer = KafkaProducer(self.runtime, self.config(KafkaProducerConfig, bootstrap=brokers.bootstrap))
         self.producer = producer
         producer.start()
         if producer.transactions is not None:
@@ -80,9 +76,8 @@ class KafkaProducerNode(ScenarioNode):
             number = self._next_numbers[index]
             self._next_numbers[index] += 1
             await self._send(producer, traffic, number, brokers)
-            remaining_us = begun_us + traffic.every_ms * 1_000 - self.world.now_us
-            if remaining_us > 0 and self._next_numbers[index] < traffic.count:
-                await asyncio.sleep(remaining_us / 1_000_000)
+            if self._next_numbers[index] < traffic.count:
+                await self.pause_between(begun_us, traffic.every_ms)
 
     async def _send(self, producer: KafkaProducer, traffic: TrafficSpec, number: int, brokers: KnownBrokers) -> None:
         key = traffic.fill_in(traffic.key, self.name, number)

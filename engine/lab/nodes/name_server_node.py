@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.kinds.name_server import NameServerSpec
-from engine.lab.scenario.settings import of_class
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 
@@ -28,6 +27,6 @@ class NameServerNode(ScenarioNode):
         return f"{self.runtime.identity.host_ip}:{NAME_SERVER_PORT}"
 
     async def _start(self) -> None:
-        config = NameServerConfig(host="", port=NAME_SERVER_PORT, **of_class(NameServerConfig, self.settings))
+        config = self.config(NameServerConfig, host="", port=NAME_SERVER_PORT)
         self.name_server = NameServer(self.runtime, config)
         await self.name_server.start()

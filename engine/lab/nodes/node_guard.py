@@ -24,7 +24,6 @@ from engine.lab.nodes.relay import Relay, RelayingListener, order_of
 from engine.lab.nodes.scenario_node import MemberNode
 from engine.lab.scenario.kinds.stores import RedisSpec
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
-from engine.lab.scenario.settings import of_class
 from engine.lab.work.message_work import ScenarioWork, WorkFailed
 from engine.lab.work.store_clients import LabRedis, LabService, LabSqlDatabase, StoreClient
 from engine.lab.work.store_frames import STORE_PORT
@@ -84,7 +83,7 @@ class NodeGuard:
         return {name: LabService(self._client, _address(self._role, name), self._role.name) for name in names}
 
     def _config_now(self) -> IdempotenceConfig:
-        return IdempotenceConfig(**of_class(IdempotenceConfig, self._role.settings))
+        return self._role.config(IdempotenceConfig)
 
     @property
     def config(self) -> IdempotenceConfig:
@@ -164,7 +163,7 @@ class NodeGuard:
         failure = WorkFailed("the scenario lets the work fail") if message in self._failing else None
         strategy = self._config.idempotence_strategy
         duration_ms = listener.hand_over_ms if listener.hand_over else listener.duration_ms + listener.each_ms
-        undoes_calls = WorkConfig(**of_class(WorkConfig, self._role.settings)).work_undoes_calls
+        undoes_calls = self._role.config(WorkConfig).work_undoes_calls
         await self._work.do(order_of(message), strategy, transaction, duration_ms, failure, undoes_calls=undoes_calls)
         if self._relay is not None:
             await self._relay.note(message, transaction or self.database)

@@ -103,7 +103,7 @@ class ProducerNode(MemberNode):
             return accounts.committed_balance(node_bank.spec.account)
 
     def _identifier_config(self) -> IdentifierConfig:
-        return IdentifierConfig(**of_class(IdentifierConfig, self.settings))
+        return self.config(IdentifierConfig)
 
     def _make_producer(self) -> DefaultMQProducer:
         settings: dict[str, Any] = of_class(ProducerConfig, self.settings) | of_class(ClientConfig, self.settings)

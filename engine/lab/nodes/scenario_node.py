@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from engine.lab.nodes.history import LabHistory, NodeChanged, PagesFetched
 from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, MemberSpec, NodeSpec, SettingValue, System
 from engine.lab.scenario.scenario import Scenario, TopicSpec
+from engine.lab.scenario.settings import of_class
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_page_cache import LabPageCache
 from engine.runtime.lab.lab_runtime import LabMachines, LabRuntime
@@ -20,6 +21,7 @@ from engine.runtime.lab.lab_storage import LabStorage
 
 _Role = TypeVar("_Role", bound="ScenarioNode")
 _Spec = TypeVar("_Spec", bound=NodeSpec)
+_Config = TypeVar("_Config")
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -184,6 +186,10 @@ class ScenarioNode:
         self._note("crashed")
         self._forget()
 
+    def config(self, kind: type[_Config], **fixed: Any) -> _Config:
+        """Return the engine's settings of one class, with those of the node, and with those that are ``fixed`` here."""
+        return kind(**fixed, **of_class(kind, self.settings))
+
     @property
     def here_and_now(self) -> tuple[int, int, str]:
         """Return the first fields of a history entry: event, virtual time, node."""
@@ -226,7 +232,11 @@ class ScenarioNode:
 
     async def until(self, time_ms: int) -> None:
         """Wait until this virtual time."""
-        remaining_us = time_ms * 1_000 - self.world.now_us
+        await self.pause_between(0, time_ms)
+
+    async def pause_between(self, begun_us: int, every_ms: int) -> None:
+        """Wait until the next of several actions, of which the last one began at ``begun_us``."""
+        remaining_us = begun_us + every_ms * 1_000 - self.world.now_us
         if remaining_us > 0:
             await asyncio.sleep(remaining_us / 1_000_000)
 

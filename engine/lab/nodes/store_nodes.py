@@ -12,7 +12,6 @@ from engine.idempotence.strategies.tempting import MARKS_TABLE
 from engine.lab.nodes.history import WorkDone
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, ScenarioNode, WorldContext
 from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
-from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.message_work import ITEM, SCHEMA
 from engine.lab.work.redis_server import RedisModel, RedisServer, RedisValue
@@ -50,7 +49,7 @@ class DatabaseNode(ScenarioDiskNode):
             database.execute("INSERT INTO idempotence_schema VALUES (?)", (SCHEMA_VERSION,))
             database.execute("INSERT INTO stock VALUES (?, ?, 0)", (ITEM, self.spec.stock))
             database.commit()
-        if DatabaseConfig(**of_class(DatabaseConfig, self.settings)).binlog:
+        if self.config(DatabaseConfig).binlog:
             self.server = BinlogSqlServer(self.runtime, self.name, database, self.runtime.disk, self._report)
         else:
             self.server = SqlServer(self.runtime, self.name, database, self._report)
@@ -184,7 +183,7 @@ class ServiceNode(ScenarioNode):
         await self.server.start(self.runtime.identity.host_ip, STORE_PORT)
 
     def _config(self) -> ServiceConfig:
-        return ServiceConfig(**of_class(ServiceConfig, self.settings))
+        return self.config(ServiceConfig)
 
     def _report(self, operation: str, key: str, by: str, undoes: str) -> None:
         self.world.history.work_done.append(WorkDone(*self.here_and_now, operation, key, by, undoes))

@@ -95,9 +95,8 @@ class TrafficSender:
                 await self._pay_or_send(producer, traffic, number)
             else:
                 await self._send_batch(producer, traffic, range(number, number + count))
-            remaining_us = begun_us + traffic.every_ms * 1_000 - self._role.world.now_us
-            if remaining_us > 0 and self._next_numbers[index] < traffic.count:
-                await asyncio.sleep(remaining_us / 1_000_000)
+            if self._next_numbers[index] < traffic.count:
+                await self._role.pause_between(begun_us, traffic.every_ms)
 
     async def _pay_or_send(self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int) -> None:
         key = traffic.fill_in(traffic.key, self._role.name, number)

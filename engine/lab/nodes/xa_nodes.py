@@ -14,7 +14,6 @@ from engine.lab.nodes.node_banks import NodeBank
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, ScenarioNode, WorldContext
 from engine.lab.scenario.kinds.bank_spec import ResourceBankSpec
 from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
-from engine.lab.scenario.settings import of_class
 from engine.runtime.future_waits import cancel_all
 from engine.xa.account_locks import WAITS_KEPT, LockWait
 from engine.xa.branch_bank import BranchBank
@@ -46,7 +45,7 @@ class CoordinatorNode(ScenarioDiskNode):
     coordinator: XaTransactionCoordinator | None = None
 
     async def _start(self) -> None:
-        config = CoordinatorConfig(**of_class(CoordinatorConfig, self.settings))
+        config = self.config(CoordinatorConfig)
         self.coordinator = XaTransactionCoordinator(self.runtime, self.name, config, self._changed)
         await self.coordinator.start(self.runtime.identity.host_ip, COORDINATOR_PORT)
 
@@ -95,7 +94,7 @@ class ManagerNode(ScenarioNode):
         return self.under_way is None and (transfers is None or self.next_number >= transfers.count)
 
     async def _start(self) -> None:
-        config = ManagerConfig(**of_class(ManagerConfig, self.settings))
+        config = self.config(ManagerConfig)
         address = coordinator_address(self.world)
         self.manager = XaTransactionManager(self.runtime, self.name, address, config, self._goes_on)
         self._task = asyncio.create_task(self._make_transfers(self.manager), name="transfers")
@@ -119,9 +118,8 @@ class ManagerNode(ScenarioNode):
             ended = TransferEnded(*self.here_and_now, key, result.xid, outcome, result.reason)
             self.ended.append(ended)
             world.history.transfers_ended.append(ended)
-            remaining_us = begun_us + transfers.every_ms * 1_000 - world.now_us
-            if remaining_us > 0 and self.next_number < transfers.count:
-                await asyncio.sleep(remaining_us / 1_000_000)
+            if self.next_number < transfers.count:
+                await self.pause_between(begun_us, transfers.every_ms)
 
     def _goes_on(self, key: str, xid: str, phase: str) -> None:
         self.under_way = TransferUnderWay(key, xid, phase, self.world.now_us)
@@ -168,7 +166,7 @@ class ResourceManagerNode(ScenarioNode):
         self._customer: asyncio.Task[None] | None = None
 
     async def _start(self) -> None:
-        config = ResourceManagerConfig(**of_class(ResourceManagerConfig, self.settings))
+        config = self.config(ResourceManagerConfig)
         self.resource_manager = ResourceManager(
             self.runtime,
             self.name,

@@ -8,7 +8,6 @@ from engine.lab.nodes.history import SendInvoked, SendReturned
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
 from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.kinds.raft import RaftClientSpec
-from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.replication.raft.errors import RaftFrameRefused
 from engine.replication.raft.raft_commands import (
@@ -44,7 +43,7 @@ class RaftClientNode(ScenarioNode):
         self._lines: dict[str, _Line] = {}
 
     async def _start(self) -> None:
-        config = RaftClientConfig(**of_class(RaftClientConfig, self.settings))
+        config = self.config(RaftClientConfig)
         self.asked = self.asked or self._peers()[0].name
         self._lines = {}
         self._tasks = [

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from engine.lab.nodes.history import ElectionStep
 from engine.lab.nodes.scenario_node import ScenarioDiskNode, WorldContext
 from engine.lab.scenario.kinds.raft import RaftPeerSpec
-from engine.lab.scenario.settings import of_class
 from engine.replication.raft.errors import NotLeader, OutcomeUnknown, ProposalRefused, RaftError, RaftFrameRefused
 from engine.replication.raft.raft_commands import (
     CommandAnswer,
@@ -95,8 +94,8 @@ class RaftPeerNode(ScenarioDiskNode):
             {role.name: f"{role.runtime.identity.host_ip}:{PEER_PORT}" for role in peers},
             [role.name for role in peers if role.spec.is_voter],
             self.applied.append,
-            RaftConfig(**of_class(RaftConfig, self.settings)),
-            RaftRules(**of_class(RaftRules, self.settings)),
+            self.config(RaftConfig),
+            self.config(RaftRules),
             # A disk that is empty later has lost its data.
             is_first_start=self.incarnation == 0,
         )
