@@ -20,9 +20,9 @@ from engine.lab.run.recording import Recording, python_version
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.kinds.node_kind import TRAFFIC_MAX
 from engine.lab.scenario.kinds.producer import TransactionWord
-from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario import QUEUES_MAX, Scenario
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, NODES_MAX, TIME_MAX_MS
-from engine.lab.scenario.scenario_text import QUEUES_MAX, SCRIPT_MAX, TOPICS_MAX, parse_scenario
+from engine.lab.scenario.scenario_text import SCRIPT_MAX, TOPICS_MAX, parse_scenario
 from engine.lab.scenario.scenario_yaml import TEXT_MAX_CHARACTERS
 from engine.lab.scenario.traffic_spec import PROPERTIES_MAX, PROPERTY_NAME_MAX
 from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel

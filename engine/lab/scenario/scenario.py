@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from engine.fields.field import Field
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.spec_reader import Named
 
 _Spec = TypeVar("_Spec", bound=NodeSpec)
 
@@ -24,6 +27,9 @@ CommandValue = SettingValue | tuple[str, ...]
 
 #: Languages of every text for people.
 LANGUAGES = ("en", "zh")
+
+QUEUES_MAX = 64
+QueueCount = Annotated[int, Field("", "integer", 1, QUEUES_MAX)]
 
 
 class FaultKind(StrEnum):
@@ -48,6 +54,10 @@ class FaultKind(StrEnum):
     GROUP = "group"
 
 
+def _parse_fault_kinds(section: Section, field: str) -> tuple[FaultKind, ...]:
+    return tuple(FaultKind(word) for word in section.choices(field, list(FaultKind)))
+
+
 @dataclass(frozen=True, slots=True)
 class FaultModel:
     """Fault model of random runs of a scenario. Within it the invariants must hold.
@@ -56,8 +66,8 @@ class FaultModel:
     :ivar max_faults: most faults of one run.
     """
 
-    kinds: tuple[FaultKind, ...] = ()
-    max_faults: int = 5
+    kinds: Annotated[tuple[FaultKind, ...], _parse_fault_kinds] = ()
+    max_faults: Annotated[int, Field("", "integer", 0, 100), Named("max")] = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ class TopicSpec:
     """A topic that exists from the beginning, on every broker; a Kafka topic has a partition for each queue."""
 
     name: str
-    queues: int = 4
+    queues: QueueCount = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +83,8 @@ class GroupSpec:
     """A consumer group that exists from the beginning, on every broker."""
 
     name: str
-    retry_max_times: int = 16
-    retry_queues: int = 1
+    retry_max_times: Annotated[int, Field("", "integer", 0, 1_000)] = 16
+    retry_queues: QueueCount = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from engine.lab.scenario.command import COMMANDS, Target, parse_command
@@ -19,7 +20,6 @@ from engine.lab.scenario.kinds.node_spec import NodeSpec, SendingSpec, System
 from engine.lab.scenario.scenario import (
     LANGUAGES,
     Command,
-    FaultKind,
     FaultModel,
     GroupSpec,
     KeyMoment,
@@ -34,13 +34,13 @@ from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.scenario_nodes import check_nodes, parse_node
 from engine.lab.scenario.scenario_stage import PARTS, parse_buttons
 from engine.lab.scenario.scenario_yaml import Section, read_yaml
+from engine.lab.scenario.spec_reader import read_spec
 from engine.lab.scenario.switches import SWITCHES
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_group, validate_topic
 
 #: Bounds of a scenario.
 TOPICS_MAX = 50
-QUEUES_MAX = 64
 DURATION_MAX_MS = 24 * 3_600_000
 SEED_MAX = (1 << 53) - 1
 DEFAULT_DURATION_MS = 60_000
@@ -48,7 +48,7 @@ INVARIANTS_MAX = 50
 SCRIPT_MAX = 100
 ORDER_MAX = 10_000
 
-_Spec = TypeVar("_Spec")
+_Spec = TypeVar("_Spec", TopicSpec, GroupSpec)
 
 #: Targets that can only be a node of the scenario.
 _NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK, Target.PEER)
@@ -80,13 +80,13 @@ def parse_scenario(text: str, name: str) -> Scenario:
         jitter_ms=jitter_ms,
         bytes_per_s=bytes_per_s,
         nodes=nodes,
-        topics=_named(root, "topics", validate_topic, _topic),
-        groups=_named(root, "groups", validate_group, _group),
+        topics=_named(root, "topics", validate_topic, TopicSpec),
+        groups=_named(root, "groups", validate_group, GroupSpec),
         script=_script(root, nodes),
         breakpoints=_breakpoints(root, nodes),
         # The runner checks whether such checkers exist: checkers know scenarios, not vice versa.
         invariants=root.words("invariants", max_count=INVARIANTS_MAX),
-        fault_model=root.part("faults", _fault_model) or FaultModel(),
+        fault_model=root.part("faults", partial(read_spec, FaultModel)) or FaultModel(),
         switched_off=root.choices("switched_off", SWITCHES, max_count=len(SWITCHES)),
         text=text,
         order=root.integer("order", 0, ORDER_MAX, 1_000),
@@ -159,21 +159,7 @@ def _nodes(root: Section) -> tuple[NodeSpec, ...]:
     return tuple(nodes)
 
 
-def _topic(name: str, fields: Section | None) -> TopicSpec:
-    return TopicSpec(name) if fields is None else TopicSpec(name, fields.integer("queues", 1, QUEUES_MAX, 4))
-
-
-def _group(name: str, fields: Section | None) -> GroupSpec:
-    if fields is None:
-        return GroupSpec(name)
-    return GroupSpec(
-        name, fields.integer("retry_max_times", 0, 1_000, 16), fields.integer("retry_queues", 1, QUEUES_MAX, 1)
-    )
-
-
-def _named(
-    root: Section, what: str, validate: Callable[[str], None], parse: Callable[[str, Section | None], _Spec]
-) -> tuple[_Spec, ...]:
+def _named(root: Section, what: str, validate: Callable[[str], None], kind: type[_Spec]) -> tuple[_Spec, ...]:
     """Parse topics or groups: names, with or without fields."""
     section = root.section(what)
     specs: list[_Spec] = []
@@ -183,10 +169,7 @@ def _named(
             validate(name)
         except ProtocolError as error:
             raise section.fail(name, str(error)) from error
-        fields = section.section(name)
-        specs.append(parse(name, fields))
-        if fields is not None:
-            fields.finish()
+        specs.append(section.part(name, partial(read_spec, kind, name=name)) or kind(name))
     if len(specs) > TOPICS_MAX:
         raise root.fail(what, f"has {len(specs)} {what}; allowed: {TOPICS_MAX}")
     return tuple(specs)
@@ -236,11 +219,6 @@ def _condition(section: Section, known: list[str]) -> Condition:
     if kind is ConditionKind.TIME and not section.has("time_ms"):
         raise section.fail("time_ms", "is missing: a breakpoint on time needs it")
     return Condition(kind, node, contains, round(time_ms * 1_000))
-
-
-def _fault_model(section: Section) -> FaultModel:
-    kinds = tuple(FaultKind(word) for word in section.choices("kinds", list(FaultKind)))
-    return FaultModel(kinds, section.integer("max", 0, 100, 5))
 
 
 def _check_whole(root: Section, scenario: Scenario) -> None:
