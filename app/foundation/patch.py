@@ -9,7 +9,7 @@ broker's own work, so the server sends only what changed. Four operations are en
     ["splice", path, start, count, items]   replace count items of the list at path, from index start on, by items
 
 A path is a list of object keys from the root; the empty path is the whole tree. Lists are never entered: a
-list is extended at its end (the common case: logs), changed in one stretch, or replaced. The law, held by a
+list is extended at its end (the common case: logs), changed stretch by stretch, or replaced. The law, held by a
 property test: ``apply_patch(a, difference(a, b)) == b`` for every pair of trees.
 """
 
@@ -78,13 +78,37 @@ def _compare_lists(
     if head == len(old) == len(new):
         return
     tail = _common_tail(old, new, min(len(old), len(new)) - head)
-    overlap = _overlap(old, new, max(1, head + tail))
+    stretches = _changed_stretches(old, new, head, tail)
+    kept = len(new) - sum(len(items) for _, _, items in stretches)
+    overlap = _overlap(old, new, max(1, kept))
     if overlap:
         operations.append(["append", path, new[overlap:], len(new)])
-    elif head + tail:
-        operations.append(["splice", path, head, len(old) - head - tail, new[head : len(new) - tail]])
+    elif kept:
+        operations.extend(["splice", path, start, count, items] for start, count, items in stretches)
     else:
         operations.append(["set", path, new])
+
+
+def _changed_stretches(
+    old: list[JsonValue], new: list[JsonValue], head: int, tail: int
+) -> list[tuple[int, int, list[JsonValue]]]:
+    """Return where to splice the list, one stretch after the other: start, count and new items.
+
+    ``head`` and ``tail`` items at its ends are the same. Views keep the objects of what did not change, so
+    items in between that stay are found by identity.
+    """
+    old_end, new_end = len(old) - tail, len(new) - tail
+    places = {id(old[place]): place for place in range(head, old_end)}
+    stay = [(places[id(new[place])], place) for place in range(head, new_end) if id(new[place]) in places]
+    stretches: list[tuple[int, int, list[JsonValue]]] = []
+    old_at = new_at = head
+    for old_place, new_place in [*stay, (old_end, new_end)]:
+        if old_place < old_at:
+            continue  # it moved towards the beginning: it is sent again
+        if (old_place, new_place) != (old_at, new_at):
+            stretches.append((new_at, old_place - old_at, new[new_at:new_place]))
+        old_at, new_at = old_place + 1, new_place + 1
+    return stretches
 
 
 def _common_head(old: list[JsonValue], new: list[JsonValue]) -> int:

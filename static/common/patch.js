@@ -89,7 +89,11 @@ function splice(tree, operation, copied) {
   if (!Array.isArray(items) || !isIndex(start) || !isIndex(count)) refuse("malformed operation", operation);
   const list = valueAt(tree, path, operation);
   if (!Array.isArray(list) || start + count > list.length) refuse("no such range of a list", operation);
-  return replaceList(tree, operation, [...list.slice(0, start), ...items, ...list.slice(start + count)], copied);
+  // A patch may splice one list in many places: it is copied once.
+  const copy = copied.has(list) ? list : [...list];
+  copied.add(copy);
+  copy.splice(start, count, ...items);
+  return copy === list ? tree : replaceList(tree, operation, copy, copied);
 }
 
 /**

@@ -59,6 +59,26 @@ def test_one_changed_item_of_a_list_is_sent_alone(before, after, changed):
         assert difference({"list": old}, {"list": new}) == [["splice", ["list"], len(before), 1, [changed]]]
 
 
+kept_objects = st.tuples(*[st.builds(dict, number=st.just(number)) for number in range(6)]).map(list)
+
+
+@given(kept_objects, st.data())
+def test_objects_that_stay_in_a_list_are_not_sent_again(old, data):
+    stay = [item for item in old if data.draw(st.booleans())]
+    added = {place: {"added": place} for place in data.draw(st.sets(st.integers(0, len(stay))))}
+    new = [part for place, item in enumerate([*stay, None]) for part in (added.get(place), item) if part]
+    operations = difference({"list": old}, {"list": new})
+    sent = [item for operation in operations for item in operation[2 if operation[0] in ("set", "append") else 4]]
+    assert sent == [*added.values()]
+    assert apply_patch({"list": [*old]}, operations) == {"list": new}
+
+
+@given(kept_objects.flatmap(lambda old: st.tuples(st.just(old), st.lists(st.sampled_from(old)))))
+def test_moved_and_repeated_objects_of_a_list_arrive_where_they_are(lists):
+    old, new = lists
+    assert apply_patch({"list": [*old]}, difference({"list": old}, {"list": new})) == {"list": new}
+
+
 def test_a_moved_offset_is_one_small_operation():
     old: JsonObject = {"topics": {"T": {"queues": {"0": {"max": 10, "min": 0}}}}}
     new: JsonObject = {"topics": {"T": {"queues": {"0": {"max": 11, "min": 0}}}}}

@@ -21,6 +21,17 @@ test("a patch leaves the old tree and its own operations as they were", () => {
   assert.deepEqual(operations[0][2], { max: 0 });
 });
 
+test("a list that changed in several places keeps its other items", () => {
+  const old = frozen({ timers: [{ due: 1 }, { due: 2 }, { due: 3 }] });
+  const next = applyPatch(old, [
+    ["splice", ["timers"], 0, 1, []],
+    ["splice", ["timers"], 1, 1, [{ due: 4 }]],
+    ["splice", ["timers"], 2, 0, [{ due: 5 }]],
+  ]);
+  assert.deepEqual(next, { timers: [{ due: 2 }, { due: 4 }, { due: 5 }] });
+  assert.equal(next.timers[0], old.timers[1]);
+});
+
 test("unchanged parts keep their identity, so that they do not render again", () => {
   const old = frozen({ topics: { a: { queues: { 0: { max: 1 }, 1: { max: 5 } } }, b: {} } });
   const next = applyPatch(old, [["set", ["topics", "a", "queues", "0", "max"], 2]]);
