@@ -11,8 +11,9 @@ import logging
 import re
 from pathlib import Path
 
-from app.foundation.whole_file import read_whole, write_whole
+from app.foundation.whole_file import write_whole
 from app.observation.bounds import client_text
+from engine.runtime.live.whole_file import read_whole
 
 log = logging.getLogger("glassmq.host")
 

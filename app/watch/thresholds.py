@@ -13,11 +13,12 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonValue
 from app.foundation.translator import in_all_languages
-from app.foundation.whole_file import read_whole, write_whole
+from app.foundation.whole_file import write_whole
 from app.watch.rules import RULES, Rule
 from engine.fields.field import Field, only_known
 from engine.fields.refusal import FieldRefused
 from engine.protocol.json_form import json_library
+from engine.runtime.live.whole_file import read_whole
 
 log = logging.getLogger("glassmq.host")
 

@@ -14,17 +14,15 @@ from typing import TypeVar
 from engine.runtime.live.blocking_calls import BlockingCalls
 from engine.runtime.live.live_append_file import LiveAppendFile
 from engine.runtime.live.live_disk_file import LiveDiskFile
-from engine.runtime.live.live_flushed_file import DiskCondition, check_regular, disk_faults
+from engine.runtime.live.live_flushed_file import DiskCondition, disk_faults
 from engine.runtime.live.live_platform import new_executor
+from engine.runtime.live.whole_file import read_whole
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
 
 #: Flushes of different files may overlap; the disk orders them.
 _FLUSH_THREADS = 4
-#: The largest file that is read into memory as a whole: a hundred times a table of 10,000 topics. A damaged size, that
-#: of a file with a hole, may be any number.
-_READ_WHOLE_MAX_BYTES = 256 * 1024 * 1024
 _BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -109,11 +107,7 @@ class LiveDisk:
     def read_whole(self, path: str) -> bytes:
         full_path = self._full(path)
         with disk_faults(f"read {full_path}"):
-            status = full_path.stat()
-            check_regular(full_path, status)
-            if status.st_size > _READ_WHOLE_MAX_BYTES:
-                raise DiskFault(f"cannot read {full_path}: it has {status.st_size} bytes, too many for a table")
-            return full_path.read_bytes()
+            return read_whole(full_path)
 
     def write_whole(self, path: str, data: bytes) -> None:
         full_path = self._full(path)

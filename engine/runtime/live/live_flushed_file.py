@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import stat
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.runtime.future_waits import shield
+from engine.runtime.live.whole_file import check_regular
 from engine.runtime.port import DiskFault, DiskFull
 
 #: The system's error codes for a lack of space; the last one, for a file of that size.
@@ -92,7 +92,8 @@ class LiveFlushedFile:
         with disk_faults(f"open {full_path}"):
             self._descriptor = os.open(full_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            check_regular(full_path, os.fstat(self._descriptor))
+            with disk_faults(f"open {full_path}"):
+                check_regular(full_path, os.fstat(self._descriptor))
         except DiskFault:
             os.close(self._descriptor)
             raise
@@ -159,12 +160,6 @@ class LiveFlushedFile:
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise DiskFault(self._failure)
-
-
-def check_regular(full_path: Path, status: os.stat_result) -> None:
-    """Raise :class:`DiskFault` for a pipe or a device, which may be read without end; a folder fails by itself."""
-    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        raise DiskFault(f"cannot use {full_path}: it is not a regular file")
 
 
 @contextmanager
