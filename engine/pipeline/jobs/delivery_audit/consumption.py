@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _IS_CALL = "kind = 'called' AND message IS NOT NULL"
-_OF_MESSAGE = "OVER (PARTITION BY unique_id)"
+#: Unique ids of one client begin alike, so they are sorted by a hash first: most comparisons then need no text.
+_MESSAGE = ("id_hash", "unique_id")
+_OF_MESSAGE = f"OVER (PARTITION BY {', '.join(_MESSAGE)})"
 _CONSUMERS = f"collect_set(IF(kind = 'called' AND is_ok, client_group, NULL)) {_OF_MESSAGE} AS consumers"
-_OF_GROUP = "OVER (PARTITION BY unique_id, client_group)"
+_OF_GROUP = f"OVER (PARTITION BY {', '.join(_MESSAGE)}, client_group)"
 #: What the events of a message say together. Copies of a message (with one unique id) count as one message, the one
 #: stored first: a consumer's record does not say which copy it received.
 _TOGETHER = (
@@ -30,6 +32,24 @@ _TOGETHER = (
     f"count_if(kind = 'called' AND is_ok AND NOT is_swallowed) {_OF_GROUP} AS times",
     f"bool_or(kind = 'called' AND NOT is_ok) {_OF_GROUP} AS has_failed",
 )
+#: What is kept of an event to count it.
+_FACTS = (
+    "kind",
+    "client_group",
+    "coalesce(message.topic, place.topic) AS topic",
+    "message.queue",
+    "message.queue_offset",
+    f"{word_of('message.queue_offset')} AS word",
+    "place.client",
+    "place.at_ms",
+    "is_ok",
+    "times",
+    "has_failed",
+    "records",
+    f"IF({_IS_CALL} AND is_ok AND NOT is_swallowed AND NOT is_counted, place.at_ms - message.at_ms, NULL) latency_ms",
+    "IF(kind = 'acknowledged', unique_id, NULL) AS unique_id",
+)
+_OF_TOPIC = ("kind", "client_group", "topic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +71,8 @@ def history_of(events: DataFrame) -> DataFrame:
     ``message`` that of the stored message, null if it was not read.
     """
     place = F.min(F.struct("at_ms", "topic", "queue", "queue_offset", "client")).alias("place")
-    once = events.repartition("unique_id").groupBy("unique_id", "client_group", "kind", "call")
+    hashed = events.repartition("unique_id").withColumn("id_hash", F.xxhash64("unique_id"))
+    once = hashed.groupBy(*_MESSAGE, "client_group", "kind", "call")
     merged = once.agg(
         place,
         F.expr("bool_or(is_ok) AS is_ok"),
@@ -62,50 +83,47 @@ def history_of(events: DataFrame) -> DataFrame:
     return merged.selectExpr("*", *_TOGETHER)
 
 
-def reports_of(history: DataFrame, judged: JudgedTime) -> DataFrame:
-    """Return all that the audit needs of a history, in rows (kind, group, topic, queue, client, and four numbers):
-
-    - "stored", "called": 64 offsets of a queue as bits: the judged ones, or those that a group consumed, worked on more
-      than once and failed to consume;
-    - "owner": the first and the last offset, and their times, that a client reported of a queue;
-    - "latency": how many calls ended how long after their message was stored, and the longest latency among them;
-    - "acknowledged": the number of acknowledged messages that are not stored;
-    - "unreadable": the number of records that cannot be read.
-
-    This is one query, as each has its price in a stream of small batches.
+def facts_of(history: DataFrame, judged: JudgedTime) -> DataFrame:
+    """Return what counts of a history, one row per event: calls, the judged messages, acknowledged messages that are
+    not stored, and records that cannot be read.
     """
-    nothing = [F.expr("bigint(NULL)")] * 3
-    offsets = history.where(f"{_IS_CALL} OR kind = 'stored' AND place.at_ms <= {judged.until_ms}")
-    words = offsets.groupBy(*_keys("kind", "message.queue"), F.expr(word_of("message.queue_offset"))).agg(
-        *(F.expr(bits_of("message.queue_offset", kind)) for kind in ("is_ok", "times > 1", "has_failed"))
+    is_lost = f"place.at_ms BETWEEN {judged.acknowledged_since_ms} AND {judged.until_ms} AND message IS NULL"
+    counts = f"""
+        CASE kind WHEN 'called' THEN message IS NOT NULL
+                  WHEN 'stored' THEN place.at_ms <= {judged.until_ms}
+                  WHEN 'acknowledged' THEN {is_lost}
+                  ELSE true END
+    """
+    return history.where(counts).selectExpr(*_FACTS)
+
+
+def counted(facts: DataFrame) -> DataFrame:
+    """Return facts counted by two sets of keys, in one query as each has its price in a stream of small batches:
+
+    - ``word``: 64 offsets of a queue. Those of "stored" are judged; those of "called" a group consumed, worked on more
+      than once or failed to consume, by the reports of one client. It is null where there are no offsets.
+    - ``rounded_ms``: calls that ended this long after their message was stored; -1: other events.
+    """
+    of_queue, of_topic = [*_OF_TOPIC, "queue", "client", "word"], [*_OF_TOPIC, "rounded_ms"]
+    facts = facts.selectExpr("*", ROUNDED_LATENCY).fillna(-1, "rounded_ms")
+    return facts.groupingSets([of_queue, of_topic], *of_queue, "rounded_ms").agg(
+        F.expr(bits_of("queue_offset", "is_ok")).alias("ok"),
+        F.expr(bits_of("queue_offset", "times > 1")).alias("twice"),
+        F.expr(bits_of("queue_offset", "has_failed")).alias("failed"),
+        # The owner of a queue. A client that gets a failed message again need not own it.
+        F.expr("min(queue_offset) FILTER (WHERE NOT has_failed) AS first_offset"),
+        F.expr("max(queue_offset) FILTER (WHERE NOT has_failed) AS last_offset"),
+        F.expr("min(at_ms) FILTER (WHERE NOT has_failed) AS first_ms"),
+        F.expr("max(at_ms) FILTER (WHERE NOT has_failed) AS last_ms"),
+        F.expr("sum(records) AS records"),
+        F.expr("count(*) AS events"),
+        F.expr("greatest(max(latency_ms), 0L) AS longest_ms"),
     )
-    # A client that gets a failed message again need not own its queue.
-    own = history.where(f"{_IS_CALL} AND NOT has_failed AND place.client <> ''")
-    owners = own.groupBy(*_keys("'owner'", "message.queue", "place.client")).agg(
-        *(F.expr(f"{how}({of})") for of in ("message.queue_offset", "place.at_ms") for how in ("min", "max"))
-    )
-    fresh = history.where(f"{_IS_CALL} AND is_ok AND NOT is_swallowed AND NOT is_counted")
-    latencies = fresh.selectExpr("*", "place.at_ms - message.at_ms AS latency_ms").selectExpr("*", ROUNDED_LATENCY)
-    latency = latencies.groupBy(*_keys("'latency'"), "rounded_ms").agg(
-        F.expr("count(*)"), F.expr("greatest(max(latency_ms), 0L)"), nothing[0]
-    )
-    unreadable = history.where("kind = 'unreadable'").groupBy(*_keys("kind")).agg(F.expr("sum(records)"), *nothing)
-    lost = not_stored(history, judged)
-    lost = lost.groupBy(F.lit("acknowledged"), F.lit(""), "topic", F.lit(""), F.lit("")).agg(F.count("*"), *nothing)
-    return words.union(owners).union(latency).union(unreadable).union(lost)
 
 
-def _keys(kind: str, queue: str = "''", client: str = "''") -> list[Column]:
-    return [F.expr(key) for key in (kind, "client_group", "message.topic", queue, client)]
-
-
-def not_stored(history: DataFrame, judged: JudgedTime) -> DataFrame:
+def lost_messages(facts: DataFrame) -> DataFrame:
     """Return the acknowledged messages that are not stored."""
-    lost = history.where("kind = 'acknowledged' AND message IS NULL")
-    lost = lost.where(f"place.at_ms BETWEEN {judged.acknowledged_since_ms} AND {judged.until_ms}")
-    return lost.selectExpr(
-        "place.topic AS topic", "unique_id", "place.client AS producer_group", "place.at_ms AS at_ms"
-    )
+    return facts.where("kind = 'acknowledged'").select("topic", "unique_id", "client", "at_ms")
 
 
 def unsettled(history: DataFrame, judged: JudgedTime, expected: Iterable[tuple[str, str]], forget_ms: int) -> DataFrame:

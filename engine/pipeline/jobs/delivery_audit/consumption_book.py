@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, not_stored, reports_of
+from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, counted, facts_of, lost_messages
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.latencies import Latencies
 from engine.pipeline.jobs.delivery_audit.offset_sets import add_word
@@ -15,7 +15,7 @@ from engine.protocol.number_ranges import NumberRange, count_of
 from engine.protocol.number_set import NumberSet
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
 #: Most acknowledged messages that are not stored and are listed individually.
 SAMPLES_MAX = 500
@@ -71,33 +71,36 @@ class ConsumptionBook:
 
         :param history: as :func:`~engine.pipeline.jobs.delivery_audit.consumption.history_of` returns it.
         """
-        for kind, group, topic, queue, client, *numbers in reports_of(history, judged).collect():
-            match kind:
-                case "stored":
-                    add_word(self.judged.setdefault((topic, queue), NumberSet()), *numbers[:2])
-                case "acknowledged":
-                    self.not_stored[topic] = self.not_stored.get(topic, 0) + numbers[0]
-                case "unreadable":
-                    self.unreadable += numbers[0]
-                case _ if self.groups.is_judged(group, topic):
-                    self._add_call(kind, (group, topic), queue, client, numbers)
-        if len(self.samples) < min(SAMPLES_MAX, sum(self.not_stored.values())):
-            self.samples += [
-                NotStored(*row) for row in not_stored(history, judged).orderBy("at_ms").limit(SAMPLES_MAX).collect()
-            ]
-            self.samples = self.samples[:SAMPLES_MAX]
+        facts = facts_of(history, judged).persist()
+        try:
+            for row in counted(facts).collect():
+                self._add_counts(row)
+            if len(self.samples) < min(SAMPLES_MAX, sum(self.not_stored.values())):
+                lost = lost_messages(facts).orderBy("at_ms").limit(SAMPLES_MAX - len(self.samples))
+                self.samples += [NotStored(*row) for row in lost.collect()]
+        finally:
+            facts.unpersist()
 
-    def _add_call(self, kind: str, key: tuple[str, str], queue: str, client: str, numbers: list[int]) -> None:
-        if kind == "latency":
-            self.latency.setdefault(key, Latencies()).add(*numbers[:3])
-            return
-        of_queue = self.queues.setdefault(key, {}).setdefault(queue, GroupQueue())
-        if kind == "owner":
-            of_queue.owners.add([QueueOwner(client, *numbers)])
-            return
-        word, *sets = numbers
-        for offsets, bits in zip((of_queue.consumed, of_queue.twice, of_queue.failed), sets, strict=True):
-            add_word(offsets, word, bits)
+    def _add_counts(self, row: Row) -> None:
+        """Add a row of :func:`~engine.pipeline.jobs.delivery_audit.consumption.counted`."""
+        key = (row.client_group, row.topic)
+        if row.rounded_ms is not None:
+            if row.rounded_ms >= 0 and self.groups.is_judged(*key):
+                self.latency.setdefault(key, Latencies()).add(row.rounded_ms, row.events, row.longest_ms)
+        elif row.kind == "unreadable":
+            self.unreadable += row.records
+        elif row.kind == "acknowledged":
+            self.not_stored[row.topic] = self.not_stored.get(row.topic, 0) + row.events
+        elif row.kind == "stored":
+            add_word(self.judged.setdefault((row.topic, row.queue), NumberSet()), row.word, row.ok)
+        elif self.groups.is_judged(*key):
+            of_queue = self.queues.setdefault(key, {}).setdefault(row.queue, GroupQueue())
+            add_word(of_queue.consumed, row.word, row.ok)
+            add_word(of_queue.twice, row.word, row.twice)
+            add_word(of_queue.failed, row.word, row.failed)
+            if row.client and row.first_offset is not None:
+                owner = QueueOwner(row.client, row.first_offset, row.last_offset, row.first_ms, row.last_ms)
+                of_queue.owners.add([owner])
 
     def silent_groups(self) -> list[str]:
         """Return the requested groups without any report."""

@@ -137,9 +137,8 @@ def _audit_messages(
         run.report.note(Text("job.note.no_traces", topic=run.arguments["trace_topic"]))
     elif not run.stop.is_set():
         consumption = ConsumptionBook(groups)
-        history = history_of(stored_events(messages).union(trace_events(trace, book.topics, groups))).persist()
+        history = history_of(stored_events(messages).union(trace_events(trace, book.topics, groups)))
         consumption.add(history, JudgedTime(judge_until_ms, book.acknowledged_since_ms))
-        history.unpersist()
         if not run.arguments["input_folder"]:
             consumption.offsets = group_offsets(run.cluster, consumption.expected())
     findings, counts = findings_of(book, consumption, run.report.rows_max)

@@ -97,6 +97,18 @@ class QueueSegment:
     is_sparse: bool = False
     _words: int = 0
 
+    def join(self, other: QueueSegment) -> None:
+        """Add messages of the same producer and queue with other numbers; ``other`` has no sets yet."""
+        if other.first_offset < self.first_offset:
+            self.first_offset, self.first_number = other.first_offset, other.first_number
+        self.last_offset = max(self.last_offset, other.last_offset)
+        self.highest = max(self.highest, other.highest)
+        self.settled = max(self.settled, other.settled)
+        self.count += other.count
+        self.late += other.late
+        self.oldest_ms = min(self.oldest_ms, other.oldest_ms)
+        self.newest_ms = max(self.newest_ms, other.newest_ms)
+
     def add_words(self, word: int, numbers: int, repeated: int | None, descending: int | None) -> None:
         """Add numbers, 64 at a time."""
         if self.is_sparse:
@@ -116,31 +128,40 @@ def segments_of(messages: DataFrame, late_ms: int, judge_until_ms: int) -> list[
     :param late_ms: a message stored later than this after its birth is late.
     :param judge_until_ms: numbers below the highest one stored until then are judged.
     """
-    counted = messages.groupBy(*_SEGMENT).agg(
-        F.expr("min(queue_offset)"),
-        F.expr("max(queue_offset)"),
-        F.expr("min_by(number, queue_offset)"),
-        F.expr("max(number)"),
-        F.expr(f"coalesce(max(number) FILTER (WHERE stored_ms <= {judge_until_ms}), -1L)"),
-        F.expr("count(*)"),
-        F.expr(f"count_if(latency_ms > {late_ms})"),
-        F.expr("min(stored_ms)"),
-        F.expr("max(stored_ms)"),
-    )
-    segments = {tuple(row[: len(_SEGMENT)]): QueueSegment(*row) for row in counted.collect()}
     # All of this needs the messages of a segment in one place, so Spark moves and sorts them once.
-    placed = messages.where("number >= 0").selectExpr(*_SEGMENT, "number", _BEFORE)
+    placed = messages.selectExpr(*_SEGMENT, "number", "queue_offset", "stored_ms", "latency_ms", _BEFORE)
     copies = placed.groupBy(*_SEGMENT, "number").agg(
-        F.expr("count(*) AS copies"), F.expr("bool_or(number < before) AS is_descending")
+        F.expr("count(*) AS copies"),
+        F.expr("bool_or(number < before) AS is_descending"),
+        F.expr("min(queue_offset) AS first_offset"),
+        F.expr("max(queue_offset) AS last_offset"),
+        F.expr(f"count_if(latency_ms > {late_ms}) AS late"),
+        F.expr("min(stored_ms) AS oldest_ms"),
+        F.expr("max(stored_ms) AS newest_ms"),
     )
     words = copies.groupBy(*_SEGMENT, F.expr(word_of("number")).alias("word")).agg(
         F.expr(bits_of("number")),
         F.expr(bits_of("number", "copies > 1")),
         F.expr(bits_of("number", "is_descending")),
+        F.expr("min(first_offset)"),
+        F.expr("max(last_offset)"),
+        F.expr("min_by(number, first_offset)"),
+        F.expr("max(number)"),
+        F.expr(f"coalesce(max(number) FILTER (WHERE oldest_ms <= {judge_until_ms}), -1L)"),
+        F.expr("sum(copies)"),
+        F.expr("sum(late)"),
+        F.expr("min(oldest_ms)"),
+        F.expr("max(newest_ms)"),
     )
+    segments: dict[tuple[str, str, str], QueueSegment] = {}
     # One by one, as numbers that are far apart may be too many for the driver.
-    for topic, queue, producer, *bits in words.toLocalIterator(prefetchPartitions=True):
-        segments[topic, queue, producer].add_words(*bits)
+    for topic, queue, producer, word, numbers, repeated, descending, *counts in words.toLocalIterator(True):
+        part = QueueSegment(topic, queue, producer, *counts)
+        segment = segments.setdefault((topic, queue, producer), part)
+        if segment is not part:
+            segment.join(part)
+        if producer != UNNUMBERED:
+            segment.add_words(word, numbers, repeated, descending)
     return list(segments.values())
 
 
