@@ -11,23 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import StringType, StructField, StructType
 
 from engine.pipeline.errors import PackageMissing
 
@@ -36,22 +20,19 @@ if TYPE_CHECKING:
 
 #: The column in which ``from_json`` keeps the text of a body that it cannot read.
 _BAD = "_corrupt_record"
-_AVRO_TYPES: dict[str, DataType] = {
-    "boolean": BooleanType(),
-    "int": IntegerType(),
-    "long": LongType(),
-    "float": FloatType(),
-    "double": DoubleType(),
-    "bytes": BinaryType(),
-    "string": StringType(),
-    "fixed": BinaryType(),
-    "enum": StringType(),
+#: Avro's types and logical types -> Spark's, as in its short form of schemas.
+_AVRO_TYPES = {
+    "boolean": "boolean",
+    "int": "int",
+    "long": "bigint",
+    "float": "float",
+    "double": "double",
+    "bytes": "binary",
+    "string": "string",
+    "fixed": "binary",
+    "enum": "string",
 }
-_AVRO_LOGICAL_TYPES: dict[str, DataType] = {
-    "date": DateType(),
-    "timestamp-millis": TimestampType(),
-    "timestamp-micros": TimestampType(),
-}
+_AVRO_LOGICAL_TYPES = {"date": "date", "timestamp-millis": "timestamp", "timestamp-micros": "timestamp"}
 
 
 def with_json_body(
@@ -128,7 +109,7 @@ def _plain(schema: Any) -> Any:
     return kept
 
 
-def _spark_type(schema: Any, named: dict[str, DataType]) -> DataType:
+def _spark_type(schema: Any, named: dict[str, str]) -> str:
     """Return Spark's type for a schema that ``fastavro`` has parsed; ``named`` are the types defined so far."""
     match schema:
         case str() if schema in _AVRO_TYPES or schema in named:
@@ -136,15 +117,16 @@ def _spark_type(schema: Any, named: dict[str, DataType]) -> DataType:
         case [one] | ["null", one] | [one, "null"]:
             return _spark_type(one, named)
         case {"type": "bytes" | "fixed", "logicalType": "decimal", "precision": digits}:
-            found: DataType = DecimalType(digits, schema.get("scale", 0))
+            found = f"decimal({digits}, {schema.get('scale', 0)})"
         case {"logicalType": kind}:
             found = _AVRO_LOGICAL_TYPES[kind]
         case {"type": "array", "items": items}:
-            return ArrayType(_spark_type(items, named))
+            return f"array<{_spark_type(items, named)}>"
         case {"type": "map", "values": values}:
-            return MapType(StringType(), _spark_type(values, named))
+            return f"map<string, {_spark_type(values, named)}>"
         case {"type": "record", "fields": fields}:
-            found = StructType([StructField(one["name"], _spark_type(one["type"], named)) for one in fields])
+            columns = (f"`{one['name']}`: {_spark_type(one['type'], named)}" for one in fields)
+            found = f"struct<{', '.join(columns)}>"
         case {"type": kind}:
             found = _spark_type(kind, named)
         case _:
