@@ -24,7 +24,7 @@ function standstill(status) {
 
 export function Overview({ stream }) {
   const gone = useComputed(() => standstill(stream.status.value));
-  return html`<div class=${`panel overview ${gone.value || absent.value ? "is-past" : ""}`}>
+  return html`<div class=${`overview ${gone.value || absent.value ? "is-past" : ""}`}>
     <${Verdict} gone=${gone.value} /><${Metrics} />
   </div>`;
 }

@@ -50,6 +50,12 @@ OUTSIDE = """() => [...document.querySelectorAll('#stage .node :not(svg *)')]
     .filter((each) => each.offsetWidth && !each.matches('.sr-only') && each.innerText?.trim())
     .filter((each) => each.getBoundingClientRect().right > each.closest('.node').getBoundingClientRect().right + 1)
     .map((each) => `${each.innerText} in ${each.className}`)"""
+#: The densest layout with the consumers below each other.
+WIDE_BROKER = """() => {
+    const inner = document.querySelector('.lab-stage-inner');
+    inner.dataset.density = 3;
+    inner.style.setProperty('--consumer-columns', 1);
+}"""
 STANDS = """async () => {
     const { view } = await import('/static/common/world/view.js');
     return view.peek().busy === null && view.peek().event > 0;
@@ -273,6 +279,17 @@ def test_the_projector_s_theme_has_large_letters_without_a_presentation_too(addr
     page.evaluate(SETTLE)
     inner, stage = (page.locator(each).bounding_box() for each in (".lab-stage-inner", "#stage"))
     assert inner["height"] <= stage["height"], "with usual letters the stage is whole again"
+
+
+def test_a_topic_of_many_queues_fills_both_columns_of_a_wide_broker(address, open_page):
+    page = open_page(
+        f"{address}/lab/big-stage?theme=projector", viewport={"width": 1920, "height": 1080}, reduced_motion="reduce"
+    )
+    shown(page).evaluate(RUN)
+    page.evaluate(SETTLE)
+    page.evaluate(WIDE_BROKER)
+    first, last = (page.locator(f"[data-queue='Orders@{queue}']").bounding_box() for queue in (0, 7))
+    assert last["x"] >= first["x"] + first["width"]
 
 
 @pytest.mark.parametrize("path", ["lab/three-locks", "tutorials/04-three-locks"])
