@@ -119,9 +119,7 @@ function Verdict() {
         ? html`<span class="film-broken">
           <${Icon} name="cross" />${" "}
           <strong>${bilingual(invariant.title)}</strong>${" "}
-          <span class="badge badge-bad">
-            ${anomalyName(anomaly ?? "")}
-          </span>${" "}
+          <span class="badge badge-bad">${anomalyName(anomaly ?? "")}</span>${" "}
           <span>${bilingual(text)}</span>
         </span>`
         : html`<span class="film-holds">

@@ -181,9 +181,7 @@ function Summary() {
       <a class="button" href=${`/lab/${encodeURIComponent(lesson.scenario)}${location.hash}`}>
         ${t("lesson.to_lab")}
       </a>${" "}
-      <a class="button" href="/tutorials">
-        ${t("lesson.to_list")}
-      </a>
+      <a class="button" href="/tutorials">${t("lesson.to_list")}</a>
     </p>
     <${BeginAnew} />
   `;

@@ -28,9 +28,7 @@ function Page() {
     ${known.problem && html`<p class="problem pipeline-problem">${bilingual(known.problem)}</p>`}
     <${Connection} />
     <div class="pipeline">
-      <div class="pipeline-main">
-        ${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} />`}
-      </div>
+      <div class="pipeline-main">${run ? html`<${RunView} key=${run.id} run=${run} />` : html`<${JobForm} />`}</div>
       <${History} />
     </div>
     <p class="sr-only" role="status">${tellsOf(run)}</p>

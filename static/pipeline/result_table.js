@@ -7,6 +7,7 @@ import { count, dateTime, milliseconds } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
 import { Button } from "../parts/controls/button.js";
 import { Panel } from "../parts/panel/panel.js";
+import { ScrollingTable } from "../parts/panel/table.js";
 import { bilingual } from "../common/world/format.js";
 
 /** Rows before a button offers the rest. */
@@ -39,57 +40,30 @@ export function ResultTable({ table, result }) {
     (findings > 0
       ? html`<span class="badge badge-warning">${t("pipeline.findings", { n: findings })}</span>`
       : html`<span class="good-text">${t("pipeline.no_findings")}</span>`);
+  const columns = table.columns.map((column) => ({
+    text: bilingual(column.title),
+    class: isNumeric(column) ? "number" : "",
+  }));
+  const lead =
+    bad >= 0 && html`<th scope="col" class="bad-cell"><span class="sr-only">${t("pipeline.finding")}</span></th>`;
   const panel = { name: `table-${table.name}`, kind: "result", heading: "h3", title, head, "data-table": table.name };
   return html`<${Panel} ...${panel}>
     ${
       rows.length === 0
         ? html`<p class="empty">${t("pipeline.no_rows")}</p>`
-        : html`<div class="table-scroll result-scroll" tabindex="0" role="group" aria-label=${title}>
-          <table>
-            <thead>
-              <tr>
-                ${
-                  bad >= 0 &&
-                  html`<th scope="col" class="bad-cell"><span class="sr-only">${t("pipeline.finding")}</span></th>`
-                }
-                ${table.columns.map(
-                  (column) =>
-                    html`<th key=${column.name} scope="col" class=${isNumeric(column) ? "number" : ""}>
-                      ${bilingual(column.title)}
-                    </th>`,
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              ${shown.map(
-                (row, index) => html`<tr key=${index} class=${isBad(row) ? "is-bad" : ""}>
-                  ${
-                    bad >= 0 &&
-                    html`<td class="bad-cell">
-                      ${
-                        isBad(row) &&
-                        html`<span
-                          class="bad-sign"
-                          role="img"
-                          aria-label=${t("pipeline.finding")}
-                          title=${t("pipeline.finding")}
-                        >
-                          ▲
-                        </span>`
-                      }
-                    </td>`
-                  }
-                  ${table.columns.map(
-                    (column, at) =>
-                      html`<td key=${column.name} class=${cellClass(column, wordOf(column, row[at]))}>
-                        ${cellText(column, row[at])}
-                      </td>`,
-                  )}
-                </tr>`,
+        : html`<${ScrollingTable} label=${title} box="result-scroll" columns=${columns} lead=${lead}>
+          ${shown.map(
+            (row, index) => html`<tr key=${index} class=${isBad(row) ? "is-bad" : ""}>
+              ${bad >= 0 && html`<td class="bad-cell">${isBad(row) && html`<${BadSign} />`}</td>`}
+              ${table.columns.map(
+                (column, at) =>
+                  html`<td key=${column.name} class=${cellClass(column, wordOf(column, row[at]))}>
+                    ${cellText(column, row[at])}
+                  </td>`,
               )}
-            </tbody>
-          </table>
-        </div>`
+            </tr>`,
+          )}
+        </${ScrollingTable}>`
     }
     ${
       (shown.length < rows.length || leftOut > 0) &&
@@ -105,6 +79,9 @@ export function ResultTable({ table, result }) {
     }
   </${Panel}>`;
 }
+
+const BadSign = () =>
+  html`<span class="bad-sign" role="img" aria-label=${t("pipeline.finding")} title=${t("pipeline.finding")}>▲</span>`;
 
 const isNumeric = (column) => column.kind in NUMERIC;
 /** Long texts are broken, wherever that may be: names and ids would push the figures out of sight. */

@@ -4,6 +4,7 @@
 
 import tables from "glassmq/lab-tables";
 import { bilingual } from "./format.js";
+import { ROLE_ORDER } from "./roles.js";
 import { view } from "./view.js";
 
 /** The tables that all pages with a stage share, and what the server wrote into this one: a poster or a recording. */
@@ -107,24 +108,7 @@ const ROLES = {
   "broker or bank": ["broker", "database", "kafka_broker", "kafka_controller", "raft_peer"],
   "raft peer": ["raft_peer"],
   consumer: ["consumer"],
-  node: [
-    "broker",
-    "consumer",
-    "producer",
-    "name_server",
-    "transaction_coordinator",
-    "transaction_manager",
-    "resource_manager",
-    "database",
-    "redis",
-    "service",
-    "kafka_producer",
-    "kafka_broker",
-    "kafka_consumer",
-    "kafka_controller",
-    "raft_peer",
-    "raft_client",
-  ],
+  node: ROLE_ORDER.filter((role) => !role.startsWith("wire_")),
 };
 /** Covered better by another one of the list, or has a place of its own: the half messages and the dead letters of a
     broker's card, a record of idempotence, a frame on its link. */

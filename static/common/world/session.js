@@ -1,40 +1,52 @@
 // @ts-check
-// The user's actions on the world. Panels call these; the source (socket or recording) carries them out.
+// The user's actions on the world. Panels call these, or ask the run itself, which carries them out.
 
 import { effect } from "@preact/signals";
 import { t } from "../i18n.js";
 import { mine, tell, view } from "./view.js";
 
-let source = null;
+/**
+ * Where the world of the page runs: at the server (source_socket.js) or in a recording, which has some of it.
+ *
+ * @typedef {object} Run
+ * @property {boolean} isRecording
+ * @property {any} [scenario] The scenario of the lab that is like a recording of real clients: its text, what it lacks.
+ * @property {(action: string, values?: object) => void} control
+ * @property {(kind: string, target: any, values?: object) => void} command
+ * @property {(id: any) => Promise<any>} frame
+ * @property {(broker: string, record: any) => Promise<any>} record Everything about a record of a broker's commit log.
+ * @property {(broker: string, message: any) => Promise<any>} message The same of what an entry of a queue points to.
+ * @property {(after: number, count: number) => Promise<any>} entries Of the journal: those after a number;
+ * @property {(wanted: object) => Promise<any>} search those that fit a filter;
+ * @property {(leftUs: number, rightUs: number) => Promise<any>} window what happened in a stretch of time.
+ * @property {(text: string) => Promise<any>} lives Messages whose key contains a text, with their lives: also those
+ *   that the view leaves out.
+ * @property {(key: string) => Promise<any>} why Why that happened to a message, as of the moment that is shown; null: a
+ *   recording that has no answer.
+ * @property {(file: string) => Promise<any>} sourceFile
+ * @property {(isFresh: boolean) => void} openFound Answers what the page asks about a run that was found: begin another
+ *   one, or join it.
+ * @property {(link: string) => void} openLink Opens the run of a link again, in place of this one.
+ * @property {() => Promise<any>} auditPlan What an audit of this run by Spark would look at;
+ * @property {(event: number) => Promise<any>} startAudit begins one of the run as it is at `event`: {run, address}.
+ * @property {(change: any) => Promise<any>} variant The links of this run and of one with one difference: {left,
+ *   right}; see app/lab/routes/comparison_routes.py.
+ * @property {(format: string) => string | null} exportAddress
+ */
 
+/** @type {Run} */
+export let run;
+
+/** @param {any} next */
 export function useSource(next) {
-  source = next;
+  run = next;
 }
 
-export const isRecording = () => source?.isRecording ?? false;
-/** The scenario of the lab that is like a recording of real clients: its text, and what it lacks; else null. */
-export const offeredScenario = () => source?.scenario ?? null;
-export const frameDetails = (id) => source.frame(id);
-/** Everything about a record of a broker's commit log; about the record that an entry of a queue points to. */
-export const recordDetails = (broker, record) => source.record(broker, record);
-export const messageDetails = (broker, message) => source.message(broker, message);
-/** Entries of the journal: those after a number; those that fit a filter; what happened in a stretch of time. */
-export const fetchEntries = (after, count) => source.entries(after, count);
-export const searchEntries = (wanted) => source.search(wanted);
-/** Messages whose key contains a text, with their lives: also those that the view leaves out. */
-export const findLives = (text) => source.lives(text);
-/** Why that happened to a message, as of the moment that is shown; null: a recording that has no answer. */
-export const askWhy = (key) => source.why(key);
-export const fetchWindow = (leftUs, rightUs) => source.window(leftUs, rightUs);
-export const sourceFile = (file) => source.sourceFile(file);
-/** Answers what the page asks about a run that was found: begin another one, or join it. */
-export const openFound = (isFresh) => source.openFound(isFresh);
-/** Opens the run of a link again, in place of this one. */
-export const openLink = (link) => source.openLink(link);
+export const isRecording = () => run?.isRecording ?? false;
 /** Opens a run and plays it by itself; the last events before `event` come one by one. */
 export function replayTo(link, event) {
   const { world } = view.peek();
-  openLink(link);
+  run.openLink(link);
   const stop = view.subscribe(({ world: { id }, busy }) => {
     if (id === world.id || busy !== null) return;
     queueMicrotask(() => stop());
@@ -42,13 +54,6 @@ export function replayTo(link, event) {
     control("play", { slow_to: event });
   });
 }
-/** What an audit of this run by Spark would look at; begins one of the run as it is at `event`: {run, address}. */
-export const auditPlan = () => source.auditPlan();
-export const startAudit = (event) => source.startAudit(event);
-/** The links of this run and of one with one difference: {left, right}; see app/lab/routes/comparison_routes.py. */
-export const variantOf = (change) => source.variant(change);
-export const exportAddress = (format) => source.exportAddress(format);
-
 const GO_ON_AFTER_MS = 250;
 /** What a user may set while time is paused for an open menu, so that it still continues afterwards. */
 const MOVES_NOTHING = ["speed", "publish"];
@@ -58,7 +63,7 @@ let sought = null;
 
 const control = (action, values) => {
   if (!MOVES_NOTHING.includes(action)) [rests, sought] = [false, action === "run-until" ? values : null];
-  return source.control(action, values);
+  return run.control(action, values);
 };
 
 /** Time pauses while a user looks at something (`isLooking`, a signal), so that it does not disappear. Then it
@@ -120,10 +125,10 @@ export const hasEffect = (kind) => !isOver() || ANEW.includes(kind) || kind === 
 
 /** Commands change the world; in a recording nothing can be changed. A run that is over begins again with them. */
 export function command(kind, target, values = {}) {
-  if (source.isRecording) return tell(t("lab.recording_fixed"), true);
+  if (run.isRecording) return tell(t("lab.recording_fixed"), true);
   const isAnew = isOver() && ANEW.includes(kind);
   if (isAnew) restart();
-  source.command(kind, target, values);
+  run.command(kind, target, values);
   if (isAnew) play();
 }
 

@@ -7,6 +7,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { firstNot } from "../binary_search.js";
 import { steadyList } from "../viewer/lists.js";
+import { ROLE_ORDER } from "./roles.js";
 
 /** @type {any} */
 const EMPTY_VIEW = {
@@ -167,28 +168,6 @@ export function entryAt(number) {
 }
 
 // ------------------------------------------------------------------------------------------------ selections
-
-const ROLE_ORDER = [
-  "producer",
-  "name_server",
-  "broker",
-  "consumer",
-  "transaction_manager",
-  "transaction_coordinator",
-  "resource_manager",
-  "database",
-  "redis",
-  "service",
-  "kafka_producer",
-  "kafka_controller",
-  "kafka_broker",
-  "kafka_consumer",
-  "raft_client",
-  "raft_peer",
-  "wire_producer",
-  "wire_broker",
-  "wire_consumer",
-];
 
 /** Names of all nodes: producers, name servers, brokers, consumers. Keeps its identity while they stay the same. */
 export const nodeNames = steadyList(() => {

@@ -4,7 +4,7 @@
 
 import { effect } from "@preact/signals";
 import { listenToKeys } from "./keys.js";
-import { fetchEntries } from "../../common/world/session.js";
+import { run } from "../../common/world/session.js";
 import { status, view } from "../../common/world/view.js";
 import { showMarks } from "./marks.js";
 
@@ -45,6 +45,6 @@ export function paired(source) {
 /** The virtual time of the last event before the moment that is shown. */
 async function earlierTime() {
   const { event, time_us: now } = view.peek();
-  const { entries } = await fetchEntries(Math.max(0, event - BACK_EVENTS), BACK_EVENTS);
+  const { entries } = await run.entries(Math.max(0, event - BACK_EVENTS), BACK_EVENTS);
   return entries.findLast(([, time]) => time < now)?.[1] ?? 0;
 }

@@ -7,16 +7,16 @@ import { faults, record, stopRecording } from "../../common/faults.js";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { Button } from "../../parts/controls/button.js";
+import { Switch } from "../../parts/controls/choices.js";
+import { sending, TextInput } from "../../parts/controls/fields.js";
 
 export function Record() {
   const client = useSignal("");
   const hasBodies = useSignal(false);
   const { recording } = faults.value;
-  const begin = (event) => {
-    event.preventDefault();
-    record(client.value.trim(), hasBodies.value);
-  };
+  const begin = sending(() => record(client.value.trim(), hasBodies.value));
   const kept = recording?.count ?? 0;
+  const bodies = html`${" "}${t("record.bodies")}`;
   return html`<form class="record-form" onSubmit=${begin} aria-label=${t("record.title")}>
     <strong>${t("record.title")}</strong>
     ${
@@ -25,22 +25,9 @@ export function Record() {
             <${Button} onClick=${stopRecording}>${t("word.stop")}</${Button}>`
         : html`<label>
               <span class="quiet">${t("field.client")}</span>${" "}
-              <input
-                class="input"
-                placeholder=${t("field.any")}
-                maxlength="200"
-                value=${client.value}
-                onInput=${(event) => (client.value = event.target.value)}
-              />
+              <${TextInput} of=${client} class="input" placeholder=${t("field.any")} maxlength="200" />
             </label>
-            <label title=${t("record.bodies_hint")}>
-              <input
-                type="checkbox"
-                checked=${hasBodies.value}
-                onChange=${(event) => (hasBodies.value = event.target.checked)}
-              />${" "}
-              ${t("record.bodies")}
-            </label>
+            <${Switch} class="" of=${hasBodies} text=${bodies} hint=${t("record.bodies_hint")} />
             <button type="submit" class="button">${t("record.begin")}</button>`
     }
     ${

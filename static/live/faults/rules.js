@@ -7,25 +7,19 @@ import { clockTime, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { ClientSign } from "../client_name.js";
 import { Button } from "../../parts/controls/button.js";
+import { ScrollingTable } from "../../parts/panel/table.js";
 
 const CONDITIONS = ["direction", "client", "topic", "group", "key"];
 const COLUMNS = ["word.action", "lab.panel.frames", "faults.column.when", "faults.column.hits"];
 
 export function Rules() {
   const rules = faults.value.rules.toReversed();
+  const remove = { text: html`<span class="sr-only">${t("faults.remove")}</span>` };
   return html`<div class="fault-part">
     <h3 id="fault-rules-title">${t("word.rules")} <span class="quiet number">${count(rules.length)}</span></h3>
-    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="fault-rules-title">
-      <table class="fault-table">
-        <thead>
-          <tr>
-            ${COLUMNS.map((column) => html`<th key=${column} scope="col">${t(column)}</th>`)}
-            <th scope="col"><span class="sr-only">${t("faults.remove")}</span></th>
-          </tr>
-        </thead>
-        <tbody>${rules.map((rule) => html`<${Rule} key=${rule.rule_id} rule=${rule} />`)}</tbody>
-      </table>
-    </div>
+    <${ScrollingTable} of="fault-rules" kind="fault-table" columns=${[...COLUMNS, remove]}>
+      ${rules.map((rule) => html`<${Rule} key=${rule.rule_id} rule=${rule} />`)}
+    </${ScrollingTable}>
   </div>`;
 }
 

@@ -2,12 +2,13 @@
 // The audit of this run by Spark: what it would look at, or what is missing for it; then where it can be watched.
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { signal, useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { signal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { useFound } from "../../common/viewer/found.js";
 import { bilingual } from "../../common/world/format.js";
-import { auditPlan, isRecording, pause, startAudit } from "../../common/world/session.js";
+import { isRecording, pause, run } from "../../common/world/session.js";
 import { mine, openSetting, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";
@@ -64,37 +65,24 @@ async function start(place, event) {
   if (begun.peek()?.isStarting) return;
   begun.value = { place, event, isStarting: true };
   try {
-    begun.value = { place, event, address: (await startAudit(event)).address };
+    begun.value = { place, event, address: (await run.startAudit(event)).address };
   } catch (error) {
     begun.value = { place, event, failure: error.message };
   }
 }
 
 function Audit() {
-  const plan = useSignal(/** @type {any} */ (null));
-  const failure = useSignal(/** @type {string | null} */ (null));
   const { event, link, busy, playing } = view.value;
   // At another event, or after a command, it is another run. One that moves is examined when it stops.
   const place = playing || busy !== null ? null : `${event} ${link}`;
-  useEffect(() => {
-    plan.value = failure.value = null;
-    if (place === null) return undefined;
-    let isThere = true;
-    auditPlan().then(
-      (answer) => isThere && (plan.value = answer),
-      (error) => isThere && (failure.value = error.message),
-    );
-    return () => (isThere = false);
-  }, [place]);
+  const { found: plan, problem: failure } = useFound(place, run.auditPlan);
   const last = begun.value;
   const isHere = last?.place === place;
-  const problem = failure.value ?? (isHere ? last?.failure : null);
-  const canStart = plan.value && !plan.value.problem && !(isHere && last?.address);
+  const problem = failure ?? (isHere ? last?.failure : null);
+  const canStart = plan && !plan.problem && !(isHere && last?.address);
   return html`<div class="audit">
     <p>${t("lab.audit.about", { event: count(event) })}</p>
-    ${
-      plan.value?.problem ? html`<${Problem} plan=${plan.value} />` : plan.value && html`<${Plan} plan=${plan.value} />`
-    }
+    ${plan?.problem ? html`<${Problem} plan=${plan} />` : plan && html`<${Plan} plan=${plan} />`}
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <div class="audit-end" aria-live="polite">
       ${
@@ -114,7 +102,7 @@ function Audit() {
           <${RunLink} key=${last.address} address=${last.address} />
         `
       }
-      ${!plan.value && !problem && html`<p class="quiet">${t("lab.audit.waiting")}</p>`}
+      ${!plan && !problem && html`<p class="quiet">${t("lab.audit.waiting")}</p>`}
     </div>
   </div>`;
 }

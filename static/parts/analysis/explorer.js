@@ -7,7 +7,7 @@ import { signal } from "@preact/signals";
 import { demand } from "../../common/request.js";
 import { t } from "../../common/i18n.js";
 import { anomalyName, bilingual, span, virtualTime } from "../../common/world/format.js";
-import { openLink, replayTo } from "../../common/world/session.js";
+import { replayTo, run } from "../../common/world/session.js";
 import { calmView, tell, view } from "../../common/world/view.js";
 import { CrashPoints } from "./crash_points.js";
 import { ExplorerForm } from "./explorer_form.js";
@@ -150,7 +150,7 @@ function Finding({ finding }) {
       <${Button} class="button button-primary" onClick=${() => replayTo(link, violation.event)}>
         <${Icon} name="play" /><span>${t("lab.explorer.replay")}</span>
       </${Button}>
-      <${Button} onClick=${() => openLink(endLink)}>${t("lab.explorer.to_end")}</${Button}>
+      <${Button} onClick=${() => run.openLink(endLink)}>${t("lab.explorer.to_end")}</${Button}>
     </div>
     <p class="quiet">${t("lab.explorer.replay_hint")}</p>
   </section>`;

@@ -10,7 +10,10 @@ import { switchName } from "../../common/world/labels.js";
 import { bilingual } from "../../common/world/format.js";
 import { view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
+import { Switch } from "../controls/choices.js";
 import { focusPanel } from "../controls/dock.js";
+import { FormRow, NumberInput } from "../controls/fields.js";
+import { Select } from "../panel/select.js";
 
 const DEFAULT_HOLD_MS = 2000;
 const PAUSE_MS = 90_000;
@@ -30,15 +33,8 @@ function requestOf(form) {
   };
   const number = (name) => (fields.get(name) ? Number(fields.get(name)) : undefined);
   request[fields.get("who") === "node" ? "pause_ms" : "hold_ms"] = [number("ms") ?? DEFAULT_HOLD_MS];
-  if (fields.get("crash")) request.crash = [fields.get("crash")];
-  if (fields.get("lose")) request.lose = [fields.get("lose")];
-  Object.assign(request, {
-    max_stalls: number("max_stalls"),
-    max_crashes: number("max_crashes"),
-    max_losses: number("max_losses"),
-    from_ms: number("from_ms"),
-    to_ms: number("to_ms"),
-  });
+  for (const name of ["crash", "lose"]) if (fields.get(name)) request[name] = [fields.get(name)];
+  for (const name of ["max_stalls", "max_crashes", "max_losses", "from_ms", "to_ms"]) request[name] = number(name);
   if ((number("max_crashes") ?? 0) > 0) request.restart_ms = [number("restart_ms") ?? RESTART_MS];
   return request;
 }
@@ -99,136 +95,74 @@ function Switches({ plan: { switches: names, off } }) {
   if (names.length === 0) return null;
   return html`<fieldset>
     <legend>${t("lab.explorer.without")}</legend>
-    ${names.map(
-      (name) =>
-        html`<label key=${name} class="switch">
-          <input
-            type="checkbox"
-            name="without"
-            value=${name}
-            key=${off.includes(name)}
-            disabled=${off.includes(name)}
-            defaultChecked=${off.includes(name)}
-          />
-          <span>${switchName(name)}</span>
-          ${off.includes(name) && html`<span class="quiet">${t("lab.explorer.off")}</span>`}
-        </label>`,
-    )}
+    ${names.map((name) => {
+      const isOff = off.includes(name);
+      return html`<${Switch}
+        key=${`${name} ${isOff}`} name="without" value=${name} text=${switchName(name)}
+        disabled=${isOff} defaultChecked=${isOff}
+      >
+        ${isOff && html`<span class="quiet">${t("lab.explorer.off")}</span>`}
+      </${Switch}>`;
+    })}
   </fieldset>`;
 }
 
-const Row = ({ label, children }) => html`<label class="form-row"><span>${label}</span>${children}</label>`;
-const Choice = ({ name, value, options, onChange }) =>
-  html`<select name=${name} key=${`${name} ${value}`} onChange=${onChange}>
-    ${options.map(
-      (option) => html`<option key=${option} value=${option} selected=${option === value}>${option}</option>`,
-    )}
-  </select>`;
+/** How many of one kind may happen; what else is asked of them follows where there may be any. */
+const Most = ({ name, count, children }) => html`
+  <${FormRow} label=${t(`lab.explorer.${name}`)}>
+    <${Select} name=${name} value=${count.value} choose=${(n) => (count.value = Number(n))} options=${[0, 1, 2]} />
+  </${FormRow}>
+  ${count.value > 0 && children}
+`;
 
+/** One of those that the search knows, or all of them. */
+const OneOf = ({ name, options }) =>
+  html`<${FormRow} label=${t(`lab.explorer.${name}`)}>
+    <${Select} name=${name} options=${[["", t(`lab.explorer.${name}_all`)], ...options]} />
+  </${FormRow}>`;
+
+const Milliseconds = ({ name, least, value, ...rest }) =>
+  html`<${FormRow} label=${t(`lab.explorer.${name}`)}>
+    <${NumberInput} name=${name} min=${least} max="600000" required defaultValue=${value} ...${rest} />
+  </${FormRow}>`;
+
+// How many are usual is known from the first plan on; later plans repeat the setting.
 function Stalls({ plan }) {
   const whole = useSignal(false);
-  // How many are usual is known from the first plan on; later plans repeat the setting.
   const usual = useRef(plan.max_stalls).current;
+  const count = useSignal(usual);
+  const choose = (who) => {
+    whole.value = who === "node";
+    count.value = whole.value ? Math.min(1, usual) : usual;
+  };
+  const options = ["actor", "node"].map((who) => [who, t(`lab.explorer.who_${who}`)]);
   return html`
-    <${Row} label=${t("lab.explorer.who")}>
-      <select name="who" onChange=${(event) => (whole.value = event.currentTarget.value === "node")}>
-        <option value="actor">${t("lab.explorer.who_actor")}</option>
-        <option value="node">${t("lab.explorer.who_node")}</option>
-      </select>
-    </${Row}>
-    <${Row} label=${t("lab.explorer.ms")}>
-      <input
-        class="input"
-        type="number"
-        name="ms"
-        min="1"
-        max="600000"
-        required
-        key=${`ms ${whole.value}`}
-        defaultValue=${whole.value ? PAUSE_MS : DEFAULT_HOLD_MS}
-      />
-    </${Row}>
-    <${Row} label=${t("lab.explorer.max_stalls")}>
-      <${Choice} name="max_stalls" value=${whole.value ? Math.min(1, usual) : usual} options=${[0, 1, 2]} />
-    </${Row}>
+    <${FormRow} label=${t("lab.explorer.who")}><${Select} name="who" choose=${choose} options=${options} /></${FormRow}>
+    <${Milliseconds}
+      key=${`ms ${whole.value}`} name="ms" least="1" value=${whole.value ? PAUSE_MS : DEFAULT_HOLD_MS}
+    />
+    <${Most} name="max_stalls" count=${count} />
   `;
 }
 
 function Crashes({ plan }) {
-  const usual = useRef(plan.max_crashes).current;
-  const count = useSignal(usual);
-  return html`
-    <${Row} label=${t("lab.explorer.max_crashes")}>
-      <${Choice}
-        name="max_crashes"
-        value=${usual}
-        options=${[0, 1, 2]}
-        onChange=${(event) => (count.value = Number(event.currentTarget.value))}
-      />
-    </${Row}>
-    ${
-      count.value > 0 &&
-      html`
-        <${Row} label=${t("lab.explorer.crash")}>
-          <select name="crash">
-            <option value="">${t("lab.explorer.crash_all")}</option>
-            ${["producers", "consumers"].map(
-              (role) => html`<option key=${role} value=${role}>${t(`lab.explorer.crash_${role}`)}</option>`,
-            )}
-            ${plan.clients.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-          </select>
-        </${Row}>
-        <${Row} label=${t("lab.explorer.restart_ms")}>
-          <input
-            class="input"
-            type="number"
-            name="restart_ms"
-            min="0"
-            max="600000"
-            required
-            defaultValue=${RESTART_MS}
-          />
-        </${Row}>
-      `
-    }
-  `;
+  const roles = ["producers", "consumers"].map((role) => [role, t(`lab.explorer.crash_${role}`)]);
+  return html`<${Most} name="max_crashes" count=${useSignal(plan.max_crashes)}>
+    <${OneOf} name="crash" options=${[...roles, ...plan.clients]} />
+    <${Milliseconds} name="restart_ms" least="0" value=${RESTART_MS} />
+  </${Most}>`;
 }
 
-function Losses({ plan }) {
-  const usual = useRef(plan.max_losses).current;
-  const count = useSignal(usual);
-  return html`
-    <${Row} label=${t("lab.explorer.max_losses")}>
-      <${Choice}
-        name="max_losses"
-        value=${usual}
-        options=${[0, 1, 2]}
-        onChange=${(event) => (count.value = Number(event.currentTarget.value))}
-      />
-    </${Row}>
-    ${
-      count.value > 0 &&
-      html`<${Row} label=${t("lab.explorer.lose")}>
-        <select name="lose">
-          <option value="">${t("lab.explorer.lose_all")}</option>
-          ${plan.frames.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-        </select>
-      </${Row}>`
-    }
-  `;
-}
+const Losses = ({ plan }) =>
+  html`<${Most} name="max_losses" count=${useSignal(plan.max_losses)}>
+    <${OneOf} name="lose" options=${plan.frames} />
+  </${Most}>`;
 
 /** Empty: as the plan says, which is shown there in grey. */
 function Window({ plan }) {
   const field = (name) =>
-    html`<input
-      class="input"
-      type="number"
-      name=${name}
-      min="0"
-      max=${plan.duration_ms}
-      placeholder=${plan[name]}
-      aria-label=${t(`lab.explorer.${name}`)}
+    html`<${NumberInput}
+      name=${name} min="0" max=${plan.duration_ms} placeholder=${plan[name]} aria-label=${t(`lab.explorer.${name}`)}
     />`;
   return html`<div class="form-row" role="group" aria-label=${t("lab.explorer.window")}>
     <span>${t("lab.explorer.window")}</span>
@@ -246,9 +180,7 @@ function Changed({ plan: { settings, switched } }) {
   const nameOf = ({ lock, group }) => (lock ? switchName(lock) : t("lab.explorer.lock_of", { group }));
   const flipped = (one) => `${one.target} ${nameOf(one)}: ${t(one.on ? "lab.order.on" : "lab.order.off")}`;
   return html`<div class="explorer-settings">
-    <label class="switch">
-      <input type="checkbox" name="keeps_settings" defaultChecked /><span>${t("lab.explorer.keeps_settings")}</span>
-    </label>
+    <${Switch} name="keeps_settings" defaultChecked text=${t("lab.explorer.keeps_settings")} />
     <span class="chips">
       ${settings.map((one) => chip(`${one.node} ${one.name} = ${String(one.value)}`, "settings"))}
       ${switched.map((one) => chip(flipped(one), "faults"))}

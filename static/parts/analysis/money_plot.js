@@ -136,8 +136,6 @@ function Readout({ series, time }) {
       ${t("lab.money.readout", { time: virtualTime(time), debited: count(debited), credited: count(credited) })}
     </span>
     <span aria-hidden="true">${virtualTime(time)} s: ${count(debited)} − ${count(credited)} =</span>${" "}
-    <strong>
-      ${what}
-    </strong>
+    <strong>${what}</strong>
   </p>`;
 }

@@ -5,7 +5,8 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { get } from "../../common/request.js";
 import { t } from "../../common/i18n.js";
-import { openLink } from "../../common/world/session.js";
+import { Heads } from "../controls/heads.js";
+import { run } from "../../common/world/session.js";
 
 /** File -> its content, once it was requested; "missing" when it is not available. */
 const files = signal({});
@@ -31,11 +32,7 @@ export const Missing = ({ of, study }) =>
 export function StudyTable({ caption, kind, columns, rows }) {
   return html`<table class=${`compare-table ${kind ?? ""}`}>
     <caption>${caption}</caption>
-    <thead>
-      <tr>
-        ${columns.map(({ head, title }) => html`<th scope="col" key=${head} title=${title}>${head}</th>`)}
-      </tr>
-    </thead>
+    <${Heads} columns=${columns.map(({ head, title }) => ({ text: head, title }))} />
     <tbody>
       ${rows.map(
         (row, number) =>
@@ -64,7 +61,7 @@ export function RunLink({ scenario, link, title, children }) {
   const follow = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    openLink(link);
+    run.openLink(link);
   };
   return html`<a href=${`/lab/${scenario}#${link}`} title=${title} onClick=${follow}>${children}</a>`;
 }

@@ -23,7 +23,11 @@ export const Button = ({ class: kind = "button", label, title = label, opens, ch
     ${children}
   </button>`;
 
-/** A button that moves the stretch of time which a drawing shows. `name`: of its words below "lab.move". */
+/**
+ * A button that moves the stretch of time which a drawing shows. `name`: of its words below "lab.move".
+ *
+ * @param {{ name: string, sign: string, act: () => void, isOff?: boolean }} properties
+ */
 export const MoveTool = ({ name, sign, act, isOff = false }) =>
   html`<${Button} class="button icon-button" onClick=${act} disabled=${isOff} label=${t(`lab.move.${name}`)}>
     ${sign}

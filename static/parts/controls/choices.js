@@ -25,15 +25,29 @@ export const Segmented = ({ name, legend, options, chosen, choose }) =>
   </fieldset>`;
 
 /**
+ * A box to tick, as a switch or with the looks of `class`. Any other property is one of the box.
+ *
  * @param {object} properties
- * @param {string} [properties.id]
- * @param {string} properties.text
+ * @param {string} [properties.class]
+ * @param {any} properties.text
  * @param {string} [properties.hint]
- * @param {boolean} properties.isOn
- * @param {(isOn: boolean) => void} properties.set
+ * @param {import("@preact/signals").Signal<boolean>} [properties.of] What is ticked; else `isOn` and `set` say so, or
+ *   the form alone knows.
+ * @param {boolean} [properties.isOn]
+ * @param {(isOn: boolean) => void} [properties.set]
+ * @param {any} [properties.children] What follows the text.
  */
-export const Switch = ({ id, text, hint, isOn, set }) =>
-  html`<label class="switch" title=${hint}>
-    <input type="checkbox" id=${id} checked=${isOn} onChange=${(event) => set(event.currentTarget.checked)} />
-    <span>${text}</span>
+export const Switch = ({
+  class: kind = "switch",
+  text,
+  hint,
+  of,
+  isOn = of?.value,
+  set = (next) => of && (of.value = next),
+  children,
+  ...rest
+}) =>
+  html`<label class=${kind} title=${hint}>
+    <input type="checkbox" checked=${isOn} onChange=${(event) => set(event.currentTarget.checked)} ...${rest} />
+    <span>${text}</span>${children}
   </label>`;

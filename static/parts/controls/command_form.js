@@ -2,30 +2,23 @@
 // A form for one kind of command, made from its line in the table.
 
 import { html } from "htm/preact";
-import { useSignal } from "@preact/signals";
 import { CommandField, readFields } from "../../common/actions/fields.js";
 import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText } from "../../common/world/commands.js";
 import { compare, nodeNames, nodesOfRole, view } from "../../common/world/view.js";
 import { command } from "../../common/world/session.js";
+import { Select } from "../panel/select.js";
+import { Switch } from "./choices.js";
+import { FormRow, sending } from "./fields.js";
 
 /** `target`: given for a node's menu; otherwise the form asks for it. */
 export function CommandForm({ kind, target, onDone }) {
   const spec = COMMANDS[kind];
-  const form = useSignal(null);
-  const submit = (event) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    const values = readFields(spec.fields, data);
-    command(kind, target ?? readTarget(spec.target, data), values);
+  const submit = sending((fields) => {
+    command(kind, target ?? readTarget(spec.target, fields), readFields(spec.fields, fields));
     onDone?.();
-  };
-  return html`<form
-    class="command-form"
-    data-command=${kind}
-    ref=${(element) => (form.value = element)}
-    onSubmit=${submit}
-  >
+  });
+  return html`<form class="command-form" data-command=${kind} onSubmit=${submit}>
     <p class="command-text quiet">${commandText(kind)}</p>
     ${target === undefined && html`<${TargetFields} target=${spec.target} />`}
     ${spec.fields.map((field) => html`<${Field} key=${field.name} field=${field} />`)}
@@ -33,49 +26,33 @@ export function CommandForm({ kind, target, onDone }) {
   </form>`;
 }
 
+const WAYS = [
+  ["<->", "lab.faults.both_ways"],
+  ["->", "lab.faults.one_way"],
+];
+
 function TargetFields({ target }) {
   const nodes = nodeNames.value;
-  const select = (name, options, chosen, label) =>
-    html`<label class="form-row">
-      <span>${label}</span>
-      <select name=${name} value=${chosen}>
-        ${options.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
-      </select>
-    </label>`;
-  const names = nodes.map((name) => [name, name]);
-  if (target === "link" || target === "link or nothing") {
-    const any = target === "link" ? [] : [["", t("lab.until.any_node")]];
+  const select = (name, label, options, chosen) =>
+    html`<${FormRow} label=${label}><${Select} name=${name} value=${chosen} options=${options} /></${FormRow}>`;
+  if (target === "link") {
     const first = nodesOfRole.producer.value[0] ?? nodes[0];
     const last = nodesOfRole.broker.value[0] ?? nodes.at(-1);
+    const ways = WAYS.map(([way, text]) => [way, t(text)]);
     return html`
-      ${select("source", [...any, ...names], any.length ? "" : first, t("lab.faults.source"))}
-      ${
-        target === "link" &&
-        select(
-          "way",
-          [
-            ["<->", t("lab.faults.both_ways")],
-            ["->", t("lab.faults.one_way")],
-          ],
-          "<->",
-          t("lab.faults.way"),
-        )
-      }
-      ${select("sink", [...any, ...names], any.length ? "" : last, t("field.to"))}
+      ${select("source", t("lab.faults.source"), nodes, first)} ${select("way", t("lab.faults.way"), ways, "<->")}
+      ${select("sink", t("field.to"), nodes, last)}
     `;
   }
-  if (target === "topic")
-    return select(
-      "topic",
-      topicNames().map((name) => [name, name]),
-      undefined,
-      t("field.topic"),
-    );
+  if (target === "link or nothing") {
+    const any = [["", t("lab.until.any_node")], ...nodes];
+    return html`${select("source", t("lab.faults.source"), any, "")} ${select("sink", t("field.to"), any, "")}`;
+  }
+  if (target === "topic") return select("topic", t("field.topic"), topicNames());
   if (target === "new node")
-    return html`<label class="form-row">
-      <span>${t("lab.faults.new_name")}</span>
+    return html`<${FormRow} label=${t("lab.faults.new_name")}>
       <input class="input" name="new_name" required maxlength="40" value=${freeName()} />
-    </label>`;
+    </${FormRow}>`;
   return null;
 }
 
@@ -99,10 +76,11 @@ function Names({ field }) {
   return html`<fieldset class="names-field">
     <legend>${t(`field.${field.name}`)}</legend>
     ${nodeNames.value.map(
-      (name) => html`<label key=${name} class="switch">
-        <input type="checkbox" name=${field.name} value=${name} defaultChecked=${chosen.includes(name)} />
-        <span>${name}</span>
-      </label>`,
+      (name) =>
+        html`<${Switch}
+          key=${name} name=${field.name} value=${name} text=${name}
+          defaultChecked=${chosen.includes(name)}
+        />`,
     )}
   </fieldset>`;
 }

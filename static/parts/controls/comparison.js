@@ -6,7 +6,7 @@ import { signal, useComputed, useSignal } from "@preact/signals";
 import { addressOf } from "../../common/addresses.js";
 import { t } from "../../common/i18n.js";
 import { commandLine } from "../../common/world/command_line.js";
-import { isRecording, variantOf } from "../../common/world/session.js";
+import { isRecording, run } from "../../common/world/session.js";
 import {
   knownSettingFacts,
   seenSettings,
@@ -17,7 +17,9 @@ import {
 import { loaded, nodeNames, tell, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
+import { FormRow, sending } from "./fields.js";
 import { Icon } from "./icons.js";
+import { Select } from "../panel/select.js";
 
 const ORDERLY_SWITCHES = ["broker-lock", "message-queue-lock", "process-queue-lock", "consuming-flag"];
 
@@ -69,48 +71,36 @@ function Choice() {
   const chosen = useSignal(0);
   const fromStart = useSignal(true);
   const { change, isSame, isSetting } = choices[chosen.value];
-  const open = (event) => {
-    event.preventDefault();
+  const open = sending((fields) => {
     if (isSame) return void go({ left: view.peek().link, right: view.peek().link });
-    const wanted = isSetting
-      ? { command: settingCommand(new FormData(event.currentTarget)), from_start: true }
-      : change;
+    const wanted = isSetting ? { command: settingCommand(fields), from_start: true } : change;
     const asked = wanted && { ...wanted, from_start: wanted.from_start && (isSetting || fromStart.peek()) };
-    variantOf(asked).then(go, (error) => tell(error.message, true));
-  };
+    run.variant(asked).then(go, (error) => tell(error.message, true));
+  });
+  const from = [
+    [true, t("lab.pair.from_start")],
+    [false, t("lab.pair.from_here", { event: view.value.event })],
+  ];
   return html`<form class="pair-form" onSubmit=${open}>
-    <fieldset>
-      <legend>${t("lab.pair.ask")}</legend>
-      ${choices.map(
-        ({ text }, index) => html`<label class="pair-choice" key=${text}>
-          <input type="radio" name="what" checked=${chosen.value === index} onChange=${() => (chosen.value = index)} />
-          ${text}
-        </label>`,
-      )}
-    </fieldset>
+    <${OneOf} name="what" chosen=${chosen} options=${choices.map(({ text }, index) => [index, text])} />
     ${isSetting && html`<${SettingFields} />`}
-    ${
-      change?.command &&
-      html`<fieldset>
-        <legend>${t("lab.pair.from")}</legend>
-        ${[true, false].map(
-          (value) => html`<label class="pair-choice" key=${value}>
-            <input
-              type="radio"
-              name="from"
-              checked=${fromStart.value === value}
-              onChange=${() => (fromStart.value = value)}
-            />
-            ${value ? t("lab.pair.from_start") : t("lab.pair.from_here", { event: view.value.event })}
-          </label>`,
-        )}
-      </fieldset>`
-    }
+    ${change?.command && html`<${OneOf} name="from" chosen=${fromStart} options=${from} />`}
     <p class="form-end">
       <button type="submit" class="button button-primary" id="pair-go">${t("lab.pair.go")}</button>
     </p>
   </form>`;
 }
+
+const OneOf = ({ name, chosen, options }) =>
+  html`<fieldset>
+    <legend>${t(name === "what" ? "lab.pair.ask" : "lab.pair.from")}</legend>
+    ${options.map(
+      ([value, text]) => html`<label class="pair-choice" key=${text}>
+        <input type="radio" name=${name} checked=${chosen.value === value} onChange=${() => (chosen.value = value)} />
+        ${text}
+      </label>`,
+    )}
+  </fieldset>`;
 
 function go({ left, right }) {
   const scenario = encodeURIComponent(view.peek().scenario);
@@ -133,30 +123,18 @@ function SettingFields() {
   const wanted = useSignal(view.peek().settings[0]?.name);
   const shown = names.includes(wanted.value) ? wanted.value : names[0];
   const unit = settingFacts(node.value, shown)?.unit;
-  const row = (label, field) => html`<label class="form-row"><span>${label}</span>${field}</label>`;
-  const options = (all) => all.map((one) => html`<option key=${one} value=${one}>${one}</option>`);
   return html`
-    ${row(
-      t("lab.events.node"),
-      html`<select name="node" value=${node.value} onChange=${(e) => (node.value = e.currentTarget.value)}>
-        ${options(nodes)}
-      </select>`,
-    )}
-    ${row(
-      t("lab.pair.ask_name"),
-      html`<select name="name" value=${shown} onChange=${(e) => (wanted.value = e.currentTarget.value)}>
-        ${options(names)}
-      </select>`,
-    )}
-    ${row(
-      `${t("word.value")}${unit ? ` (${unit})` : ""}`,
-      html`<input
-        class="input"
-        name="value"
-        key=${`${node.value} ${shown}`}
+    <${FormRow} label=${t("lab.events.node")}>
+      <${Select} name="node" value=${node.value} choose=${(name) => (node.value = name)} options=${nodes} />
+    </${FormRow}>
+    <${FormRow} label=${t("lab.pair.ask_name")}>
+      <${Select} name="name" value=${shown} choose=${(name) => (wanted.value = name)} options=${names} />
+    </${FormRow}>
+    <${FormRow} label=${`${t("word.value")}${unit ? ` (${unit})` : ""}`}>
+      <input
+        class="input" name="value" key=${`${node.value} ${shown}`} required
         defaultValue=${String(settingValue(node.value, shown))}
-        required
-      />`,
-    )}
+      />
+    </${FormRow}>
   `;
 }

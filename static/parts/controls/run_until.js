@@ -2,100 +2,72 @@
 // "Run until": what to wait for, on which node, containing which text; or a point in virtual time.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { isRecording, runUntil } from "../../common/world/session.js";
 import { loaded, nodeNames, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
+import { BareDialog } from "./dialog.js";
+import { FormRow, NumberInput, sending } from "./fields.js";
 import { Icon } from "./icons.js";
+import { Select } from "../panel/select.js";
 
 /** The kinds of engine/lab/scenario/condition.py. */
 const KINDS = ["label", "frame", "sent", "consume-begins", "consumed", "command", "time"];
 const EXAMPLES = { label: "commits offset", frame: "PULL_MESSAGE", command: "crash" };
 
 export function RunUntil() {
-  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const on = useSignal("frame");
   const isOpen = useSignal(false);
-  useEffect(() => {
-    if (isOpen.value) dialog.current?.showModal();
-  }, [isOpen.value]);
   if (isRecording()) return null;
-  const start = (event) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const close = () => (isOpen.value = false);
+  const start = sending((fields) => {
     const isTime = on.value === "time";
-    dialog.current?.close();
+    close();
     runUntil({
       on: on.value,
-      node: isTime ? "" : String(form.get("node")),
-      contains: isTime ? "" : String(form.get("contains")).trim(),
-      time_us: isTime ? Math.round(Number(form.get("time_ms")) * 1000) : 0,
+      node: isTime ? "" : String(fields.get("node")),
+      contains: isTime ? "" : String(fields.get("contains")).trim(),
+      time_us: isTime ? Math.round(Number(fields.get("time_ms")) * 1000) : 0,
     });
-  };
+  });
+  const kinds = KINDS.map((kind) => [kind, t(`lab.until.kind_${kind.replace("-", "_")}`)]);
   return html`
     <${Button} id="run-until" disabled=${!loaded.value} opens=${isOpen} title=${`${t("lab.until.hint")} (u)`}>
       <${Icon} name="until" /><span>${t("lab.controls.run_until")}</span>
     </${Button}>
-    <dialog
-      class="small-dialog"
-      id="run-until-dialog"
-      ref=${dialog}
-      aria-labelledby="run-until-title"
-      onClose=${() => (isOpen.value = false)}
-    >
+    <${BareDialog} isOpen=${isOpen.value} onClose=${close} id="run-until-dialog" kind="small-dialog">
       <form onSubmit=${start}>
-        <h2 id="run-until-title">${t("lab.until.title")}</h2>
+        <h2 id="run-until-dialog-title">${t("lab.until.title")}</h2>
         <p class="quiet">${t("lab.until.hint")}</p>
-        <label class="form-row">
-          <span>${t("lab.until.on")}</span>
-          <select name="on" value=${on.value} onChange=${(event) => (on.value = event.currentTarget.value)}>
-            ${KINDS.map(
-              (kind) =>
-                html`<option key=${kind} value=${kind}>${t(`lab.until.kind_${kind.replace("-", "_")}`)}</option>`,
-            )}
-          </select>
-        </label>
-        ${
-          on.value === "time"
-            ? html`<label class="form-row" key="time">
-              <span>${t("lab.until.time_ms")}</span>
-              <input
-                class="input"
-                type="number"
-                name="time_ms"
-                min="0"
-                step="any"
-                required
-                value=${Math.round(view.peek().time_us / 1000) + 1000}
-              />
-            </label>`
-            : html`
-              <label class="form-row" key="node">
-                <span>${t("lab.events.node")}</span>
-                <select name="node">
-                  <option value="">${t("lab.until.any_node")}</option>
-                  ${nodeNames.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-                </select>
-              </label>
-              <label class="form-row" key="contains">
-                <span>${t("lab.until.contains")}</span>
-                <input
-                  class="input"
-                  type="text"
-                  name="contains"
-                  maxlength="100"
-                  placeholder=${t("lab.until.example", { text: EXAMPLES[on.value] ?? "order-7" })}
-                />
-              </label>
-            `
-        }
+        <${FormRow} label=${t("lab.until.on")}>
+          <${Select} name="on" value=${on.value} choose=${(kind) => (on.value = kind)} options=${kinds} />
+        </${FormRow}>
+        ${on.value === "time" ? html`<${Time} key="time" />` : html`<${Place} key="place" on=${on.value} />`}
         <div class="form-end">
-          <${Button} onClick=${() => dialog.current?.close()}>${t("word.cancel")}</${Button}>
+          <${Button} onClick=${close}>${t("word.cancel")}</${Button}>
           <button type="submit" class="button button-primary">${t("lab.until.run")}</button>
         </div>
       </form>
-    </dialog>
+    </${BareDialog}>
   `;
 }
+
+const Time = () =>
+  html`<${FormRow} label=${t("lab.until.time_ms")}>
+    <${NumberInput}
+      name="time_ms" min="0" step="any" required defaultValue=${Math.round(view.peek().time_us / 1000) + 1000}
+    />
+  </${FormRow}>`;
+
+const Place = ({ on }) => html`
+  <${FormRow} label=${t("lab.events.node")}>
+    <${Select} name="node" options=${[["", t("lab.until.any_node")], ...nodeNames.value]} />
+  </${FormRow}>
+  <${FormRow} label=${t("lab.until.contains")}>
+    <input
+      class="input" type="text" name="contains" maxlength="100"
+      placeholder=${t("lab.until.example", { text: EXAMPLES[on] ?? "order-7" })}
+    />
+  </${FormRow}>
+`;

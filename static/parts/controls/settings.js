@@ -15,6 +15,7 @@ import {
 import { nodeNames, openSetting, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
+import { FormRow, NumberInput, SearchInput } from "./fields.js";
 
 export function Settings() {
   const wanted = useSignal("");
@@ -32,14 +33,7 @@ export function Settings() {
     .filter(([, names]) => names.length > 0);
   return html`
     <div class="panel-tools">
-      <input
-        type="search"
-        id="settings-filter"
-        value=${wanted.value}
-        placeholder=${t("lab.settings.search")}
-        aria-label=${t("lab.settings.search")}
-        onInput=${(event) => (wanted.value = event.currentTarget.value)}
-      />
+      <${SearchInput} of=${wanted} id="settings-filter" label=${t("lab.settings.search")} />
     </div>
     <p class="panel-note quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
     ${nodes.length === 0 && html`<p class="panel-empty quiet">${t("lab.no_match")}</p>`}
@@ -59,11 +53,7 @@ function Setting({ node, name }) {
   return html`<label class=${`setting ${isChanged ? "is-changed" : ""}`}>
     <span class="setting-name mono" title=${facts?.java ?? ""}>${name}</span>
     <${Field}
-      node=${node}
-      name=${name}
-      value=${value}
-      facts=${facts}
-      onChange=${(event) => change(node, name, value, event.currentTarget)}
+      ...${{ node, name, value, facts }} onChange=${(event) => change(node, name, value, event.currentTarget)}
     />
     <span class="unit">${facts?.unit ?? ""}</span>
   </label>`;
@@ -78,15 +68,8 @@ function Field({ node, name, value, facts, ...rest }) {
     </select>`;
   if (typeof value !== "number")
     return html`<input class="input" type="text" maxlength="200" value=${value} ...${options} />`;
-  return html`<input
-    class="input"
-    type="number"
-    min=${facts?.low}
-    max=${facts?.high}
-    step=${facts?.is_whole ? 1 : "any"}
-    value=${value}
-    ...${options}
-  />`;
+  const { low, high, is_whole: isWhole } = facts ?? {};
+  return html`<${NumberInput} min=${low} max=${high} step=${isWhole ? 1 : "any"} value=${value} ...${options} />`;
 }
 
 /** Sends the new value; the field shows the old one until the run has been repeated with it. */
@@ -136,12 +119,11 @@ function Editor({ node, name, onDone }) {
         fact("bounds", t("lab.settings.from_to", { low: withUnit(facts.low), high: withUnit(facts.high) }))
       }
     </dl>
-    <label class="form-row">
-      <span>${t("lab.settings.value")}</span>
+    <${FormRow} label=${t("lab.settings.value")}>
       <span class="setting-input">
-        <${Field} node=${node} name=${name} value=${value} facts=${facts} /> <span class="unit">${facts.unit}</span>
+        <${Field} ...${{ node, name, value, facts }} /> <span class="unit">${facts.unit}</span>
       </span>
-    </label>
+    </${FormRow}>
     <p class="quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
     <p class="form-end">
       <${Button} onClick=${onDone}>${t("word.cancel")}</${Button}>

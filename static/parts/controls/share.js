@@ -6,14 +6,16 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { copyText } from "../../common/viewer/clipboard.js";
 import { labData } from "../../common/world/commands.js";
 import { Button } from "./button.js";
 import { acceptDrops, importRun } from "./import_run.js";
 import { embedCode, followAddress, shareAddress } from "../../common/world/permalink.js";
-import { exportAddress, isRecording, publish } from "../../common/world/session.js";
+import { isRecording, publish, run } from "../../common/world/session.js";
 import { loaded, mine, tell, view } from "../../common/world/view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icons.js";
+import { Select } from "../panel/select.js";
 import { Switch } from "./choices.js";
 
 /** Of a frame, CSS pixels. */
@@ -54,9 +56,10 @@ function Ways({ onLeave }) {
   return html`
     <${Copied} name="link" text=${shareAddress()} autofocus />
     <${Copied} name="embed" text=${embedCode(width, height)}>
-      <select aria-label=${t("lab.share.size")} value=${size.value} onChange=${(e) => (size.value = e.target.value)}>
-        ${SIZES.map((one) => html`<option key=${one} value=${one}>${one.replace("x", " × ")}</option>`)}
-      </select>
+      <${Select}
+        aria-label=${t("lab.share.size")} value=${size.value} choose=${(one) => (size.value = one)}
+        options=${SIZES.map((one) => [one, one.replace("x", " × ")])}
+      />
     </${Copied}>
     <section class="share-way">
       <h3>${t("word.files")}</h3>
@@ -75,13 +78,9 @@ function Copied({ name, text, children, autofocus = false }) {
   const copied = useSignal("");
   /** Over plain http from another machine there is no clipboard: then the text is selected, to be copied by hand. */
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      copied.value = t("word.copied");
-    } catch {
-      document.getElementById(`share-${name}`)?.focus();
-      copied.value = t("lab.share.copy_by_hand");
-    }
+    const isCopied = await copyText(text);
+    if (!isCopied) document.getElementById(`share-${name}`)?.focus();
+    copied.value = t(isCopied ? "word.copied" : "lab.share.copy_by_hand");
   };
   return html`<section class="share-way">
     <h3>${t(`lab.share.${name}`)}</h3>
@@ -112,7 +111,7 @@ function File({ format }) {
   return html`<a
     class="button"
     id=${`export-${format}`}
-    href=${exportAddress(format)}
+    href=${run.exportAddress(format)}
     download
     title=${t(`lab.export.${format}_hint`)}
   >

@@ -22,9 +22,3 @@ export const hexOf = (byte) => byte.toString(16).padStart(2, "0");
 
 /** Printable ASCII as itself, everything else as a dot, as hex dumps do. */
 export const textOf = (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "·");
-
-/** The rows of a scrolled dump that are worth drawing: those in sight and a few around them. */
-export function rowsInSight(scrollTop, height, rowHeight, rows) {
-  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - 8);
-  return { first, end: Math.min(rows, Math.ceil((scrollTop + height) / rowHeight) + 8) };
-}

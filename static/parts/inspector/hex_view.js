@@ -4,11 +4,11 @@
 // The dump is one tab stop with a byte cursor: arrow keys move it, and the field under it is the chosen one.
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
-import { hexOf, ROW_BYTES, rowsInSight, textOf } from "./hex_rows.js";
+import { useSight } from "../../common/viewer/sight.js";
+import { hexOf, ROW_BYTES, textOf } from "./hex_rows.js";
 
 /** Number of background tints that fields take in turn (styles/inspector.css). */
 const TINTS = 6;
@@ -25,20 +25,9 @@ const ROW_REM = 1.6;
  * @param {number} [properties.base] The position that is written before the first byte.
  */
 export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
-  const sight = useSignal({ top: 0, height: 400 });
   const rowHeight = ROW_REM * remPx.value;
   const rows = Math.ceil(bytes.length / ROW_BYTES);
-
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return undefined;
-    const measure = () => (sight.value = { top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    measure();
-    return () => observer.disconnect();
-  }, []);
+  const { box, look, first, end } = useSight(rowHeight, rows);
 
   // A field chosen in the list may lie out of sight.
   useEffect(
@@ -55,7 +44,6 @@ export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
     chosen.value = field >= 0 ? field : null;
     if (event.type === "click") cursor.value = Number(at);
   };
-  const { first, end } = rowsInSight(sight.value.top, sight.value.height, rowHeight, rows);
   const drawn = useMemo(() => Array.from({ length: end - first }, (_, index) => first + index), [first, end]);
 
   return html`<div
@@ -66,7 +54,7 @@ export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
     aria-roledescription=${t("inspector.hex_role")}
     aria-label=${t("inspector.hex_label")}
     aria-describedby="hex-announce"
-    onScroll=${(event) => (sight.value = { ...sight.peek(), top: event.currentTarget.scrollTop })}
+    onScroll=${look}
     onPointerOver=${point}
     onClick=${point}
     onKeyDown=${(event) => moveCursor(event, cursor, chosen, owners, bytes.length)}

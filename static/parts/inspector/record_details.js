@@ -123,9 +123,7 @@ function Explanation({ field }) {
       field
         ? html`
           <strong>${nameOf(field)}</strong>${" "}
-          <span class="quiet">
-            ${t("inspector.place", { start: field.start, length: field.length })}
-          </span>
+          <span class="quiet">${t("inspector.place", { start: field.start, length: field.length })}</span>
           <br />
           ${text}
         `
@@ -153,9 +151,7 @@ function Body({ view }) {
   return html`<section class="inspector-message">
     <h3>
       ${t(view.body_text === null ? "inspector.body_hex" : "word.body")}${" "}
-      <span class="quiet">
-        ${sizeText(view.body_bytes ?? view.record.body_bytes)}
-      </span>
+      <span class="quiet">${sizeText(view.body_bytes ?? view.record.body_bytes)}</span>
     </h3>
     ${view.body_problem && html`<p class="problem">${view.body_problem}</p>`}
     <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${text}</pre>

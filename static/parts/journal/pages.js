@@ -3,7 +3,7 @@
 // fetched in pages when somebody looks at them, and kept for a while.
 
 import { signal } from "@preact/signals";
-import { fetchEntries } from "../../common/world/session.js";
+import { run } from "../../common/world/session.js";
 import { entryAt, entryOf, journalCut } from "../../common/world/view.js";
 
 const PAGE = 200;
@@ -45,7 +45,7 @@ async function fetchRequested() {
       if (page === undefined) break;
       tried.add(page);
       const cut = journalCut.peek();
-      const { entries } = await fetchEntries(page * PAGE, PAGE);
+      const { entries } = await run.entries(page * PAGE, PAGE);
       if (cut === journalCut.peek()) keep(page, entries.map(entryOf));
     }
   } catch (error) {

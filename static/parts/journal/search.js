@@ -3,7 +3,7 @@
 // before them, and meanwhile what has happened since.
 
 import { signal } from "@preact/signals";
-import { searchEntries } from "../../common/world/session.js";
+import { run } from "../../common/world/session.js";
 import { entryOf, journalCut, view } from "../../common/world/view.js";
 
 /** Entries that a search keeps; the newest ones. */
@@ -85,7 +85,7 @@ export class JournalSearch {
     }
     const cut = journalCut.peek();
     const place = isNew ? { above: this.high } : { below: this.low };
-    const { entries, low, high } = await searchEntries({ ...this.#wanted, ...place });
+    const { entries, low, high } = await run.search({ ...this.#wanted, ...place });
     if (cut !== journalCut.peek()) return true;
     const found = entries.map(entryOf);
     if (isNew) {

@@ -4,7 +4,7 @@
 
 import { signal } from "@preact/signals";
 import { FrameStore } from "../stage/frame_store.js";
-import { fetchWindow } from "../../common/world/session.js";
+import { run } from "../../common/world/session.js";
 import { firstAtOrAfter } from "../../common/binary_search.js";
 import { entryOf, indexAfter, journal, journalCut, view } from "../../common/world/view.js";
 
@@ -94,7 +94,7 @@ async function ask() {
   const { event } = view.peek();
   askedAt = performance.now();
   try {
-    const answer = await fetchWindow(range.left, range.right);
+    const answer = await run.window(range.left, range.right);
     if (cut === journalCut.peek())
       fetched = {
         ...range,

@@ -12,6 +12,7 @@ import { laneHeight, laneMargin } from "./lane_axis.js";
 import { LaneLag, laneWords } from "./lag_words.js";
 import { LateMarks, ParkedMarks } from "./lane_marks.js";
 import { greatestLag } from "./readers.js";
+import { Button } from "../controls/button.js";
 
 /** As long as the animation in styles/stage.css. */
 const FLASH_MS = 700;
@@ -37,15 +38,12 @@ export function BarLane(props) {
 function LaneName({ topic, queueId, open }) {
   if (queueId === null) return html`<span title=${t("live.lane.all_queues")}>Σ</span>`;
   if (!open) return `Q${queueId}`;
-  return html`<button
-    type="button"
-    class="lane-button"
-    title=${t("live.lane.open")}
-    aria-label=${t("live.lane.open_queue", { topic, id: queueId })}
+  return html`<${Button}
+    class="lane-button" title=${t("live.lane.open")} label=${t("live.lane.open_queue", { topic, id: queueId })}
     onClick=${() => open({ topic, queueId })}
   >
     Q${queueId}
-  </button>`;
+  </${Button}>`;
 }
 
 /** @param {import("./lane.js").DrawnLane & { axis: import("./lane_axis.js").LaneAxis }} props */

@@ -7,6 +7,7 @@ import { t } from "../../common/i18n.js";
 import { groupOf, isLagging, storedIn, summedOffsets, summedQueue } from "../../common/topics.js";
 import { GroupMark, SparkMark } from "./marks.js";
 import { greatestLag, readersOf, slowestGroup } from "./readers.js";
+import { Button } from "../controls/button.js";
 
 /** @typedef {import("./readers.js").Reader} Reader */
 /** @typedef {Picture.LaneSource} Source */
@@ -130,13 +131,10 @@ function ReaderLag({ reader, topic, source, clock }) {
       ${title}<span class="lag-words quiet">${t("live.lag.unknown", { n: compact(lag) })}</span>
     </span>`;
   const sentence = html`<${LagSentence} group=${name} topic=${topic} lag=${lag} source=${source} clock=${clock} />`;
-  return html`<button
-    type="button"
-    class="reader-lag"
-    title=${`${hint}\n${t("operator.reset_hint", { group: name, topic })}`}
-    aria-haspopup="dialog"
+  return html`<${Button}
+    class="reader-lag" title=${`${hint}\n${t("operator.reset_hint", { group: name, topic })}`} aria-haspopup="dialog"
     onClick=${() => source.reset?.(name, topic)}
   >
     ${title}${sentence}
-  </button>`;
+  </${Button}>`;
 }

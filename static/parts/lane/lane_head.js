@@ -2,24 +2,17 @@
 // The row above the lanes: the axis with its marks, and what stands in the other columns.
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { compact } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
+import { useWidth } from "../../common/viewer/width.js";
 import { readableTicks } from "./lane_scale.js";
 
 /** @typedef {import("./lane_axis.js").LaneAxis} LaneAxis */
 
 /** Measures how wide the lanes are. @param {{ axis: LaneAxis, kind?: string, children?: any }} props */
 export function LaneHead({ axis, kind = "", children }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(
-      ([entry]) => (axis.width.value = Math.max(120, Math.floor(entry.contentRect.width))),
-    );
-    if (place.current) observer.observe(place.current);
-    return () => observer.disconnect();
-  }, []);
+  const place = useWidth((width) => (axis.width.value = Math.max(120, Math.floor(width))));
   return html`<div class=${`lane-axis lane-columns ${kind}`} aria-hidden="true">
     <span></span>
     <span ref=${place} class="lane-axis-scale"><${AxisTicks} axis=${axis} /></span>

@@ -12,18 +12,17 @@ export function TopicMark({ topic }) {
 
 /** The group's letter in its shape; `size` in rem, so that it grows with the text.
     @param {{ group: string, size?: number }} props */
-export function GroupMark({ group, size = 1.4 }) {
-  const mark = groupMark(group);
-  return html`<svg
-    class=${`group-mark tone-${mark.tone}`}
-    width=${`${size}rem`}
-    height=${`${size}rem`}
-    viewBox="-10 -10 20 20"
+export const GroupMark = ({ group, size }) =>
+  html`<${Mark} kind=${`tone-${groupMark(group).tone}`} size=${size}><${GroupShape} group=${group} /></${Mark}>`;
+
+/** @param {{ kind?: string, size?: number, children?: any }} props */
+const Mark = ({ kind = "", size = 1.4, children }) =>
+  html`<svg
+    class=${`group-mark ${kind}`} width=${`${size}rem`} height=${`${size}rem`} viewBox="-10 -10 20 20"
     aria-hidden="true"
   >
-    <${GroupShape} group=${group} />
+    ${children}
   </svg>`;
-}
 
 /** The same, for use inside another drawing, around the point (0, 0), about 18 wide.
     @param {{ group: string }} props */
@@ -36,17 +35,7 @@ export function GroupShape({ group }) {
 }
 
 /** The mark of a job on Spark: a star, as no group has it. @param {{ size?: number }} props */
-export function SparkMark({ size = 1.4 }) {
-  return html`<svg
-    class="group-mark"
-    width=${`${size}rem`}
-    height=${`${size}rem`}
-    viewBox="-10 -10 20 20"
-    aria-hidden="true"
-  >
-    <${SparkShape} />
-  </svg>`;
-}
+export const SparkMark = ({ size }) => html`<${Mark} size=${size}><${SparkShape} /></${Mark}>`;
 
 /** The same, for use inside another drawing, around the point (0, 0), 18 wide. */
 export function SparkShape() {

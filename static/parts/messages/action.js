@@ -6,6 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { Button } from "../controls/button.js";
+import { Switch } from "../controls/choices.js";
 import { BareDialog } from "../controls/dialog.js";
 
 /**
@@ -67,15 +68,7 @@ export const ActionWays = ({ name, legend, ways, chosen }) =>
 
 /** What was carried out can be repeated, as at a real broker. `anyway`: a signal. */
 export const Anyway = ({ anyway, text }) =>
-  html`<label class="form-row form-switch">
-    <input
-      type="checkbox"
-      name="anyway"
-      checked=${anyway.value}
-      onChange=${(event) => (anyway.value = event.currentTarget.checked)}
-    />
-    <span>${text}</span>
-  </label>`;
+  html`<${Switch} class="form-row form-switch" name="anyway" of=${anyway} text=${text} />`;
 
 /** One line about what was done; the focus goes there, because what had it may be gone. `text`: a signal. */
 export function ActionResult({ text }) {

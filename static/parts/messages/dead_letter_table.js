@@ -8,6 +8,7 @@ import { t } from "../../common/i18n.js";
 import { columnsOf, nameOf, placeOf } from "./dead_letter_facts.js";
 import { resultWord } from "./life_text.js";
 import { Button } from "../controls/button.js";
+import { ScrollingTable } from "../panel/table.js";
 
 /**
  * A stored message: a dead letter, or the message that one was resent as.
@@ -41,29 +42,16 @@ import { Button } from "../controls/button.js";
  */
 export function DeadLetterTable({ part, clock, source, choice, title }) {
   const columns = columnsOf(part.messages, source.ask !== null);
-  return html`<div class="table-scroll" tabindex="0" role="group" aria-label=${title}>
-    <table class="figure-table dead-table">
-      <caption class="sr-only">${title}</caption>
-      <thead>
-        <tr>
-          ${choice && html`<th scope="col"><${ChooseAll} messages=${part.messages} choice=${choice} /></th>`}
-          ${columns.map(
-            ({ name, isNumber }) => html`<th scope="col" key=${name} class=${isNumber ? "number" : ""}>${t(name)}</th>`,
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        ${part.messages.toReversed().map(
-          (message) =>
-            html`<${Row}
-                key=${message.offset}
-                group=${part.group.group}
-                ...${{ message, columns, clock, source, choice }}
-              />`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  const lead = choice && html`<th scope="col"><${ChooseAll} messages=${part.messages} choice=${choice} /></th>`;
+  const heads = columns.map(({ name, isNumber }) => [name, isNumber ? "number" : ""]);
+  return html`<${ScrollingTable} label=${title} kind="figure-table dead-table" caption=${title} columns=${heads} lead=${lead}>
+    ${part.messages.toReversed().map(
+      (message) =>
+        html`<${Row}
+            key=${message.offset} group=${part.group.group} ...${{ message, columns, clock, source, choice }}
+          />`,
+    )}
+  </${ScrollingTable}>`;
 }
 
 /** @param {{ messages: Picture.DeadLetter[], choice: Choice }} properties */

@@ -7,13 +7,15 @@ import { computed, effect, signal } from "@preact/signals";
 import { typedKey } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
-import { findLives, isRecording } from "../../common/world/session.js";
+import { isRecording, run } from "../../common/world/session.js";
 import { accused, calmView, chosenEvent, openRecord, pointedKey, pointing } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
 import { axisOf } from "./life_axis.js";
 import { Lanes, LifeAxis, Story, timesOf } from "./message_life.js";
 import { WhyButton } from "./why.js";
 import { Button } from "../controls/button.js";
+import { Switch } from "../controls/choices.js";
+import { TextInput } from "../controls/fields.js";
 
 const wantedKey = signal("");
 const onlyTroubled = signal(false);
@@ -38,7 +40,7 @@ effect(() => {
     return;
   }
   searchTimer = setTimeout(async () => {
-    const messages = await findLives(text).catch(() => []);
+    const messages = await run.lives(text).catch(() => []);
     if (typedKey(wantedKey.peek()) === text && calmView.peek().event >= event) found.value = messages;
   }, SEARCH_AFTER_MS);
 });
@@ -90,36 +92,14 @@ export function Life() {
 
 function Tools({ life, n }) {
   const more = life.omitted > 0 && !wantedKey.value ? t("lab.life.omitted", { n: life.omitted }) : "";
+  const troubled = html`${t("lab.life.only_troubled")} <span class="number quiet">${life.in_trouble}</span>`;
   return html`<div class="life-tools">
     <label class="field">
       <span>${t("lab.life.filter")}</span>
-      <input
-        type="search"
-        name="life-key"
-        autocomplete="off"
-        spellcheck=${false}
-        value=${wantedKey.value}
-        onInput=${(event) => (wantedKey.value = event.currentTarget.value)}
-      />
+      <${TextInput} of=${wantedKey} type="search" name="life-key" autocomplete="off" spellcheck=${false} />
     </label>
-    <label class="switch">
-      <input
-        type="checkbox"
-        name="troubled"
-        checked=${onlyTroubled.value}
-        onChange=${(event) => (onlyTroubled.value = event.currentTarget.checked)}
-      />
-      <span>${t("lab.life.only_troubled")} <span class="number quiet">${life.in_trouble}</span></span>
-    </label>
-    <label class="switch">
-      <input
-        type="checkbox"
-        name="broken-axis"
-        checked=${isBroken.value}
-        onChange=${(event) => (isBroken.value = event.currentTarget.checked)}
-      />
-      <span>${t("lab.life.broken")}</span>
-    </label>
+    <${Switch} name="troubled" of=${onlyTroubled} text=${troubled} />
+    <${Switch} name="broken-axis" of=${isBroken} text=${t("lab.life.broken")} />
     <span class="quiet life-count" role="status">${t("lab.life.count", { n, total: life.total })} ${more}</span>
   </div>`;
 }

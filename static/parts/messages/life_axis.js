@@ -4,6 +4,8 @@
 // A message is sent, stored and delivered within milliseconds and then waits for seconds or hours. Where nothing
 // happens for long the axis may therefore be broken: such a gap is drawn shorter than it is, and says how long it was.
 
+import { firstNot } from "../../common/binary_search.js";
+
 /** A gap is long when it is this many times longer than nine in ten of the others. */
 const LONG_TIMES = 4;
 const LEAST_LONG_US = 1_000;
@@ -31,15 +33,11 @@ function longFrom(gaps) {
 /** The share of the axis, from 0 to 1, before `time`. */
 export function shareOf({ points, starts, whole }, time) {
   if (points.length < 2 || time <= points[0]) return 0;
-  let [low, high] = [0, points.length - 1];
-  if (time >= points[high]) return 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (points[middle] <= time) low = middle;
-    else high = middle;
-  }
-  const within = (time - points[low]) / (points[high] - points[low]);
-  return (starts[low] + within * (starts[high] - starts[low])) / whole;
+  if (time >= points[points.length - 1]) return 1;
+  const next = firstNot((point) => point <= time, points);
+  const before = next - 1;
+  const within = (time - points[before]) / (points[next] - points[before]);
+  return (starts[before] + within * (starts[next] - starts[before])) / whole;
 }
 
 /** The time at a share of the axis. */

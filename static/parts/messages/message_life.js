@@ -3,9 +3,10 @@
 // time, and the same in sentences. A world gives its clock and its source.
 
 import { html } from "htm/preact";
-import { useEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { remPx } from "../../common/viewer/rem_px.js";
+import { useWidth } from "../../common/viewer/width.js";
 import { Roving } from "../../common/roving.js";
 import { GroupMark, TopicMark } from "../lane/marks.js";
 import { axisOf, placed, shareOf, timeAt } from "./life_axis.js";
@@ -23,9 +24,6 @@ import { explanationOf, isGood, outcomeOf, resultSign, sentenceOf, signOf, state
 
 /** Width of a lane in pixels, measured. */
 const laneWidth = signal(480);
-const remPx = signal(14);
-const measureRem = () => (remPx.value = parseFloat(getComputedStyle(document.documentElement).fontSize));
-addEventListener("themechange", measureRem);
 
 /** @returns {number[]} */
 export const timesOf = (/** @type {any} */ { at_us: at, until_us: until }) => (until == null ? [at] : [at, until]);
@@ -53,15 +51,7 @@ export function MessageLife({ message, clock, source, seenUs }) {
  * @param {{ axis: any, clock: Picture.Clock, tickOf: (us: number) => string }} properties
  */
 export function LifeAxis({ axis, clock, tickOf }) {
-  const track = useRef(/** @type {any} */ (null));
-  useEffect(() => {
-    measureRem();
-    const watch = new ResizeObserver(
-      ([entry]) => (laneWidth.value = Math.max(80, Math.floor(entry.contentRect.width))),
-    );
-    watch.observe(track.current);
-    return () => watch.disconnect();
-  }, []);
+  const track = useWidth((width) => (laneWidth.value = Math.max(80, Math.floor(width))));
   const wide = axis.breaks.filter(({ left, right }) => (right - left) * laneWidth.value > 3 * remPx.value);
   const room = (4.5 * remPx.value) / laneWidth.value;
   const ticks = [];
@@ -228,9 +218,7 @@ export function Story({ message, clock, source, seenUs = clock.now() }) {
       ([group, part]) => html`<li key=${group} class="life-line" data-group=${group} data-state=${part.state}>
         <span class="number life-time">${clock.at(seenUs)}</span>
         <span class="life-line-sign" aria-hidden="true">${stateSign(part.state)}</span>
-        <span>
-          ${t("lab.life.group_state", { group, state: outcomeOf(part, clock) })} ${explanationOf(part)}
-        </span>
+        <span>${t("lab.life.group_state", { group, state: outcomeOf(part, clock) })} ${explanationOf(part)}</span>
       </li>`,
     )}
   </ol>`;

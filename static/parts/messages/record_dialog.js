@@ -3,33 +3,19 @@
 // of a consumer, which is shown as the record that it was pulled from.
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
-import { useSignal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { useFound } from "../../common/viewer/found.js";
 import { RecordDetails } from "../inspector/record_details.js";
 import { TopicMark } from "../lane/marks.js";
-import { messageDetails, recordDetails } from "../../common/world/session.js";
+import { run } from "../../common/world/session.js";
 import { openRecord } from "../../common/world/view.js";
 import { Dialog } from "../controls/dialog.js";
 import { WhyButton } from "./why.js";
 
 export function RecordDialog() {
   const open = openRecord.value;
-  const answer = useSignal(/** @type {any} */ ({}));
-  useEffect(() => {
-    answer.value = {};
-    let isWanted = true;
-    if (open) {
-      detailsOf(open)
-        .then(
-          (found) => isWanted && (answer.value = found ? { view: found } : { problem: t("lab.record.not_recorded") }),
-        )
-        .catch((error) => isWanted && (answer.value = { problem: error.message }));
-    }
-    return () => (isWanted = false);
-  }, [open]);
-  const { view, problem } = open ? answer.value : {};
+  const { found: view, problem } = useFound(open, detailsOf, t("lab.record.not_recorded"));
   const record = view?.record ?? open?.record;
   const title =
     record &&
@@ -72,7 +58,7 @@ export function RecordDialog() {
 
 /** A message of a tree has no place in the commit log: its queue's entry knows it. */
 function detailsOf({ broker, record }) {
-  return record.offset === undefined ? messageDetails(broker, record) : recordDetails(broker, record);
+  return record.offset === undefined ? run.message(broker, record) : run.record(broker, record);
 }
 
 /** Worlds begin at a fixed date; the time of day is in UTC on every machine. */

@@ -9,7 +9,7 @@ import { typedKey } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { bilingual, virtualTime } from "../../common/world/format.js";
 import { Roving } from "../../common/roving.js";
-import { askWhy, isRecording, runUntil, scrub } from "../../common/world/session.js";
+import { isRecording, run, runUntil, scrub } from "../../common/world/session.js";
 import { calmView, chosenEvent, mine, nodesOfRole, pointing, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
 import { showPanel } from "../controls/dock.js";
@@ -34,7 +34,8 @@ export async function openWhy(key, group = null) {
   asked.value = question;
   shown.value = 0;
   showPanel("story");
-  const found = await askWhy(key).then(
+  /** @type {{ answer?: any, problem?: string }} */
+  const found = await run.why(key).then(
     (answer) => (answer ? { answer } : { problem: t("lab.why.not_recorded") }),
     ({ message }) => ({ problem: message }),
   );

@@ -10,9 +10,10 @@ import { memo } from "../../common/memo.js";
 import { acting } from "../actions/thing.js";
 import { isFocus } from "../stage/folding.js";
 import { Icon } from "../controls/icons.js";
-import { accused, pointing, view } from "../../common/world/view.js";
+import { pointing, view } from "../../common/world/view.js";
 import { PartName } from "./part.js";
 import { keepsRoom } from "./room.js";
+import { KeyRow, newest } from "./rows.js";
 
 /** Rows of a card; the panel "Money" has more. */
 const MOST_ROWS = 5;
@@ -46,9 +47,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
       html`<p class="bank-uncommitted" title=${t("lab.bank.uncommitted_hint")}>
         <span class="bank-hatch" aria-hidden="true"></span>
         ${t("lab.work.uncommitted")}:${" "}
-        <span class="number">${signed(uncommitted)}</span> → <span class="number">
-          ${count(part.balance)}
-        </span>
+        <span class="number">${signed(uncommitted)}</span> → <span class="number">${count(part.balance)}</span>
       </p>`
     }
     ${
@@ -76,21 +75,12 @@ export const Bank = memo(({ part, node, switchedOff }) => {
       isOpen &&
       html`<ul class="work-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
       ${part.rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
-      ${part.rows
-        .slice(-MOST_ROWS)
-        .reverse()
-        .map(
-          (row) =>
-            html`<${Row}
-              key=${row.key}
-              row=${row}
-              sign=${(row.doing ?? (pays ? "debit" : "credit")) === "debit" ? -1 : 1}
-            />`,
-        )}
-      ${part.refused
-        .slice(-MOST_REFUSED)
-        .reverse()
-        .map((one) => html`<${Refused} key=${`${one.key} ${one.time_us}`} one=${one} />`)}
+      ${newest(part.rows, MOST_ROWS).map(
+        (row) => html`<${Row} key=${row.key} row=${row} isDebit=${row.doing ? row.doing === "debit" : pays} />`,
+      )}
+      ${newest(part.refused, MOST_REFUSED).map(
+        (one) => html`<${Refused} key=${`${one.key} ${one.time_us}`} one=${one} />`,
+      )}
     </ul>`
     }
     ${
@@ -129,21 +119,19 @@ function Open({ action }) {
   </li>`;
 }
 
-function Row({ row, sign }) {
+function Row({ row, isDebit }) {
   const isOpen = row.state === "open";
   const text = t(isOpen ? "lab.bank.row_open" : "lab.bank.row_committed", { key: row.key });
-  return html`<li
-    class=${`work-row bank-row ${isOpen ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`}
-    data-transfer=${row.key}
-    ...${pointing(row.key)}
-    title=${text}
+  return html`<${KeyRow}
+    of=${row.key} class=${`work-row bank-row ${isOpen ? "is-open" : ""}`} data-transfer=${row.key} title=${text}
   >
     <span aria-hidden="true">${isOpen ? "…" : "✓"}</span>
     <span class="ellipsis">${row.key}<span class="sr-only"> ${text}</span></span>
     <span class="number">
-      ${row.times > 1 && html`<span class="badge badge-bad">×${row.times}</span> `}${signed(sign * row.amount)}
+      ${row.times > 1 && html`<span class="badge badge-bad">×${row.times}</span> `}
+      ${signed(isDebit ? -row.amount : row.amount)}
     </span>
-  </li>`;
+  </${KeyRow}>`;
 }
 
 function Refused({ one }) {

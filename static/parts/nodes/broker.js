@@ -8,7 +8,6 @@ import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../lane/marks.js";
 import { topicMark } from "../../common/palette.js";
 import { memo } from "../../common/memo.js";
-import { Roving } from "../../common/roving.js";
 import { isFocus } from "../stage/folding.js";
 import { acting } from "../actions/thing.js";
 import { compare, isPointed, nodes, openRecord, pointing } from "../../common/world/view.js";
@@ -16,6 +15,7 @@ import { worldClock } from "../../common/world/world_clock.js";
 import { DelayLevelsPart } from "./delay_levels.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
+import { LogBlock, LogStrip } from "./rows.js";
 import { PullBar, pullWords } from "./queue/held_pull.js";
 import { LockRow, Pill } from "./queue/locks.js";
 import { Queues } from "./queues.js";
@@ -65,19 +65,17 @@ const CommitLog = memo(({ broker, log }) => {
     tools=${html`<${Rule} node=${broker} part="commit_log" label=${t("lab.log.flush_every")} />`}
     class="commit-log"
   >
-    <${Roving} class="log-blocks" role="group" aria-label=${t("commit_log.strip", { n: records.length })}>
-      ${records.length === 0 && html`<span class="strip-empty">${t("commit_log.none")}</span>`}
-      ${records.map(
+    <${LogStrip}
+      label=${t("commit_log.strip", { n: records.length })} none=${t("commit_log.none")}
+      blocks=${records.map(
         (record) =>
           html`<${RecordBlock}
-            key=${record.offset}
-            broker=${broker}
-            record=${record}
-            unflushed=${record.offset + record.size > flushed}
+            key=${record.offset} broker=${broker} record=${record} unflushed=${record.offset + record.size > flushed}
           />`,
       )}
+    >
       <span class="strip-end" aria-hidden="true"></span>
-    </${Roving}>
+    </${LogStrip}>
   </${Part}>`;
 });
 
@@ -90,22 +88,12 @@ const RecordBlock = memo(({ broker, record, unflushed }) => {
     offset: record.queue_offset,
     key: key || "–",
   });
-  return html`<button
-    type="button"
-    class=${`block tone-${mark.tone} ${unflushed ? "is-unflushed" : ""} ${isPointed(key) ? "is-pointed" : ""}`}
-    tabindex="-1"
-    data-roving
-    data-record=${record.offset}
-    aria-label=${label}
-    title=${`${label}${unflushed ? ` · ${t("commit_log.not_flushed")}` : ""}`}
-    onClick=${() => (openRecord.value = { broker, record })}
-    ...${pointing(key || null)}
-  >
-    <span class="block-code">${mark.code}</span>
-    <span class="block-offset">
-      ${record.topic.startsWith("%") ? `Q${record.queue_id}` : shortKey(key) || `Q${record.queue_id}`}
-    </span>
-  </button>`;
+  return html`<${LogBlock}
+    class=${`tone-${mark.tone} ${unflushed ? "is-unflushed" : ""} ${isPointed(key) ? "is-pointed" : ""}`}
+    label=${label} title=${`${label}${unflushed ? ` · ${t("commit_log.not_flushed")}` : ""}`}
+    data-record=${record.offset} onClick=${() => (openRecord.value = { broker, record })} ...${pointing(key || null)}
+    code=${mark.code} offset=${(!record.topic.startsWith("%") && shortKey(key)) || `Q${record.queue_id}`}
+  />`;
 });
 
 /** "order-17" -> "17": what tells a block from its neighbours. */

@@ -69,9 +69,7 @@ export const Consumer = memo(({ name, node }) => {
       node.moved_aside &&
       html`<p class="node-line" data-moved-aside title=${t("lab.consumer.diverted_hint", node.moved_aside)}>
         <span class="quiet">${t("lab.consumer.diverted")}</span>${" "}
-        <span class="number">
-          ${count(node.moved_aside.count)}
-        </span>${" "}
+        <span class="number">${count(node.moved_aside.count)}</span>${" "}
         <span aria-hidden="true">→</span>${" "}
         ${node.moved_aside.topic}
       </p>`
@@ -163,9 +161,7 @@ const Filter = memo(
   >
     <span class="quiet">${t("lab.consumer.filter")}</span>${" "}
     <code>${filter.expression}</code>${" "}
-    <span class="badge">
-      ${filter.type}
-    </span>
+    <span class="badge">${filter.type}</span>
     <span class="quiet number">${t("lab.consumer.filter_counts", filter)}</span>
   </p>`,
 );

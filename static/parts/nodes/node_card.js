@@ -7,35 +7,15 @@ import { t } from "../../common/i18n.js";
 import { shortMs } from "../../common/world/format.js";
 import { stateText } from "../../common/world/labels.js";
 import { acting } from "../actions/thing.js";
+import { ROLE_LETTERS } from "../../common/world/roles.js";
 import { accused } from "../../common/world/view.js";
 import { Icon } from "../controls/icons.js";
 import { PageCache } from "./page_cache.js";
 import { forgetRoom } from "./room.js";
 import { isFolded, toggleNode } from "../stage/folding.js";
+import { Button } from "../controls/button.js";
 
 export { Bar } from "../lane/bar.js";
-
-export const ROLE_LETTERS = {
-  producer: "P",
-  name_server: "N",
-  broker: "B",
-  consumer: "C",
-  transaction_coordinator: "TC",
-  transaction_manager: "TM",
-  resource_manager: "RM",
-  database: "D",
-  redis: "R",
-  service: "S",
-  kafka_producer: "KP",
-  kafka_broker: "KB",
-  kafka_consumer: "KC",
-  kafka_controller: "KQ",
-  raft_peer: "R",
-  raft_client: "RC",
-  wire_producer: "P",
-  wire_broker: "B",
-  wire_consumer: "C",
-};
 
 /** `node` is the view's; `children` are the contents, `lasting` what outlives the process. `titleExtra` stands in the
     head behind the name; `summary` is all that is said of a node that is folded to a line,
@@ -80,16 +60,12 @@ export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting,
           ✕<span class="sr-only">${t("lab.node.accused")}</span>
         </span>`
       }
-      <button
-        type="button"
-        class="fold-button"
-        aria-expanded=${!isLine}
-        onClick=${() => (forgetRoom(), toggleNode(name))}
-        title=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
-        aria-label=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
+      <${Button}
+        class="fold-button" aria-expanded=${!isLine} onClick=${() => (forgetRoom(), toggleNode(name))}
+        label=${t(isLine ? "lab.node.unfold" : "lab.node.fold", { name })}
       >
         ${isLine ? "▸" : "▾"}
-      </button>
+      </${Button}>
     </header>
     ${
       !isLine &&

@@ -7,6 +7,7 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
 import { Part } from "./part.js";
+import { FigureCells } from "./rows.js";
 
 const STATES = ["d", "f", "c", "a", "e"];
 const CELL = 11;
@@ -22,9 +23,7 @@ export const PageCache = memo(({ node, cache }) => {
     part="page_cache"
     name=${t("word.page_cache")}
     summary=${html`
-      <span class="quiet">
-        ${t("lab.page_cache.summary", { pages, limit, misses: count(figures.misses) })}
-      </span>
+      <span class="quiet">${t("lab.page_cache.summary", { pages, limit, misses: count(figures.misses) })}</span>
       ${
         waitsUntil !== null &&
         html`<span class="badge badge-warning" title=${t("lab.page_cache.waits_hint")}>
@@ -193,28 +192,18 @@ function Mark({ kind, x, y }) {
 /** @type {(props: { cache: Picture.PageCache }) => any} */
 const Figures = memo(({ cache: { dirty, dirty_limit: dirtyLimit, figures } }) => {
   const share = figures.transferred_bytes ? figures.sequential_bytes / figures.transferred_bytes : 0;
-  const shown = {
-    hits: count(figures.hits),
-    misses: count(figures.misses),
-    ...(figures.evictions > 0 && { evictions: count(figures.evictions) }),
-    dirty: `${dirty} / ${dirtyLimit}`,
-    ...(figures.write_backs > 0 && { write_backs: count(figures.write_backs) }),
-    fsyncs: count(figures.fsyncs),
-    seeks: count(figures.seeks),
-    sequential: `${Math.round(share * 100)} %`,
-    ...(figures.read_ahead > 0 && { ahead_used: `${figures.read_ahead_hits} / ${figures.read_ahead_wasted}` }),
-  };
-  return html`<dl class="figure-cells">
-    ${Object.entries(shown).map(
-      ([name, value]) => html`<div
-        key=${name}
-        class="figure-cell"
-        title=${t(`lab.page_cache.${name}_hint`)}
-        data-figure=${name}
-      >
-        <dt>${t(`lab.page_cache.${name}`)}</dt>
-        <dd class="number">${value}</dd>
-      </div>`,
-    )}
-  </dl>`;
+  return html`<${FigureCells}
+    word=${(name) => t(`lab.page_cache.${name}`)}
+    figures=${[
+      ["hits", count(figures.hits)],
+      ["misses", count(figures.misses)],
+      figures.evictions > 0 && ["evictions", count(figures.evictions)],
+      ["dirty", `${dirty} / ${dirtyLimit}`],
+      figures.write_backs > 0 && ["write_backs", count(figures.write_backs)],
+      ["fsyncs", count(figures.fsyncs)],
+      ["seeks", count(figures.seeks)],
+      ["sequential", `${Math.round(share * 100)} %`],
+      figures.read_ahead > 0 && ["ahead_used", `${figures.read_ahead_hits} / ${figures.read_ahead_wasted}`],
+    ]}
+  />`;
 });

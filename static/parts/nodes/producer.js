@@ -11,6 +11,7 @@ import { Bank } from "./bank.js";
 import { CashMachine } from "./cash_machine.js";
 import { NodeCard } from "./node_card.js";
 import { Rule } from "./part.js";
+import { FigureCells } from "./rows.js";
 import { Sending, Trace } from "./sending.js";
 import { LocalTransactions } from "./transactions.js";
 
@@ -20,18 +21,35 @@ const MOST = 8;
 export function Figures({ node }) {
   const { sent = 0, acknowledged = 0, failed = 0, unknown = 0 } = node;
   const open = Math.max(0, sent - acknowledged - failed);
-  const figure = (key, value, isBad = false, title = t(`lab.producer.${key}_hint`)) =>
-    html`<div class=${`figure-cell ${isBad && value ? "is-bad" : ""}`} data-figure=${key} title=${title}>
-      <dt>${t(`lab.producer.${key}`)}</dt><dd class="number">${count(value)}</dd>
-    </div>`;
-  return html`<dl class="figure-cells">
-    ${figure("sent", sent)}${figure("acknowledged", acknowledged)}${figure("failed", failed, true)}
-    ${figure("open", open, false, t("lab.producer.open_hint", { unknown, flying: node.in_flight?.length ?? 0 }))}
-  </dl>`;
+  const openHint = t("lab.producer.open_hint", { unknown, flying: node.in_flight?.length ?? 0 });
+  return html`<${FigureCells}
+    word=${(name) => t(`lab.producer.${name}`)}
+    figures=${[
+      ["sent", count(sent)],
+      ["acknowledged", count(acknowledged)],
+      ["failed", count(failed), failed > 0],
+      ["open", count(open), false, openHint],
+    ]}
+  />`;
 }
 
+/** What is sent and not answered yet; `textOf`: the words of one of them. */
+export const Flying = ({ sends, textOf }) =>
+  html`<ul class="chips flying-sends" aria-label=${t("lab.producer.in_flight")}>
+    ${sends.slice(0, MOST).map(
+      (send) => html`<li
+        key=${`${send.key}-${send.since_us}`} class="chip chip-flying" ...${pointing(send.key)}
+        title=${t("lab.producer.since", { time: span(view.peek().time_us - send.since_us) })}
+      >
+        ${textOf(send)}
+      </li>`,
+    )}
+    ${sends.length > MOST && html`<li class="quiet">+${sends.length - MOST}</li>`}
+  </ul>`;
+
+const attempted = ({ key, attempt }) => html`${key}${attempt > 1 && html` <span class="attempt">×${attempt}</span>`}`;
+
 export const Producer = memo(({ name, node }) => {
-  const flying = node.in_flight ?? [];
   const summary = t("lab.producer.summary", { sent: node.sent ?? 0, acknowledged: node.acknowledged ?? 0 });
   return html`<${NodeCard}
     name=${name}
@@ -43,19 +61,7 @@ export const Producer = memo(({ name, node }) => {
     <${Figures} node=${node} />
     ${node.sending && html`<${Sending} part=${node.sending} />`}
     ${node.trace && html`<${Trace} part=${node.trace} />`}
-    <ul class="chips flying-sends" aria-label=${t("lab.producer.in_flight")}>
-      ${flying.slice(0, MOST).map(
-        (send) => html`<li
-          key=${`${send.key}-${send.since_us}`}
-          class="chip chip-flying"
-          ...${pointing(send.key)}
-          title=${t("lab.producer.since", { time: span(view.peek().time_us - send.since_us) })}
-        >
-          ${send.key}${send.attempt > 1 && html` <span class="attempt">×${send.attempt}</span>`}
-        </li>`,
-      )}
-      ${flying.length > MOST && html`<li class="quiet">+${flying.length - MOST}</li>`}
-    </ul>
+    <${Flying} sends=${node.in_flight ?? []} textOf=${attempted} />
     ${node.transactions && html`<${LocalTransactions} part=${node.transactions} />`}
     ${node.cash_machine && html`<${CashMachine} part=${node.cash_machine} />`}
     <p class="rules"><${Rule} node=${name} part="in_flight" label=${t("lab.producer.timeout")} /></p>

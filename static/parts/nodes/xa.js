@@ -13,7 +13,7 @@ import { Bank } from "./bank.js";
 import { CashMachine } from "./cash_machine.js";
 import { NodeCard } from "./node_card.js";
 import { Rule } from "./part.js";
-import { keepsRoom } from "./room.js";
+import { newest, Rows } from "./rows.js";
 
 const MOST_ENDED = 5;
 const OUTCOME_SIGNS = { committed: "✓", "rolled-back": "✕", unknown: "?" };
@@ -35,37 +35,31 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           }
           <span class="quiet number">${t("lab.xa.ended", { n: part.ended })}</span>
         </p>
-        <ul class="work-rows xa-rows" ref=${keepsRoom} data-part="global-transactions" aria-label=${t("lab.xa.open")}>
-          ${part.transactions.length === 0 && html`<li class="quiet">${t("lab.xa.none_open")}</li>`}
-          ${part.transactions.map(
-            (one) => html`<li
-              key=${one.xid}
-              class="work-row xa-row"
-              ...${pointing(one.key)}
-              title=${one.reason || one.key}
-            >
-              <span class="mono">${one.xid}</span>
-              <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "global")}</span>
-              <span class="xa-votes">
-                ${one.branches.map(
-                  ({ resource, vote }) =>
-                    html`<span
-                      key=${resource}
-                      class=${`xa-vote xa-vote-${vote}`}
-                      title=${t(`lab.xa.vote_${vote}`, { node: resource })}
-                    >
-                      ${resource} <span aria-hidden="true">${VOTE_SIGNS[vote]}</span>
-                    </span>`,
-                )}
-              </span>
-            </li>`,
-          )}
-        </ul>
+        <${Rows}
+          class="work-rows xa-rows" data-part="global-transactions" label=${t("lab.xa.open")} none=${t("lab.xa.none_open")}
+          rows=${part.transactions.map((one) => html`<${Global} key=${one.xid} one=${one} />`)}
+        />
         <p class="rules"><${Rule} node=${name} part="coordinator" label=${t("lab.xa.timeout")} /></p>
       `
     }
   </${NodeCard}>`;
 });
+
+const Global = ({ one }) =>
+  html`<li class="work-row xa-row" ...${pointing(one.key)} title=${one.reason || one.key}>
+    <span class="mono">${one.xid}</span>
+    <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "global")}</span>
+    <span class="xa-votes">
+      ${one.branches.map(
+        ({ resource, vote }) =>
+          html`<span
+            key=${resource} class=${`xa-vote xa-vote-${vote}`} title=${t(`lab.xa.vote_${vote}`, { node: resource })}
+          >
+            ${resource} <span aria-hidden="true">${VOTE_SIGNS[vote]}</span>
+          </span>`,
+      )}
+    </span>
+  </li>`;
 
 export const TransactionManager = memo(({ name, node }) => {
   const { under_way: at, counts, ended, total } = node.manager ?? { counts: {}, ended: [], total: 0 };
@@ -83,36 +77,30 @@ export const TransactionManager = memo(({ name, node }) => {
   return html`<${NodeCard} name=${name} node=${node}>
     <p class="node-line quiet">${t("lab.xa.transfers", { n: total })}</p>
     <dl class="figure-cells">${figure("committed")}${figure("rolled-back")}${figure("unknown")}</dl>
-    <ul class="work-rows xa-rows" ref=${keepsRoom} data-part="transfers" aria-label=${t("lab.xa.transfers_label")}>
-      ${at && html`<${UnderWay} at=${at} />`}
-      ${ended
-        .slice(-MOST_ENDED)
-        .reverse()
-        .map(
-          (one) => html`<li
-            key=${one.key}
-            class="work-row xa-row"
-            ...${pointing(one.key)}
-            title=${[one.xid, one.reason].filter(Boolean).join(" · ")}
-          >
-            <span aria-hidden="true">${OUTCOME_SIGNS[one.outcome]}</span>
-            <span class="ellipsis">${one.key}</span>
-            <span class="quiet">${outcomeName(one.outcome)}</span>
-          </li>`,
-        )}
-    </ul>
+    <${Rows}
+      class="work-rows xa-rows" data-part="transfers" label=${t("lab.xa.transfers_label")} none=""
+      rows=${[
+        at && html`<${UnderWay} at=${at} />`,
+        ...newest(ended, MOST_ENDED).map((one) => html`<${Ended} key=${one.key} one=${one} />`),
+      ]}
+    />
     <p class="rules"><${Rule} node=${name} part="manager" label=${t("lab.xa.order_again")} /></p>
   </${NodeCard}>`;
 });
+
+const Ended = ({ one }) =>
+  html`<li class="work-row xa-row" ...${pointing(one.key)} title=${[one.xid, one.reason].filter(Boolean).join(" · ")}>
+    <span aria-hidden="true">${OUTCOME_SIGNS[one.outcome]}</span>
+    <span class="ellipsis">${one.key}</span>
+    <span class="quiet">${outcomeName(one.outcome)}</span>
+  </li>`;
 
 function UnderWay({ at }) {
   return html`<li class="work-row xa-row is-running" ...${pointing(at.key)} title=${at.xid}>
     <span class="call-sign" aria-hidden="true"></span><span class="ellipsis">${at.key}</span>
     <span class="xa-phase">
       ${t(`lab.xa.phase_${at.phase.replaceAll(" ", "_")}`)}${" "}
-      <span class="number quiet">
-        ${span(view.value.time_us - at.since_us)}
-      </span>
+      <span class="number quiet">${span(view.value.time_us - at.since_us)}</span>
     </span>
   </li>`;
 }
@@ -129,21 +117,10 @@ export const ResourceManager = memo(({ name, node }) => {
       part &&
       html`
         <${Lock} part=${part} account=${node.bank.account} />
-        <ul class="work-rows xa-rows" ref=${keepsRoom} data-part="branches" aria-label=${t("lab.xa.branches")}>
-          ${part.branches.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
-          ${part.branches.map(
-            (branch) => html`<li
-              key=${branch.xid}
-              class=${`work-row xa-row ${branch.state === "prepared" ? "is-waits" : ""}`}
-              ...${pointing(branch.key)}
-              title=${branch.reason || branch.key}
-            >
-              <span class="mono">${branch.xid}</span>
-              <span class="quiet">${t(`lab.xa.doing_${branch.doing}`)}</span>
-              <span class=${`xa-state xa-${branch.state}`}>${outcomeName(branch.state, "branch")}</span>
-            </li>`,
-          )}
-        </ul>
+        <${Rows}
+          class="work-rows xa-rows" data-part="branches" label=${t("lab.xa.branches")}
+          rows=${part.branches.map((branch) => html`<${Branch} key=${branch.xid} branch=${branch} />`)}
+        />
         ${node.cash_machine && html`<${CashMachine} part=${node.cash_machine} />`}
         <p class="rules"><${Rule} node=${name} part="resource" label=${t("lab.xa.lock_wait")} /></p>
       `
@@ -151,14 +128,19 @@ export const ResourceManager = memo(({ name, node }) => {
   </${NodeCard}>`;
 });
 
+const Branch = ({ branch: { xid, key, state, doing, reason } }) =>
+  html`<li class=${`work-row xa-row ${state === "prepared" ? "is-waits" : ""}`} ...${pointing(key)} title=${reason || key}>
+    <span class="mono">${xid}</span>
+    <span class="quiet">${t(`lab.xa.doing_${doing}`)}</span>
+    <span class=${`xa-state xa-${state}`}>${outcomeName(state, "branch")}</span>
+  </li>`;
+
 /** Reads the time, so it is drawn again whenever time passes. */
 function Lock({ part, account }) {
   if (part.holder === null) return html`<p class="node-line quiet">${t("lab.xa.lock_free", { account })}</p>`;
   return html`<p class="node-line xa-lock">
     ${t("lab.xa.lock_held", { account, holder: part.holder })}${" "}
-    <span class="number">
-      ${span(view.value.time_us - part.held_us)}
-    </span>
+    <span class="number">${span(view.value.time_us - part.held_us)}</span>
     ${
       part.waiting.length > 0 &&
       html`<span class="badge badge-warning" title=${part.waiting.map(({ waiter }) => waiter).join(", ")}>

@@ -10,14 +10,18 @@ import { Heads } from "../controls/heads.js";
  * @param {string} [properties.label]
  * @param {string} [properties.kind] Classes of the table.
  * @param {string} [properties.caption] For those who hear it.
- * @param {any[]} properties.columns See `Heads`.
+ * @param {import("../controls/heads.js").Column[]} properties.columns
+ * @param {any} [properties.lead] Heads before these.
+ * @param {string} [properties.box] Further classes of the box.
  * @param {any} properties.children Its rows.
  */
-export const ScrollingTable = ({ of, label, kind, caption, columns, children }) =>
-  html`<div class="table-scroll" tabindex="0" role="group" aria-label=${label} aria-labelledby=${of && `${of}-title`}>
+export const ScrollingTable = ({ of, label, kind, caption, columns, lead, box = "", children }) =>
+  html`<div
+    class=${`table-scroll ${box}`} tabindex="0" role="group" aria-label=${label} aria-labelledby=${of && `${of}-title`}
+  >
     <table class=${kind}>
       ${caption && html`<caption class="sr-only">${caption}</caption>`}
-      <${Heads} columns=${columns} />
+      <${Heads} columns=${columns}>${lead}<//>
       <tbody>${children}</tbody>
     </table>
   </div>`;

@@ -11,6 +11,7 @@ import { memo } from "../../common/memo.js";
 import { command, stepActor } from "../../common/world/session.js";
 import { calmView, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
+import { SearchInput } from "../controls/fields.js";
 import { Icon } from "../controls/icons.js";
 
 /** How long "hold" holds; long enough to let the others overtake. */
@@ -24,13 +25,7 @@ export function Actors() {
   const shown = actors.value.filter((actor) => `${actor.name} ${actor.label}`.toLowerCase().includes(text));
   return html`
     <div class="panel-tools">
-      <input
-        type="search"
-        value=${filter.value}
-        placeholder=${t("lab.actors.filter")}
-        aria-label=${t("lab.actors.filter")}
-        onInput=${(event) => (filter.value = event.currentTarget.value)}
-      />
+      <${SearchInput} of=${filter} label=${t("lab.actors.filter")} />
       <span class="quiet number">${shown.length}</span>
     </div>
     <ul class="actors">

@@ -7,6 +7,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
+import { useSight } from "../../common/viewer/sight.js";
 import { virtualTime } from "../../common/world/format.js";
 import { knownEntry, pagesVersion, wantEntries } from "../journal/pages.js";
 import { JournalSearch } from "../journal/search.js";
@@ -16,9 +17,10 @@ import { Matters } from "../stage/sequence.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../../common/world/view.js";
 import { onlyRelevant } from "../../common/world/relevance.js";
 import { Button } from "../controls/button.js";
+import { SearchInput } from "../controls/fields.js";
+import { Select } from "../panel/select.js";
 
 const ROW_REM = 1.6;
-const AROUND = 6;
 /** A filter is applied after this pause in typing. */
 const TYPED_MS = 250;
 
@@ -35,23 +37,11 @@ export function Log() {
   const rows = search ? foundRows(search) : allRows();
   return html`<div class="event-log">
     <div class="panel-tools">
-      <input
-        type="search"
-        id="log-filter"
-        value=${typed.value}
-        placeholder=${t("lab.events.filter")}
-        aria-label=${t("lab.events.filter")}
-        maxlength="100"
-        onInput=${(event) => (typed.value = event.currentTarget.value)}
+      <${SearchInput} of=${typed} id="log-filter" label=${t("lab.events.filter")} maxlength="100" />
+      <${Select}
+        value=${node.value} choose=${(name) => (node.value = name)} aria-label=${t("lab.events.node")}
+        options=${[["", t("lab.until.any_node")], ...nodeNames.value]}
       />
-      <select
-        value=${node.value}
-        aria-label=${t("lab.events.node")}
-        onChange=${(event) => (node.value = event.currentTarget.value)}
-      >
-        <option value="">${t("lab.until.any_node")}</option>
-        ${nodeNames.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-      </select>
       <${Matters} />
       <span class="quiet number" role="status">
         ${search ? foundText(search, rows.count) : t("lab.events.count", { n: rows.count })}
@@ -99,21 +89,12 @@ function foundText(search, count) {
 }
 
 function Rows({ rows, isSearching }) {
-  const sight = useSignal({ top: 0, height: 200 });
   const isFollowing = useSignal(true);
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const followed = useRef(-1);
   const latest = useRef(rows);
   latest.current = rows;
   const rowHeight = ROW_REM * remPx.value;
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return undefined;
-    const measure = () => (sight.value = { top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  const { box, look, first, end } = useSight(rowHeight, rows.count);
   useLayoutEffect(() => {
     if (!isFollowing.value || followed.current === rows.count || !box.current) return;
     followed.current = rows.count;
@@ -130,11 +111,9 @@ function Rows({ rows, isSearching }) {
   };
   const scrolled = (event) => {
     const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
-    sight.value = { top: scrollTop, height: clientHeight };
+    look();
     isFollowing.value = scrollTop + clientHeight >= scrollHeight - 4;
   };
-  const first = Math.max(0, Math.min(rows.count, Math.floor(sight.value.top / rowHeight)) - AROUND);
-  const end = Math.min(rows.count, Math.ceil((sight.value.top + sight.value.height) / rowHeight) + AROUND);
   const shown = Array.from({ length: Math.max(0, end - first) }, (_, index) => rows.at(first + index));
   const gap = shown.find((entry) => entry.actor === undefined)?.number;
   const last = shown.findLast((entry) => entry.actor === undefined)?.number;

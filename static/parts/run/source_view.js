@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { labelText } from "../../common/world/labels.js";
-import { sourceFile } from "../../common/world/session.js";
+import { run } from "../../common/world/session.js";
 import { calmView } from "../../common/world/view.js";
 import { colourLine } from "./python_tokens.js";
 
@@ -21,7 +21,8 @@ const files = new Map();
 function linesOf(file) {
   const lines =
     files.get(file) ??
-    sourceFile(file)
+    run
+      .sourceFile(file)
       .then((answer) => (Array.isArray(answer?.lines) ? answer.lines : (answer?.text ?? "").split("\n")))
       .catch((error) => (files.delete(file), [`# ${error.message}`]));
   files.set(file, lines);
@@ -48,9 +49,7 @@ export function SourceView() {
       file &&
       html`<div class="source-place">
         <code>${file}${nextLine ? `:${nextLine}` : ""}</code>${" "}
-        <span class="quiet mono ellipsis">
-          ${name}
-        </span>
+        <span class="quiet mono ellipsis">${name}</span>
       </div>`
     }
     <div class="source-lines" ref=${box} tabindex="0" role="group" aria-label=${t("lab.panel.source")}>
@@ -69,9 +68,7 @@ function Next({ next }) {
   return html`<p class="source-next" id="next-event">
     <span class="quiet">${t("lab.source.next")}</span>${" "}
     <strong>${next.actor}</strong>${" "}
-    <span>
-      ${labelText(next.label)}
-    </span>
+    <span>${labelText(next.label)}</span>
   </p>`;
 }
 

@@ -113,3 +113,26 @@ export function endsOf(line) {
   const [from, to] = [line[0].points[0], line.at(-1).points[3]];
   return from[0] <= to[0] ? [from, to] : [to, from];
 }
+
+/** A curve that leaves one point and arrives at another horizontally. @param {Point} from @param {Point} to */
+export const curveBetween = (from, to) => withShares([bend(from, to)]);
+
+/**
+ * Lets an element with these classes fly through places (`placeAt` says where it is after a share of its way) and takes
+ * it away at the end. It works on the DOM itself, by transforms, which a browser moves without painting again.
+ *
+ * @param {HTMLElement} box @param {string} kind @param {(share: number) => number[]} placeAt
+ * @param {number} radius @param {KeyframeAnimationOptions} timing
+ */
+export function fly(box, kind, placeAt, radius, timing) {
+  const flying = document.createElement("span");
+  flying.className = kind;
+  box.append(flying);
+  const places = [0, 0.25, 0.5, 0.75, 1].map(placeAt);
+  const flight = flying.animate(
+    places.map(([x, y]) => ({ transform: `translate(${(x - radius).toFixed(1)}px, ${(y - radius).toFixed(1)}px)` })),
+    { easing: "ease-in-out", ...timing },
+  );
+  flight.onfinish = flight.oncancel = () => flying.remove();
+  return flying;
+}

@@ -14,7 +14,7 @@ import { span } from "../../common/world/format.js";
 import { frameName, frameShape, shortName } from "../../common/world/frame_words.js";
 import { Roving } from "../../common/roving.js";
 import { framesInFlight, view } from "../../common/world/view.js";
-import { boxOf, endsOf, measureLines, pointOn } from "./curves.js";
+import { boxOf, endsOf, fly, measureLines, pointOn } from "./curves.js";
 import { LabelRoom } from "./labels.js";
 import { Links } from "./links.js";
 
@@ -255,15 +255,7 @@ function traceStarter(traces, lines) {
 }
 
 function start(box, line, frame) {
-  const trace = document.createElement("span");
-  trace.className = `trace frame-${frameShape(frame)}`;
+  const placeAt = (share) => placeOn(line, frame, share);
+  const trace = fly(box, `trace frame-${frameShape(frame)}`, placeAt, 0.36 * remPx.peek(), { duration: TRACE_MS });
   trace.innerHTML = "<span class='frame-sign'></span>";
-  box.append(trace);
-  const radius = 0.36 * remPx.peek();
-  const places = [0, 0.25, 0.5, 0.75, 1].map((share) => placeOn(line, frame, share));
-  const flight = trace.animate(
-    places.map(([x, y]) => ({ transform: `translate(${(x - radius).toFixed(1)}px, ${(y - radius).toFixed(1)}px)` })),
-    { duration: TRACE_MS, easing: "ease-in-out" },
-  );
-  flight.onfinish = flight.oncancel = () => trace.remove();
 }

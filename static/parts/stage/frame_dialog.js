@@ -3,14 +3,15 @@
 // one of Kafka as the tree of its fields.
 
 import { html } from "htm/preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { bytes as sizeText } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
+import { useFound } from "../../common/viewer/found.js";
 import { bytesOf, fieldOfByte } from "../inspector/hex_rows.js";
 import { HexView } from "../inspector/hex_view.js";
 import { printable, span, virtualTime } from "../../common/world/format.js";
-import { command, frameDetails, isRecording } from "../../common/world/session.js";
+import { command, isRecording, run } from "../../common/world/session.js";
 import { openFrame, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";
@@ -20,27 +21,13 @@ import { FrameTree, leavesOf } from "./frame_tree.js";
 
 export function FrameDialog() {
   const id = openFrame.value;
-  const answer = useSignal(/** @type {{ frame?: any, problem?: any }} */ ({}));
-  useEffect(() => {
-    answer.value = {};
-    let isWanted = true;
-    if (id !== null) {
-      frameDetails(id)
-        .then((found) => isWanted && (answer.value = found ? { frame: found } : { problem: t("lab.frame.gone") }))
-        .catch((error) => isWanted && (answer.value = { problem: error.message }));
-    }
-    return () => (isWanted = false);
-  }, [id]);
-  const frame =
-    answer.value.frame ??
-    (id === null ? null : (view.peek().frames.find((one) => one.id === id) ?? frameStore.get(id)));
+  const { found, problem } = useFound(id, run.frame, t("lab.frame.gone"));
+  const frame = found ?? (id === null ? null : (view.peek().frames.find((one) => one.id === id) ?? frameStore.get(id)));
   const title =
     frame &&
     html`
       <span class=${`frame-${frameShape(frame)}`}><span class="frame-sign" aria-hidden="true"></span></span>${" "}
-      <span class="ellipsis">
-        ${frameName(frame)}
-      </span>
+      <span class="ellipsis">${frameName(frame)}</span>
       <span class="quiet">${frame.source} → ${frame.target}</span>
     `;
   return html`<${Dialog}
@@ -50,8 +37,8 @@ export function FrameDialog() {
     kind="inspector frame-dialog"
     title=${title ?? t("field.frame")}
   >
-    ${answer.value.problem && html`<p class="problem" role="alert">${answer.value.problem}</p>`}
-    ${answer.value.frame && html`<${Details} key=${id} frame=${answer.value.frame} />`}
+    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    ${found && html`<${Details} key=${id} frame=${found} />`}
   </${Dialog}>`;
 }
 

@@ -2,6 +2,8 @@
 // Frames that the page has seen, by number. The view shows those in flight and the last that arrived; the sequence
 // diagram looks further back.
 
+import { firstNot } from "../../common/binary_search.js";
+
 const KEPT = 4000;
 
 export class FrameStore {
@@ -40,13 +42,7 @@ export class FrameStore {
   }
 
   #firstSentFrom(timeUs) {
-    let [low, high] = [0, this.#frames.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#frames[middle].sent_us < timeUs) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstNot((frame) => frame.sent_us < timeUs, this.#frames);
   }
 
   #insert(frame) {

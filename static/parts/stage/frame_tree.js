@@ -5,6 +5,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../common/i18n.js";
+import { Button } from "../controls/button.js";
 
 /** How many levels are open at first. */
 const OPEN_LEVELS = 4;
@@ -52,16 +53,12 @@ function Leaf({ field, leaves, chosen, cursor }) {
     [field],
   );
   const choose = () => place >= 0 && (chosen.value = place);
-  return html`<button
-    type="button"
-    ref=${element}
-    class=${`frame-leaf ${place >= 0 && chosen.value === place ? "is-chosen" : ""}`}
-    onClick=${choose}
-    onFocus=${choose}
-    onPointerEnter=${choose}
+  return html`<${Button}
+    ref=${element} class=${`frame-leaf ${place >= 0 && chosen.value === place ? "is-chosen" : ""}`} onClick=${choose}
+    onFocus=${choose} onPointerEnter=${choose}
   >
     <${Words} field=${field} />
-  </button>`;
+  </${Button}>`;
 }
 
 const Words = ({ field }) => html`

@@ -9,6 +9,7 @@ import { span } from "../../common/world/format.js";
 import { memo } from "../../common/memo.js";
 import { calmView, openFrame } from "../../common/world/view.js";
 import { frameName, frameShape } from "../../common/world/frame_words.js";
+import { Button } from "../controls/button.js";
 
 const MOST = 60;
 
@@ -37,11 +38,7 @@ export function Frames() {
 
 const FrameRow = memo(
   ({ frame, left }) => html`<li>
-    <button
-      type="button"
-      class=${`frame-row ${left > 0 ? "is-under-way" : ""}`}
-      onClick=${() => (openFrame.value = frame.id)}
-    >
+    <${Button} class=${`frame-row ${left > 0 ? "is-under-way" : ""}`} onClick=${() => (openFrame.value = frame.id)}>
       <span class=${`frame-${frameShape(frame)}`}>
         <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
       </span>
@@ -51,6 +48,6 @@ const FrameRow = memo(
       <span class="number frame-left">
         ${frame.dropped ? t("lab.sequence.lost") : left > 0 ? span(left) : t("lab.frames.arrived")}
       </span>
-    </button>
+    </${Button}>
   </li>`,
 );

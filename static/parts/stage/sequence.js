@@ -20,6 +20,7 @@ import { windowVersion } from "../journal/window_store.js";
 import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
 import { endsAt, pan, shownFrames, windowAt, zoom } from "./sequence_window.js";
 import { Button, MoveTool } from "../controls/button.js";
+import { Switch } from "../controls/choices.js";
 
 const CHAIN_MOST = 200;
 const REACH = 9;
@@ -132,16 +133,10 @@ export function Sequence() {
 }
 
 /** The switch between what matters and everything; for the event log too. */
-export function Matters() {
-  return html`<label class="matters" title=${t("lab.relevance.hint")}>
-    <input
-      type="checkbox"
-      checked=${onlyRelevant.value}
-      onChange=${(event) => (onlyRelevant.value = event.currentTarget.checked)}
-    />
-    ${t("lab.relevance.title")}
-  </label>`;
-}
+export const Matters = () =>
+  html`<${Switch}
+    class="matters" of=${onlyRelevant} text=${t("lab.relevance.title")} hint=${t("lab.relevance.hint")}
+  />`;
 
 /** What the chosen event was, for eyes and screen readers. */
 function Chosen() {
@@ -164,9 +159,7 @@ function Chosen() {
             #${entry.value.number}
           </${Button}>${" "}
           <span class="number quiet">${virtualTime(entry.value.time)} s</span>${" "}
-          <strong>
-            ${entry.value.actor}
-          </strong>${" "}
+          <strong>${entry.value.actor}</strong>${" "}
           ${labelText(entry.value.label)}
         `
         : html`<span class="quiet">${t("lab.sequence.hint")}</span>`

@@ -1,6 +1,8 @@
 // @ts-check
 // The axis of a sequence diagram: where nothing happened for long it is broken, and says how long that was.
 
+import { firstNot } from "../../common/binary_search.js";
+
 /** A gap that is this many times as long as a flight is marked; the longer the gap, the less each microsecond counts.
  * */
 const GAP_FLIGHTS = 6;
@@ -21,15 +23,11 @@ export function axisOf(moments, flightUs) {
 
 /** The position of a moment on the axis, from 0 to 1; outside of it less or more. */
 export function placeOf(points, us) {
-  let [low, high] = [0, points.length - 1];
   if (points.length === 0) return -0.02;
+  const last = points[points.length - 1];
   if (us <= points[0].us) return us < points[0].us ? -0.02 : 0;
-  if (us >= points[high].us) return us > points[high].us ? 1.02 : 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (points[middle].us <= us) low = middle;
-    else high = middle;
-  }
-  const [before, behind] = [points[low], points[high]];
+  if (us >= last.us) return us > last.us ? 1.02 : 1;
+  const next = firstNot((point) => point.us <= us, points);
+  const [before, behind] = [points[next - 1], points[next]];
   return before.at + ((us - before.us) / Math.max(1, behind.us - before.us)) * (behind.at - before.at);
 }

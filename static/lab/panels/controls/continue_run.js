@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count } from "../../../common/format.js";
 import { language, t } from "../../../common/i18n.js";
-import { openFound } from "../../../common/world/session.js";
+import { run } from "../../../common/world/session.js";
 import { foundRun } from "../../../common/world/view.js";
 import { Button } from "../../../parts/controls/button.js";
 import { Icon } from "../../../parts/controls/icons.js";
@@ -15,15 +15,15 @@ const clock = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", { h
 
 export function ContinueRun() {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  const run = foundRun.value;
+  const found = foundRun.value;
   useEffect(() => {
-    if (run) dialog.current?.showModal();
-  }, [run]);
-  if (!run) return null;
-  const time = clock.format(Date.now() - 1000 * run.age_s);
+    if (found) dialog.current?.showModal();
+  }, [found]);
+  if (!found) return null;
+  const time = clock.format(Date.now() - 1000 * found.age_s);
   const beginAgain = (event) => {
     event.preventDefault();
-    openFound(true);
+    run.openFound(true);
   };
   return html`<dialog
     class="small-dialog"
@@ -33,9 +33,9 @@ export function ContinueRun() {
     onCancel=${beginAgain}
   >
     <div class="inspector-body">
-      <h2 id="continue-run-title">${t("lab.found.title", { time, event: count(run.event) })}</h2>
+      <h2 id="continue-run-title">${t("lab.found.title", { time, event: count(found.event) })}</h2>
       <div class="form-end">
-        <${Button} class="button button-primary" autofocus onClick=${() => openFound(false)}>
+        <${Button} class="button button-primary" autofocus onClick=${() => run.openFound(false)}>
           <${Icon} name="play" />${t("lab.found.continue")}
         </${Button}>
         <${Button} onClick=${beginAgain}><${Icon} name="restart" />${t("lab.found.again")} <kbd>Esc</kbd></${Button}>

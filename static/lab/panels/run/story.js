@@ -7,16 +7,7 @@ import { t } from "../../../common/i18n.js";
 import { commandName } from "../../../common/world/commands.js";
 import { bilingual, virtualTime } from "../../../common/world/format.js";
 import { undoOf } from "../../actions/undo.js";
-import {
-  command,
-  isOver,
-  isRecording,
-  offeredScenario,
-  play,
-  restart,
-  runUntil,
-  scrub,
-} from "../../../common/world/session.js";
+import { command, isOver, isRecording, play, restart, run, runUntil, scrub } from "../../../common/world/session.js";
 import { calmView, mine, view } from "../../../common/world/view.js";
 import { Button } from "../../../parts/controls/button.js";
 import { focusPanel, setDrawer, shape } from "../../../parts/controls/dock.js";
@@ -40,23 +31,21 @@ export const Story = () => html`
   <div class="story-text">
     ${summary.value && html`<p class="story-summary">${summary.value}</p>`}
     <p>${text.value}</p>
-    ${offeredScenario() && html`<${OpenInLab} ...${offeredScenario()} />`}
+    ${run?.scenario && html`<${OpenInLab} ...${run.scenario} />`}
     ${actions.value.length > 0 && html`<${Actions} />`}
   </div>
 `;
 
 /** @param {Picture.OfferedScenario} props */
-const OpenInLab = ({ text: content, run, left_out: missing }) => html`
+const OpenInLab = ({ text: content, run: recorded, left_out: missing }) => html`
   <h3>${t("wire.lab")}</h3>
   <p>${t("wire.lab_how")} <code>glassmq lab run recorded.yaml</code></p>
   <p class="button-row try-buttons">
-    <${Download} name="recorded.json" content=${run} label=${t("wire.download_run")} />
+    <${Download} name="recorded.json" content=${recorded} label=${t("wire.download_run")} />
     <${Download} name="recorded.yaml" content=${content} label=${t("wire.download_scenario")} />
   </p>
   <p>${t("wire.left_out")}</p>
-  <ul>
-    ${missing.map((one) => html`<li key=${one.en}>${bilingual(one)}</li>`)}
-  </ul>
+  <ul>${missing.map((one) => html`<li key=${one.en}>${bilingual(one)}</li>`)}</ul>
 `;
 
 const Download = ({ name, content, label }) => html`<a

@@ -6,6 +6,7 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
 import { Panel } from "../../../parts/panel/panel.js";
+import { ScrollingTable } from "../../../parts/panel/table.js";
 import { report } from "./asking.js";
 import { roleOf } from "./brokers.js";
 
@@ -44,38 +45,28 @@ function Matrix({ id, part, row, cell }) {
   const brokers = (report.value?.brokers ?? []).filter(({ facts }) => facts);
   const names = [...new Set(brokers.flatMap(({ facts }) => Object.keys(facts?.[part] ?? {})))].sort();
   if (names.length === 0) return null;
+  const titles = brokers.map((broker) => `${broker.name} ${roleOf(broker)}`);
+  const heads = [
+    part === "topics" ? "field.topic" : "field.group",
+    ...brokers.map((broker) => ({
+      text: html`${broker.name} <span class="quiet">${roleOf(broker)}</span>`,
+      "data-state": broker.state,
+    })),
+  ];
   return html`<${Panel} id=${id} title=${t(`live.brokers.${part}_title`)}>
-    <div class="table-scroll" tabindex="0" role="group" aria-labelledby=${`${id}-title`}>
-      <table class="broker-matrix">
-        <thead>
-          <tr>
-            <th scope="col">${t(part === "topics" ? "field.topic" : "field.group")}</th>
-            ${brokers.map(
-              (broker) => html`<th scope="col" key=${broker.address} data-state=${broker.state}>
-                ${broker.name} <span class="quiet">${roleOf(broker)}</span>
-              </th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${names.map(
-            (name) => html`<tr key=${name} data-row=${name}>
-              <th scope="row">${row(name)}</th>
-              ${brokers.map((broker) => {
-                const value = broker.facts?.[part][name];
-                return html`<td
-                  key=${broker.address}
-                  data-state=${broker.state}
-                  data-column=${`${broker.name} ${roleOf(broker)}`}
-                >
-                  ${value === undefined ? html`<span class="quiet">–</span>` : cell(value)}
-                </td>`;
-              })}
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
+    <${ScrollingTable} of=${id} kind="broker-matrix" columns=${heads}>
+      ${names.map(
+        (name) => html`<tr key=${name} data-row=${name}>
+          <th scope="row">${row(name)}</th>
+          ${brokers.map(({ address, state, facts }, index) => {
+            const value = facts?.[part][name];
+            return html`<td key=${address} data-state=${state} data-column=${titles[index]}>
+              ${value === undefined ? html`<span class="quiet">–</span>` : cell(value)}
+            </td>`;
+          })}
+        </tr>`,
+      )}
+    </${ScrollingTable}>
   </${Panel}>`;
 }
 

@@ -46,9 +46,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
       <h3>${name}</h3>
       <span class=${`number ${total > 0 ? "" : "quiet"}`}>${total > 0 ? count(total) : none}</span>
     </div>
-    <ul class="inside-rows">
-      ${rows.slice(0, MOST_ROWS)}
-    </ul>
+    <ul class="inside-rows">${rows.slice(0, MOST_ROWS)}</ul>
     ${children}
     ${rows.length > MOST_ROWS && html`<p class="quiet">${t("word.more", { n: rows.length - MOST_ROWS })}</p>`}
   </div>`;

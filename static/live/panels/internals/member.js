@@ -23,9 +23,7 @@ export function Member({ group, member, nowUs, holders, isOpen, isTrees }) {
     <summary class="inside-head">
       <${ClientSign} id=${id} />
       <${LanguageBadge} language=${member.language} />
-      <span class="ellipsis mono" title=${`${id}\n${member.address} · ${clientVersion(member.version)}`}>
-        ${id}
-      </span>
+      <span class="ellipsis mono" title=${`${id}\n${member.address} · ${clientVersion(member.version)}`}>${id}</span>
       <${Answer} member=${member} nowUs=${nowUs} />
     </summary>
     <p class="inside-line quiet">

@@ -9,6 +9,7 @@ import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
 import { Panel } from "../../../parts/panel/panel.js";
+import { ScrollingTable } from "../../../parts/panel/table.js";
 
 const COUNTS = ["stored", "missing", "unknown", "refused", "open", "twice", "disorder"];
 const BAD = ["missing", "unknown", "twice", "disorder"];
@@ -21,41 +22,23 @@ export function Numbers() {
   const found = useComputed(() => state.value.numbers);
   const part = found.value;
   if (!part) return null;
-  const seconds = part.settling_ms / 1000;
+  const hint = { seconds: part.settling_ms / 1000 };
+  const columns = [
+    "field.topic",
+    "lab.role.producer",
+    ["live.numbers.line", "numbers-line-head"],
+    ...COUNTS.map((name) => ({ text: t(`live.numbers.${name}`), class: "number", title: hintOf(name, hint) })),
+    "live.numbers.groups",
+  ];
   return html`<${Panel} id="numbers" title=${t("live.numbers.title")} hint=${t("live.numbers.hint")}>
-    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="numbers-title">
-      <table class="numbers-table">
-        <caption class="sr-only">${t("live.numbers.title")}</caption>
-        <thead>
-          <tr>
-            <th scope="col">${t("field.topic")}</th>
-            <th scope="col">${t("lab.role.producer")}</th>
-            <th scope="col" class="numbers-line-head">${t("live.numbers.line")}</th>
-            ${COUNTS.map(
-              (name) =>
-                html`<th scope="col" key=${name} class="number" title=${hintOf(name, seconds)}>
-                  ${t(`live.numbers.${name}`)}
-                </th>`,
-            )}
-            <th scope="col">${t("live.numbers.groups")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${Object.entries(part.topics).flatMap(([name, topic]) =>
-            topic.producers.map(
-              (producer, index) =>
-                html`<${Row}
-                  key=${`${name} ${producer.producer}`}
-                  name=${name}
-                  topic=${topic}
-                  row=${producer}
-                  isFirst=${index === 0}
-                />`,
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+    <${ScrollingTable} of="numbers" kind="numbers-table" caption=${t("live.numbers.title")} columns=${columns}>
+      ${Object.entries(part.topics).flatMap(([name, topic]) =>
+        topic.producers.map(
+          (row, index) =>
+            html`<${Row} key=${`${name} ${row.producer}`} ...${{ name, topic, row }} isFirst=${index === 0} />`,
+        ),
+      )}
+    </${ScrollingTable}>
     ${notesOf(part).map(
       ([name, n]) =>
         n > 0 &&
@@ -72,7 +55,7 @@ const notesOf = (part) => {
   return [...NOTES.map((name) => [name, part[name]]), ...NOTES_OF_TOPICS.map((name) => [name, sum(name)])];
 };
 
-const hintOf = (name, seconds) => (HINTED.includes(name) ? t(`live.numbers.${name}_hint`, { seconds }) : undefined);
+const hintOf = (name, values) => (HINTED.includes(name) ? t(`live.numbers.${name}_hint`, values) : undefined);
 
 function Row({ name, topic, row, isFirst }) {
   const shown = { ...row, disorder: row.out_of_order };

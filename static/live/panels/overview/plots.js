@@ -140,9 +140,7 @@ function Events() {
     <summary class=${pointedAt.length > 0 ? "" : "quiet"}>
       ${pointedAt.map(words).join(" · ") || t("live.plots.events", { n: marks.value.length })}
     </summary>
-    <ol role="list">
-      ${marks.value.toReversed().map((mark, index) => html`<li key=${index}>${words(mark)}</li>`)}
-    </ol>
+    <ol role="list">${marks.value.toReversed().map((mark, index) => html`<li key=${index}>${words(mark)}</li>`)}</ol>
   </details>`;
 }
 

@@ -2,13 +2,13 @@
 // The tail of the commit log as a strip of records: every message of every topic, in the order of its bytes.
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { topicMark } from "../../../common/palette.js";
 import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { remPx } from "../../../common/viewer/rem_px.js";
+import { useWidth } from "../../../common/viewer/width.js";
 import { highlighted, inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
@@ -41,13 +41,8 @@ function fittingRecords(records, width) {
 }
 
 export function CommitLogStrip() {
-  const strip = useRef(/** @type {any} */ (null));
   const width = useSignal(600);
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => (width.value = entry.contentRect.width));
-    observer.observe(strip.current);
-    return () => observer.disconnect();
-  }, []);
+  const strip = useWidth((next) => (width.value = next));
   const log = useComputed(() => state.value.commit_log);
   const { value: tail, isHeld, handlers } = useHold(log.value.tail);
   const flushed = log.value.flushed_offset;

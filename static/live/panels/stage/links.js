@@ -11,12 +11,13 @@ import { useSignal } from "@preact/signals";
 import { motion } from "../../../common/viewer/motion.js";
 import { remPx } from "../../../common/viewer/rem_px.js";
 import { onFrames } from "../../frame_rates.js";
+import { curveBetween, fly, pathOf, pointOn } from "../../../parts/stage/curves.js";
 
 const FLIGHT_MS = 900;
 const MIN_GAP_MS = 400;
 const MOST_DOTS = 40;
 
-/** @typedef {{ key: string, address: string, points: number[][] }} Line */
+/** @typedef {{ key: string, address: string, curve: ReturnType<typeof curveBetween> }} Line */
 
 export function Links({ stage }) {
   const lines = useSignal(/** @type {Line[]} */ ([]));
@@ -52,14 +53,14 @@ export function Links({ stage }) {
 
   return html`
     <svg class="links" aria-hidden="true">
-      ${lines.value.map((line) => html`<path key=${line.key} class="link" d=${pathOf(line.points)} />`)}
+      ${lines.value.map((line) => html`<path key=${line.key} class="link" d=${pathOf(line.curve)} />`)}
     </svg>
     <div ref=${dots} class="link-dots" aria-hidden="true"></div>
   `;
 }
 
 /**
- * One line per linked card that is in sight: [{ key, address, points }], the points from client to broker. None where
+ * One line per linked card that is in sight: [{ key, address, curve }], the curve from client to broker. None where
  * the clients stand below the broker and not next to it.
  */
 function measureLines(stage) {
@@ -72,8 +73,8 @@ function measureLines(stage) {
     const place = card.getBoundingClientRect();
     const column = card.closest(".client-list").getBoundingClientRect();
     if (place.bottom < column.top + 8 || place.top > column.bottom - 8) continue;
-    const points = horizontalLine(place, column, broker, origin, side);
-    lines.push({ key: `${card.dataset.link}@${lines.length}`, address, points });
+    const curve = horizontalLine(place, column, broker, origin, side);
+    lines.push({ key: `${card.dataset.link}@${lines.length}`, address, curve });
   }
   return lines;
 }
@@ -84,35 +85,10 @@ function horizontalLine(place, column, broker, origin, side) {
   const y = clamp(place.top + place.height / 2, column.top + 8, column.bottom - 8);
   const [from, to] = side === "producer" ? [place.right, broker.left] : [place.left, broker.right];
   const target = clamp(y, broker.top + 30, broker.bottom - 20);
-  return curve(from - origin.left, y - origin.top, to - origin.left, target - origin.top);
+  /** @returns {[number, number]} */
+  const placed = (x, down) => [Math.round(x - origin.left), Math.round(down - origin.top)];
+  return curveBetween(placed(from, y), placed(to, target));
 }
-
-/** Start, two control points and end of a curve that leaves and arrives horizontally. */
-function curve(x1, y1, x2, y2) {
-  const middle = (x1 + x2) / 2;
-  const points = [
-    [x1, y1],
-    [middle, y1],
-    [middle, y2],
-    [x2, y2],
-  ];
-  return points.map((point) => point.map(Math.round));
-}
-
-/** @param {number[][]} points */
-const pathOf = ([start, first, second, end]) => `M${start}C${first} ${second} ${end}`;
-
-/** Keyframes along the curve: transforms are what a browser moves without painting again. */
-function keyframesAlong(points, radius) {
-  return [0, 0.25, 0.5, 0.75, 1].map((at) => {
-    const [x, y] = [0, 1].map(
-      (axis) => points.reduce((sum, point, index) => sum + BEZIER[index](at) * point[axis], 0) - radius,
-    );
-    return { transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)` };
-  });
-}
-
-const BEZIER = [(t) => (1 - t) ** 3, (t) => 3 * t * (1 - t) ** 2, (t) => 3 * t ** 2 * (1 - t), (t) => t ** 3];
 
 /** A listener for frames that lets dots fly. It works on the DOM itself: dots are no state. */
 function flightStarter(dots, lines) {
@@ -133,16 +109,10 @@ function flightStarter(dots, lines) {
     lastStart.set(key, now);
     if (dots.current.childElementCount >= MOST_DOTS) return;
     const radius = clamp(0.25 + 0.07 * Math.log10(frames), 0.25, 0.45) * remPx.peek();
-    const dot = document.createElement("span");
-    dot.className = `link-dot link-dot-${direction}`;
-    dot.style.width = dot.style.height = `${2 * radius}px`;
-    dots.current.append(dot);
-    const flight = dot.animate(keyframesAlong(line.points, radius), {
+    const dot = fly(dots.current, `link-dot link-dot-${direction}`, (share) => pointOn(line.curve, share), radius, {
       duration: FLIGHT_MS,
-      easing: "ease-in-out",
       direction: direction === "in" ? "normal" : "reverse",
     });
-    flight.onfinish = () => dot.remove();
-    flight.oncancel = () => dot.remove();
+    dot.style.width = dot.style.height = `${2 * radius}px`;
   }
 }

@@ -63,9 +63,7 @@ function NoProducers() {
               html`<li key=${record.born_host}>
                 <span class="client-id">${record.born_host}</span>${" "}
                 <${TopicMark} topic=${record.topic} />${" "}
-                <span class="number">
-                  ${t("live.producers.ago", { ago: span(ageMs(record)) })}
-                </span>
+                <span class="number">${t("live.producers.ago", { ago: span(ageMs(record)) })}</span>
               </li>`,
           )}
           ${gone.length > MOST_RECENT && html`<li>${t("word.more", { n: gone.length - MOST_RECENT })}</li>`}

@@ -10,11 +10,11 @@ import { ShortLag } from "../../lane/lag_words.js";
 import { readersOf } from "../../lane/readers.js";
 import { topicMark } from "../../../common/palette.js";
 import { memo } from "../../../common/memo.js";
-import { Roving } from "../../../common/roving.js";
 import { density } from "../../stage/folding.js";
 import { accused, compare } from "../../../common/world/view.js";
 import { NodeCard } from "../node_card.js";
 import { Part, Rule } from "../part.js";
+import { LogBlock, LogStrip } from "../rows.js";
 import { PartitionName } from "./partition_name.js";
 import { Replica } from "./replica.js";
 
@@ -100,17 +100,17 @@ const Segment = memo(({ segment, tone, readTo, isActive }) => {
   });
   return html`<div class=${`kafka-segment ${isActive ? "is-active" : ""}`} data-segment=${segment.base_offset}>
     <span class="mono quiet kafka-file" title=${facts}>…${String(segment.base_offset).padStart(4, "0")}.log</span>
-    <${Roving} class="log-blocks" role="group" aria-label=${facts}>
-      ${segment.batches.length === 0 && html`<span class="strip-empty">${t("lab.kafka.log_empty")}</span>`}
-      ${segment.batch_count > shown.length && html`<span class="quiet">…</span>`}
-      ${shown.map(
+    <${LogStrip}
+      label=${facts} none=${t("lab.kafka.log_empty")} isCut=${segment.batch_count > shown.length}
+      blocks=${shown.map(
         (batch) => html`<${Batch} key=${batch.offset} batch=${batch} tone=${tone} isAbove=${batch.offset >= readTo} />`,
       )}
+    >
       ${
         segment.torn_bytes > 0 &&
         html`<span class="badge badge-bad">${t("lab.kafka.torn", { n: segment.torn_bytes })}</span>`
       }
-    </${Roving}>
+    </${LogStrip}>
   </div>`;
 });
 
@@ -126,17 +126,8 @@ const Batch = memo(({ batch, tone, isAbove }) => {
   ];
   const text = parts.filter(Boolean).join(" · ");
   const marks = [isUnflushed && "is-unflushed", isIndexed && "is-indexed", isAbove && "is-above"].filter(Boolean);
-  return html`<button
-    type="button"
-    class=${`block kafka-block tone-${tone} ${marks.join(" ")}`}
-    tabindex="-1"
-    data-roving
-    data-batch=${offset}
-    aria-label=${text}
-    title=${text}
-    style=${{ "--share": Math.min(1, size / WIDEST_BYTES).toFixed(2) }}
-  >
-    <span class="block-code">${records}</span>
-    <span class="block-offset">${offset}</span>
-  </button>`;
+  return html`<${LogBlock}
+    class=${`kafka-block tone-${tone} ${marks.join(" ")}`} label=${text} data-batch=${offset}
+    style=${{ "--share": Math.min(1, size / WIDEST_BYTES).toFixed(2) }} code=${records} offset=${offset}
+  />`;
 });

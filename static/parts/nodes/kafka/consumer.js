@@ -7,12 +7,18 @@ import { bytes, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { memo } from "../../../common/memo.js";
 import { accused, pointing } from "../../../common/world/view.js";
+import { Heads } from "../../controls/heads.js";
 import { NodeCard } from "../node_card.js";
 import { Part, Rule } from "../part.js";
 import { keepsRoom } from "../room.js";
 import { PartitionName } from "./partition_name.js";
 
 const MOST_KEYS = 6;
+/** @type {[key: string, kind: string, hint: string][]} */
+const COLUMNS = [
+  ["lab.kafka.position", "", "lab.kafka.position_hint"],
+  ["lab.outcome.committed", "", "lab.kafka.committed_hint"],
+];
 
 export const KafkaConsumer = memo(
   ({ name, node }) => html`<${NodeCard}
@@ -85,13 +91,9 @@ const Positions = memo(
     summary=${html`<span class="quiet number">${count(rows.length)}</span>`}
   >
     <table class="kafka-positions">
-      <thead>
-        <tr>
-          <th scope="col"><span class="sr-only">${t("lab.kafka.partition")}</span></th>
-          <th scope="col" title=${t("lab.kafka.position_hint")}>${t("lab.kafka.position")}</th>
-          <th scope="col" title=${t("lab.kafka.committed_hint")}>${t("lab.outcome.committed")}</th>
-        </tr>
-      </thead>
+      <${Heads} columns=${COLUMNS}>
+        <th scope="col"><span class="sr-only">${t("lab.kafka.partition")}</span></th>
+      </${Heads}>
       <tbody>
         ${rows.map(
           (row) => html`<tr key=${`${row.topic}-${row.partition}`}>

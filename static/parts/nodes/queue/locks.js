@@ -164,9 +164,7 @@ function LocalLock({ letter, name, holder, lock, act }) {
       thing=${{ name, node: holder }}
       act=${act}
     >
-      <span class="pill-state">
-        ${!on ? t("lab.order.off") : owner ? shortActor(owner) : t("lab.order.free")}
-      </span>
+      <span class="pill-state">${!on ? t("lab.order.off") : owner ? shortActor(owner) : t("lab.order.free")}</span>
       ${n > 0 && html`<span class="badge badge-warning">+${n}</span>`}
     </${Pill}>
   </li>`;

@@ -11,6 +11,7 @@ import { TopicMark } from "../../lane/marks.js";
 import { keepsRoom } from "../room.js";
 import { isIdle, OrderLocks } from "./locks.js";
 import { Messages } from "./tree.js";
+import { Button } from "../../controls/button.js";
 
 /**
  * `isTrees`: as trees, `width` pixels wide; `onFold`: makes the number of messages the button for that. `isLarge`: with
@@ -77,15 +78,12 @@ function HeldCount({ n, isOpen, onFold }) {
   const words = t("lab.consumer.held_short", { n });
   const title = t("lab.consumer.held");
   if (!onFold) return html`<span class="number" title=${title}>${words}</span>`;
-  return html`<button
-    type="button"
-    class="held-count part-toggle number"
-    aria-expanded=${isOpen}
-    onClick=${onFold}
+  return html`<${Button}
+    class="held-count part-toggle number" aria-expanded=${isOpen} onClick=${onFold}
     title=${`${title}. ${t(isOpen ? "lab.part.fold" : "lab.part.unfold")}`}
   >
     ${words}
-  </button>`;
+  </${Button}>`;
 }
 
 function FlowControl({ queue: { flow_control: why, flow_control_times: times } }) {

@@ -131,9 +131,7 @@ const TreeNode = memo(({ offset, red, name, x, y, size }) => {
         ? html`<circle r=${size} />`
         : html`<rect x=${-size * 0.92} y=${-size * 0.92} width=${size * 1.84} height=${size * 1.84} rx="1.5" />`
     }
-    <text class=${digits.length > 2 ? "is-long" : ""} text-anchor="middle" dy=".35em">
-      ${digits}
-    </text>
+    <text class=${digits.length > 2 ? "is-long" : ""} text-anchor="middle" dy=".35em">${digits}</text>
   </g>`;
 });
 

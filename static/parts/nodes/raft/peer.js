@@ -6,10 +6,10 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { span } from "../../../common/world/format.js";
 import { memo } from "../../../common/memo.js";
-import { Roving } from "../../../common/roving.js";
 import { nodes, view } from "../../../common/world/view.js";
 import { Bar, NodeCard } from "../node_card.js";
 import { Rule } from "../part.js";
+import { FigureCells, LogBlock, LogStrip } from "../rows.js";
 
 /** No more entries than can be read. */
 const ENTRIES_MOST = 10;
@@ -46,16 +46,17 @@ const Office = ({ raft: { role, term }, said }) => html`<span class=${`raft-offi
 const toneOf = (term) => (term ? TONES[(term - 1) % TONES.length] : "none");
 
 /** @param {{ raft: Picture.Raft }} props */
-function Facts({ raft }) {
-  const fact = (key, value) => html`<div class="figure-cell" data-figure=${key} title=${t(`lab.raft.${key}_hint`)}>
-    <dt>${t(`lab.raft.${key}`)}</dt><dd class="number">${value}</dd>
-  </div>`;
-  return html`<dl class="figure-cells">
-    ${fact("vote", raft.voted_for || t("word.none"))}${fact("commit", count(raft.commit_index))}
-    ${fact("applied", count(raft.applied_index))}${fact("last", count(raft.last_index))}
-    ${fact("voters", raft.voters.join(" "))}
-  </dl>`;
-}
+const Facts = ({ raft }) =>
+  html`<${FigureCells}
+    word=${(name) => t(`lab.raft.${name}`)}
+    figures=${[
+      ["vote", raft.voted_for || t("word.none")],
+      ["commit", count(raft.commit_index)],
+      ["applied", count(raft.applied_index)],
+      ["last", count(raft.last_index)],
+      ["voters", raft.voters.join(" ")],
+    ]}
+  />`;
 
 /** Reads the time. */
 /** @param {{ name: string, raft: Picture.Raft }} props */
@@ -132,11 +133,11 @@ function Outlook({ name, raft }) {
 const Log = memo(({ log }) => {
   const shown = log.entries.slice(-ENTRIES_MOST);
   return html`<div class="raft-log" data-part="raft-log" style=${{ "--entries": shown.length }}>
-    <${Roving} class="log-blocks" role="group" aria-label=${t("lab.raft.log_hint", { n: log.entry_count })}>
-      ${shown.length === 0 && html`<span class="strip-empty">${t("lab.raft.log_empty")}</span>`}
-      ${log.entry_count > shown.length && html`<span class="quiet">…</span>`}
-      ${shown.map((entry) => html`<${Entry} key=${`${entry.index} ${entry.term}`} entry=${entry} />`)}
-    </${Roving}>
+    <${LogStrip}
+      label=${t("lab.raft.log_hint", { n: log.entry_count })} none=${t("lab.raft.log_empty")}
+      isCut=${log.entry_count > shown.length}
+      blocks=${shown.map((entry) => html`<${Entry} key=${`${entry.index} ${entry.term}`} entry=${entry} />`)}
+    />
   </div>`;
 });
 
@@ -151,16 +152,8 @@ const Entry = memo(({ entry }) => {
     term,
     text: kind === "data" ? entry.text : t(`lab.raft.kind_${kind}`, { text: entry.text }),
   });
-  return html`<button
-    type="button"
-    class=${`block raft-entry tone-${toneOf(term)} ${isCommitted ? "" : "is-open"}`}
-    tabindex="-1"
-    data-roving
-    data-entry=${index}
-    aria-label=${text}
-    title=${text}
-  >
-    <span class="block-code">${term}${RAFT_SIGNS[kind] ?? ""}</span>
-    <span class="block-offset">${index}</span>
-  </button>`;
+  return html`<${LogBlock}
+    class=${`raft-entry tone-${toneOf(term)} ${isCommitted ? "" : "is-open"}`} label=${text} data-entry=${index}
+    code=${`${term}${RAFT_SIGNS[kind] ?? ""}`} offset=${index}
+  />`;
 });

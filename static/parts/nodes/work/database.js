@@ -8,10 +8,11 @@ import { t } from "../../../common/i18n.js";
 import { span } from "../../../common/world/format.js";
 import { outcomeName } from "../../../common/world/labels.js";
 import { memo } from "../../../common/memo.js";
-import { accused, pointing, view } from "../../../common/world/view.js";
+import { view } from "../../../common/world/view.js";
 import { NodeCard } from "../node_card.js";
 import { Part } from "../part.js";
 import { keepsRoom } from "../room.js";
+import { KeyRow, Rows } from "../rows.js";
 import { Records } from "./records.js";
 
 const MOST_ORDERS = 3;
@@ -49,14 +50,10 @@ const Tables = memo(
     >
       <${Transactions} open=${part.open} />
       ${part.binlog && html`<${TwoLogs} logged=${part.binlog} />`}
-      <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.orders")}>
-        ${part.orders.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
-        ${part.orders.slice(0, MOST_ORDERS).map((row) => html`<${Order} key=${row.key} row=${row} />`)}
-        ${
-          part.order_count > MOST_ORDERS &&
-          html`<li class="quiet number">${t("word.more", { n: part.order_count - MOST_ORDERS })}</li>`
-        }
-      </ul>
+      <${Rows}
+        class="work-rows" label=${t("lab.work.orders")} most=${MOST_ORDERS} total=${part.order_count}
+        rows=${part.orders.map((row) => html`<${Order} key=${row.key} row=${row} />`)}
+      />
     </${Part}>
     <${Part}
       part="idempotence"
@@ -100,11 +97,8 @@ function Order({ row }) {
     status: statusOf(row),
     by: by || "–",
   });
-  return html`<li
-    class=${`work-row ${row.is_open ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`}
-    data-order=${row.key}
-    ...${pointing(row.key)}
-    title=${text}
+  return html`<${KeyRow}
+    of=${row.key} class=${`work-row ${row.is_open ? "is-open" : ""}`} data-order=${row.key} title=${text}
   >
     <span class="ellipsis">${row.key}<span class="sr-only"> ${text}</span></span>
     <span class="quiet ellipsis">${row.is_open ? t("lab.work.uncommitted") : statusOf(row)}</span>
@@ -112,7 +106,7 @@ function Order({ row }) {
       ${row.times > 1 && html`<span class="badge badge-bad number">×${row.times}</span> `}
       <span class="quiet">${by}</span>
     </span>
-  </li>`;
+  </${KeyRow}>`;
 }
 
 /** Reads the time. Those that wait for the right to write are listed after the one that has it. */

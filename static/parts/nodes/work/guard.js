@@ -7,9 +7,9 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { acting } from "../../actions/thing.js";
 import { memo } from "../../../common/memo.js";
-import { accused, pointing } from "../../../common/world/view.js";
+import { pointing } from "../../../common/world/view.js";
 import { Part, Rule } from "../part.js";
-import { keepsRoom } from "../room.js";
+import { KeyRow, newest, Rows } from "../rows.js";
 import { shortKey } from "./records.js";
 
 /** Strategies that work; the others are for comparison. */
@@ -41,30 +41,28 @@ export const Guard = memo(
     <dl class="guard-counts">
       ${Object.entries(part.counters)
         .filter(([name, n]) => n > 0 || ALWAYS.includes(name))
-        .map(
-          ([
-            name,
-            n,
-          ]) => html`<div key=${name} class=${`guard-count is-${name}`} title=${t(`lab.guard.count_${name}_hint`)}>
-            <dt>${t(`lab.guard.word_${name}`)}</dt><dd class="number">${count(n)}</dd>
-          </div>`,
-        )}
+        .map((counted) => html`<${Counted} key=${counted[0]} of=${counted} />`)}
     </dl>
     <p class="rules"><${Rule} node=${node} part="idempotence" label=${t("lab.guard.expiry")} /></p>
-    <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.guard.judged")}>
-      ${part.under_way.map(
-        (key) => html`<li key=${`at ${key}`} class="work-row is-running" ...${pointing(key)}>
-          <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.in_progress")}</span>
-        </li>`,
-      )}
-      ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
-      ${part.judged
-        .slice(-MOST_JUDGED)
-        .reverse()
-        .map((one) => html`<${Judged} key=${`${one.time_us} ${one.key}`} one=${one} />`)}
-    </ul>
+    <${Rows}
+      class="work-rows" label=${t("lab.guard.judged")}
+      rows=${[
+        ...part.under_way.map((key) => html`<${UnderWay} key=${`at ${key}`} of=${key} />`),
+        ...newest(part.judged, MOST_JUDGED).map((one) => html`<${Judged} key=${judgedKey(one)} one=${one} />`),
+      ]}
+    />
   </${Part}>`,
 );
+
+const Counted = ({ of: [name, n] }) =>
+  html`<div class=${`guard-count is-${name}`} title=${t(`lab.guard.count_${name}_hint`)}>
+    <dt>${t(`lab.guard.word_${name}`)}</dt><dd class="number">${count(n)}</dd>
+  </div>`;
+
+const UnderWay = ({ of: key }) =>
+  html`<li class="work-row is-running" ...${pointing(key)}>
+    <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.in_progress")}</span>
+  </li>`;
 
 /** The strategy as a button: a press offers all of them. */
 function Strategy({ part, node }) {
@@ -83,16 +81,15 @@ function Strategy({ part, node }) {
     </span>`;
 }
 
+const judgedKey = (one) => `${one.time_us} ${one.key}`;
+
 /** @param {{ one: Picture.Judged }} props */
 function Judged({ one }) {
   const verdict = one.verdict.replaceAll("-", "_");
-  return html`<li
-    class=${`work-row verdict-${one.verdict} ${accused.value.has(one.key) ? "is-accused" : ""}`}
-    data-judged=${one.key}
-    data-verdict=${one.verdict}
-    ...${pointing(one.key)}
+  return html`<${KeyRow}
+    of=${one.key} class=${`work-row verdict-${one.verdict}`} data-judged=${one.key} data-verdict=${one.verdict}
     title=${t(`lab.guard.verdict_${verdict}_hint`, one)}
   >
     <span class="ellipsis">${one.key}</span><span class="work-verdict">${t(`lab.guard.word_${verdict}`)}</span>
-  </li>`;
+  </${KeyRow}>`;
 }

@@ -5,9 +5,9 @@ import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
 import { acting } from "../../actions/thing.js";
 import { span } from "../../../common/world/format.js";
-import { accused, pointing, view } from "../../../common/world/view.js";
+import { view } from "../../../common/world/view.js";
 import { Bar } from "../node_card.js";
-import { keepsRoom } from "../room.js";
+import { KeyRow, Rows } from "../rows.js";
 
 const MOST_ROWS = 3;
 const LONG_KEY = 20;
@@ -17,11 +17,10 @@ export const shortKey = (key) => (key.length > LONG_KEY ? `…${key.slice(-6)}` 
 
 /** `rows` as app/lab/views/work_view.py has them; in Redis some are not records. `node`: where they are stored. */
 export function Records({ rows, node, label, more = 0 }) {
-  return html`<ul class="work-rows" ref=${keepsRoom} data-part="records" aria-label=${label}>
-    ${rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
-    ${rows.slice(0, MOST_ROWS).map((row) => html`<${Row} key=${`${row.scope} ${row.key}`} row=${row} node=${node} />`)}
-    ${more > MOST_ROWS && html`<li class="quiet number">${t("word.more", { n: more - MOST_ROWS })}</li>`}
-  </ul>`;
+  return html`<${Rows}
+    class="work-rows" data-part="records" label=${label} most=${MOST_ROWS} total=${more}
+    rows=${rows.map((row) => html`<${Row} key=${`${row.scope} ${row.key}`} row=${row} node=${node} />`)}
+  />`;
 }
 
 function Row({ row, node }) {
@@ -34,11 +33,8 @@ function Row({ row, node }) {
   const kind = row.is_lock ? "lock" : isDone ? "done" : row.by ? "taken" : "left";
   const text = t(`lab.work.record_${kind}`, { key: row.key, by: row.by, owner: row.owner });
   const whose = [row.scope, row.owner && `${t("lab.work.owner")} ${row.owner}…`, row.message_id];
-  return html`<li
-    class=${`work-row ${row.is_open ? "is-open" : ""} ${accused.value.has(row.key) ? "is-accused" : ""}`}
-    data-record-key=${row.key}
-    data-state=${kind}
-    ...${pointing(row.key)}
+  return html`<${KeyRow}
+    of=${row.key} class=${`work-row ${row.is_open ? "is-open" : ""}`} data-record-key=${row.key} data-state=${kind}
     title=${[text, ...whose].filter(Boolean).join("\n")}
   >
     <button class="work-key ellipsis" ...${acting("idempotence-record", { node, scope: row.scope, key: row.key })}>
@@ -49,7 +45,7 @@ function Row({ row, node }) {
       <span class="sr-only"> ${text}</span>
     </span>
     <${TimeLeft} row=${row} />
-  </li>`;
+  </${KeyRow}>`;
 }
 
 /** Reads the time, so it is drawn again whenever time passes. */

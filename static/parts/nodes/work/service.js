@@ -5,10 +5,9 @@ import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { memo } from "../../../common/memo.js";
-import { accused, pointing } from "../../../common/world/view.js";
 import { NodeCard } from "../node_card.js";
 import { Part } from "../part.js";
-import { keepsRoom } from "../room.js";
+import { KeyRow, Rows } from "../rows.js";
 
 const MOST_CALLS = 3;
 
@@ -34,26 +33,17 @@ const Calls = memo(
     summary=${html`<span class="number quiet">${count(part.call_count)}</span>
       <span class="badge">${t(part.is_idempotent ? "lab.work.idempotent" : "lab.work.not_idempotent")}</span>`}
   >
-    <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.done")}>
-      ${part.calls.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
-      ${part.calls.slice(0, MOST_CALLS).map((row) => html`<${Call} key=${`${row.operation} ${row.key}`} row=${row} />`)}
-      ${
-        part.calls.length > MOST_CALLS &&
-        html`<li class="quiet number">${t("word.more", { n: part.calls.length - MOST_CALLS })}</li>`
-      }
-    </ul>
+    <${Rows}
+      class="work-rows" label=${t("lab.work.done")} most=${MOST_CALLS}
+      rows=${part.calls.map((row) => html`<${Call} key=${`${row.operation} ${row.key}`} row=${row} />`)}
+    />
   </${Part}>`,
 );
 
 const Call = ({ row }) =>
-  html`<li
-    class=${`work-row ${accused.value.has(row.key) ? "is-accused" : ""}`}
-    data-call=${row.key}
-    ...${pointing(row.key)}
-    title=${t("lab.work.call_hint", row)}
-  >
+  html`<${KeyRow} of=${row.key} class="work-row" data-call=${row.key} title=${t("lab.work.call_hint", row)}>
     <span class="ellipsis">${row.key}</span><span class="quiet ellipsis">${row.operation}</span>
     <span class="work-by">
       ${row.times === 1 ? "✓" : html`<span class="badge badge-bad number">×${row.times}</span>`}
     </span>
-  </li>`;
+  </${KeyRow}>`;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bytesOf, fieldOfByte, hexOf, rowsInSight, textOf } from "../../../../static/parts/inspector/hex_rows.js";
-import { forRandom } from "../../support/random_values.js";
+import { bytesOf, fieldOfByte, hexOf, textOf } from "../../../../static/parts/inspector/hex_rows.js";
 
 test("bytes to hexadecimal and back are the same", () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, value) => value);
@@ -25,15 +24,4 @@ test("more fields than a small number counts are told apart", () => {
 
 test("only what is printable is a letter", () => {
   assert.deepEqual([0x00, 0x1f, 0x20, 0x41, 0x7e, 0x7f, 0xff].map(textOf), ["·", "·", " ", "A", "~", "·", "·"]);
-});
-
-test("the rows in sight are drawn, and never one that is not there", () => {
-  forRandom(300, (random) => {
-    const [rows, height, rowHeight] = [random.integer(0, 200), random.integer(0, 500), random.integer(8, 30)];
-    const top = random.integer(0, Math.max(0, rows * rowHeight - height));
-    const { first, end } = rowsInSight(top, height, rowHeight, rows);
-    assert.ok(first >= 0 && end <= rows);
-    for (let row = 0; row < rows; row += 1)
-      if ((row + 1) * rowHeight > top && row * rowHeight < top + height) assert.ok(first <= row && row < end);
-  });
 });
