@@ -19,7 +19,6 @@ from engine.client.callbacks.consume_concurrently import (
     ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
 )
-from engine.client.callbacks.consume_message_hook import ConsumeReturnType
 from engine.client.consumer.consume_message_service import (
     CMResult,
     ConsumeMessageDirectlyResult,
@@ -28,7 +27,6 @@ from engine.client.consumer.consume_message_service import (
     show_to_listener,
 )
 from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
-from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.client.foundation.errors import MQClientError
 from engine.client.queues.process_queue import ProcessQueue
 from engine.protocol.body.message_queue import MessageQueue
@@ -52,13 +50,14 @@ class ConsumeRequest:
     message_queue: MessageQueue
 
 
-class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
+class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest, ConsumeConcurrentlyStatus]):
     """A service for concurrent listeners.
 
     :param send_back: sends a message back with a delay level. Raises MQClientError.
     """
 
     is_orderly = False
+    _failure = ConsumeConcurrentlyStatus.RECONSUME_LATER
 
     def __init__(self, parts: ConsumeParts, send_back: Callable[[MessageExt, int], Awaitable[None]]) -> None:
         super().__init__(parts)
@@ -123,28 +122,6 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
             )
             return
         await self._process_consume_result(status, context, request)
-
-    async def _call_listener(
-        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
-    ) -> tuple[ConsumeConcurrentlyStatus, ConsumeReturnType]:
-        await step("calls the listener")
-        try:
-            returned = await self._runtime.call_listener(self._listener, tuple(messages), context)
-        except (Exception, asyncio.CancelledError):
-            if is_being_cancelled():
-                raise
-            _log.exception("group %s: the listener failed: that means RECONSUME_LATER", self._group)
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.EXCEPTION
-        if not isinstance(returned, ConsumeConcurrentlyStatus):
-            _log.warning(
-                "group %s: the listener returned %r, no ConsumeConcurrentlyStatus: that means RECONSUME_LATER",
-                self._group,
-                returned,
-            )
-            return ConsumeConcurrentlyStatus.RECONSUME_LATER, ConsumeReturnType.RETURNNULL
-        if returned is ConsumeConcurrentlyStatus.RECONSUME_LATER:
-            return returned, ConsumeReturnType.FAILED
-        return returned, ConsumeReturnType.SUCCESS
 
     async def _process_consume_result(
         self, status: ConsumeConcurrentlyStatus, context: ConsumeConcurrentlyContext, request: ConsumeRequest

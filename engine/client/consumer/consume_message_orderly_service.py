@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from engine.client.callbacks.consume_message_hook import ConsumeReturnType
 from engine.client.callbacks.consume_orderly import (
     SUSPEND_AS_CONFIGURED,
     ConsumeOrderlyContext,
@@ -36,7 +35,6 @@ from engine.client.consumer.consume_message_service import (
     ConsumeParts,
     show_to_listener,
 )
-from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.client.foundation.errors import MQClientError
 from engine.client.queues.message_queue_lock import MessageQueueLock
 from engine.client.queues.process_queue import ProcessQueue
@@ -65,13 +63,14 @@ class OrderlyConsumeRequest:
     slice_began_us: int = 0
 
 
-class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest]):
+class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest, ConsumeOrderlyStatus]):
     """A service for orderly listeners.
 
     :param send_exhausted: moves a message to the dead-letter topic. Raises MQClientError.
     """
 
     is_orderly = True
+    _failure = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
     def __init__(
         self,
@@ -230,28 +229,6 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         )
         self._count(request.message_queue, len(messages), status, elapsed_ms)
         return await self._process_consume_result(messages, status, context, request)
-
-    async def _call_listener(
-        self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext
-    ) -> tuple[ConsumeOrderlyStatus, ConsumeReturnType]:
-        await step("calls the listener")
-        suspend = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
-        try:
-            returned = await self._runtime.call_listener(self._listener, tuple(messages), context)
-        except (Exception, asyncio.CancelledError):
-            if is_being_cancelled():
-                raise
-            _log.exception("group %s: the listener failed; %s waits a moment", self._group, context.message_queue)
-            return suspend, ConsumeReturnType.EXCEPTION
-        if not isinstance(returned, ConsumeOrderlyStatus):
-            _log.warning(
-                "group %s: the listener returned %r instead of a ConsumeOrderlyStatus; %s waits a moment",
-                self._group,
-                returned,
-                context.message_queue,
-            )
-            return suspend, ConsumeReturnType.RETURNNULL
-        return returned, ConsumeReturnType.FAILED if returned is suspend else ConsumeReturnType.SUCCESS
 
     def _count(self, queue: MessageQueue, count: int, status: ConsumeOrderlyStatus, elapsed_ms: int) -> None:
         stats = self._stats.of_topic(queue.topic)

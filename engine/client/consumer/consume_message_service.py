@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, TypeVar
 
-from engine.client.callbacks.consume_message_hook import ConsumeMessageHooks
+from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from engine.client.callbacks.consume_message_hook import ConsumeMessageHooks, ConsumeReturnType
+from engine.client.callbacks.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
-from engine.client.foundation.consume_workers import ConsumeWorkers, Request
+from engine.client.foundation.consume_workers import ConsumeWorkers, Request, is_being_cancelled
 from engine.client.queues.consumer_config import PushConsumerConfig
 from engine.client.queues.offset_store import OffsetStore
 from engine.client.queues.process_queue import ProcessQueue
@@ -21,8 +24,13 @@ from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import PROPERTY_RETRY_TOPIC
 from engine.protocol.names import retry_topic
 from engine.runtime.port import Runtime
+from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
+
+
+#: The status that a listener returns.
+Status = TypeVar("Status", ConsumeConcurrentlyStatus, ConsumeOrderlyStatus)
 
 
 class CMResult(StrEnum):
@@ -64,13 +72,15 @@ class ConsumeParts:
     hooks: ConsumeMessageHooks
 
 
-class ConsumeMessageService(ABC, Generic[Request]):
+class ConsumeMessageService(ABC, Generic[Request, Status]):
     """A service that has pulled messages consumed by workers, one request after the other.
 
     :cvar is_orderly: whether messages of a queue are consumed one after the other.
     """
 
     is_orderly: ClassVar[bool]
+    #: The status of a listener call that fails, or returns no status.
+    _failure: Status
 
     def __init__(self, parts: ConsumeParts) -> None:
         self._runtime = parts.runtime
@@ -129,6 +139,29 @@ class ConsumeMessageService(ABC, Generic[Request]):
         for message in messages:
             _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
             self._hooks.dropped(queue, message)
+
+    async def _call_listener(
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext | ConsumeOrderlyContext
+    ) -> tuple[Status, ConsumeReturnType]:
+        await step("calls the listener")
+        failure = self._failure
+        try:
+            returned = await self._runtime.call_listener(self._listener, tuple(messages), context)
+        except (Exception, asyncio.CancelledError):
+            if is_being_cancelled():
+                raise
+            _log.exception(
+                "group %s: the listener failed with messages of %s: that means %s",
+                *(self._group, context.message_queue, failure.value),
+            )
+            return failure, ConsumeReturnType.EXCEPTION
+        if not isinstance(returned, type(failure)):
+            _log.warning(
+                "group %s: for messages of %s the listener returned %r, no %s: that means %s",
+                *(self._group, context.message_queue, returned, type(failure).__name__, failure.value),
+            )
+            return failure, ConsumeReturnType.RETURNNULL
+        return returned, ConsumeReturnType.FAILED if returned is failure else ConsumeReturnType.SUCCESS
 
     async def _call_directly(
         self, message: MessageExt, context: object, results: Mapping[object, CMResult]

@@ -309,7 +309,7 @@ class DefaultMQPushConsumer(ServiceContext):
         return self._impl.message_queue_lock
 
     @property
-    def consume_service(self) -> ConsumeMessageService[Any]:
+    def consume_service(self) -> ConsumeMessageService[Any, Any]:
         """Return the service that calls the listener, for reading only, once the consumer is started."""
         return self._impl.consume_service
 

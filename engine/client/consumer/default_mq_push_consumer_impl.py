@@ -79,16 +79,16 @@ class DefaultMQPushConsumerImpl:
         self.is_started = False
         #: Property of the reply of code 307 -> its value.
         self.reported: dict[str, Callable[[], str]] = {}
-        self._consume_service: ConsumeMessageService[Any] | None = None
+        self._consume_service: ConsumeMessageService[Any, Any] | None = None
 
     @property
-    def consume_service(self) -> ConsumeMessageService[Any]:
+    def consume_service(self) -> ConsumeMessageService[Any, Any]:
         """Return the service that calls the listener; the consumer sets it at its start."""
         assert self._consume_service is not None, "the consumer is started first"
         return self._consume_service
 
     @consume_service.setter
-    def consume_service(self, service: ConsumeMessageService[Any]) -> None:
+    def consume_service(self, service: ConsumeMessageService[Any, Any]) -> None:
         self._consume_service = service
 
     # --- MQConsumerInner -------------------------------------------------------------------------------------------
