@@ -16,7 +16,6 @@ from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_
 from engine.idempotence.strategies.state_table import StateTable
 from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer, LoggedTransaction
 from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
@@ -92,7 +91,7 @@ def idempotence_view(role: ConsumerNode) -> picture.Idempotence | None:
     """Return the idempotence of a consumer with work; None without."""
     if role.spec.work is None:
         return None
-    config = IdempotenceConfig(**of_class(IdempotenceConfig, role.settings))
+    config = role.config(IdempotenceConfig)
     under_way = {} if role.guard is None else role.guard.listener.under_way
     alarm = role.alarm
     judged: list[picture.Judged] = [
@@ -179,7 +178,7 @@ def _record_view(record: IdempotenceRecord, owners: Owners) -> picture.Idempoten
 
 def _is_idempotent(role: ServiceNode) -> bool:
     works = [node.work for node in role.world.scenario.of_kind(ConsumerSpec) if node.work is not None]
-    config = ServiceConfig(**of_class(ServiceConfig, role.settings))
+    config = role.config(ServiceConfig)
     if any(one.kind is StepKind.RESERVE and one.service == role.name for work in works for one in work.steps):
         return config.keeps_reservation_states
     return config.service_is_idempotent

@@ -23,7 +23,6 @@ from engine.lab.scenario.kinds.node_spec import NodeSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_names import TopicName
 from engine.lab.scenario.scenario_yaml import Section
-from engine.lab.scenario.settings import of_class
 from engine.lab.world.node_classes import NODE_CLASSES
 from engine.protocol.message.message import Message
 from tests.support.lab.lab_scenarios import apply, run_to_ms, small, successes
@@ -80,7 +79,7 @@ class AlarmNode(ScenarioNode):
 
 
 def alarm_view(role: AlarmNode) -> JsonObject:
-    volume = AlarmConfig(**of_class(AlarmConfig, role.settings)).volume_ratio
+    volume = role.config(AlarmConfig).volume_ratio
     return {"text": role.spec.alarm_text, "sent": role.sent, "volume": volume}
 
 
