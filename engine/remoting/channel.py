@@ -33,6 +33,7 @@ from engine.remoting.errors import (
     RequestRefused,
 )
 from engine.remoting.waiting import call_and_wait, wait_and_answer
+from engine.runtime.port import DiskFault
 
 if TYPE_CHECKING:
     from engine.runtime.port import Connection
@@ -174,6 +175,9 @@ class Channel:
         if isinstance(error, RequestRefused):
             return request.reply(error.code, error.remark)
         if isinstance(error, ProtocolError):
+            return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
+        if isinstance(error, DiskFault):
+            logger.error("request %d of %s: %s", request.code, self.remote_address, error)
             return request.reply(ResponseCode.SYSTEM_ERROR, str(error))
         logger.error("request %d of %s failed", request.code, self.remote_address, exc_info=error)
         return request.reply(ResponseCode.SYSTEM_ERROR, f"internal error: {type(error).__name__}: {error}")

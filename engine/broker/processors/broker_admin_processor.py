@@ -31,7 +31,7 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
 from engine.remoting.processor import answers
-from engine.runtime.port import Runtime
+from engine.runtime.port import DiskFault, Runtime
 from engine.store.message_store import MessageStore
 
 #: The name of :data:`PROTOCOL_VERSION` in ``MQVersion``.
@@ -132,8 +132,8 @@ class BrokerAdminProcessor:
 
     def _store_state(self) -> dict[str, str]:
         store = self.store
-        used_ratio = f"{self.runtime.disk.used_ratio():.2f}"
-        total, free = (_readable_bytes(room) for room in self.runtime.disk.room_bytes())
+        disk_used, size_bytes, free_bytes = self._disk_use()
+        used_ratio = f"{disk_used:.2f}"
         table = {
             "commitLogMinOffset": str(store.commit_log.min_offset),
             "commitLogMaxOffset": str(store.commit_log.max_offset),
@@ -141,13 +141,21 @@ class BrokerAdminProcessor:
             "dispatchBehindBytes": str(store.dispatch_behind_bytes),
             "commitLogDiskRatio": used_ratio,
             "consumeQueueDiskRatio": used_ratio,
-            "commitLogDirCapacity": f"Total : {total}, Free : {free}.",
+            "commitLogDirCapacity": f"Total : {_readable_bytes(size_bytes)}, Free : {_readable_bytes(free_bytes)}.",
             "earliestMessageTimeStamp": str(earliest_message_time(store)),
         }
         for level, offset in sorted(self.schedule.offset_table.items()):
             max_offset = store.max_offset(SCHEDULE_TOPIC, level - 1)
             table[f"scheduleMessageOffset_{level}"] = f"{offset},{max_offset}"
         return table
+
+    def _disk_use(self) -> tuple[float, int, int]:
+        """Return the used share of the disk, its size and the free bytes; a data folder that is gone has no room."""
+        disk = self.runtime.disk
+        try:
+            return disk.used_ratio(), *disk.room_bytes()
+        except DiskFault:
+            return 1.0, 0, 0
 
     def _message_counts(self) -> dict[str, str]:
         stats = self.stats
