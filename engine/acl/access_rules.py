@@ -22,6 +22,8 @@ ACCOUNTS = "accounts"
 DATA_VERSION = "dataVersion"
 #: Bounds of the content of one file. The broker is blocked while it reads one: about 2 s for a file of this size.
 FILE_MAX_BYTES = 256 * 1024
+#: accounts, an account, its topicPerms; the rest is room for what a table of fields refuses by name.
+DEPTH_MAX = 8
 ACCOUNTS_MAX = 2_000
 WHITE_ADDRESSES_MAX = 1_000
 _FIELDS = (
@@ -29,6 +31,8 @@ _FIELDS = (
     Field(ACCOUNTS, "list", 0, ACCOUNTS_MAX, default=(), is_secret=True),
     Field(DATA_VERSION, "list", default=()),
 )
+#: Not a safe loader: the base loader is safe too, and leaves every value as text. An installation may lack libyaml's.
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,44 @@ def read_rules(data: bytes) -> AccessRules:
     if len(data) > FILE_MAX_BYTES:
         raise BadAccessConfig(f"it has {len(data)} bytes; allowed: {FILE_MAX_BYTES}")
     try:
-        # Not yaml.safe_load: the base loader is safe too, and leaves every value as text.
-        content = yaml.load(data.decode("utf-8"), Loader=yaml.BaseLoader)
+        text = data.decode("utf-8")
+        _check_events(text)
+        content = yaml.load(text, Loader=_LOADER)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise BadAccessConfig(f"it is not YAML: {' '.join(str(error).split())[:200]}") from None
     if content is None or content == "":
         content = {}
     return parse_rules(content)
+
+
+def _check_events(text: str) -> None:
+    """Refuse nesting over which the parser would work for a minute, and names that occur twice in an entry.
+
+    RocketMQ uses the last one, so a forgotten line would decide what an account may do. Raises
+    :class:`BadAccessConfig`.
+    """
+    #: Of each open entry, the names so far; None: a list.
+    entries: list[set[str] | None] = []
+    is_name_next: list[bool] = []
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionEndEvent):
+            entries.pop()
+            is_name_next.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        names, line = entries[-1] if entries else None, event.start_mark.line + 1
+        if names is not None:
+            if is_name_next[-1] and isinstance(event, yaml.ScalarEvent):
+                if event.value in names:
+                    raise BadAccessConfig(f"line {line}: {event.value} occurs twice in one entry; allowed: once")
+                names.add(event.value)
+            is_name_next[-1] = not is_name_next[-1]
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(entries) >= DEPTH_MAX:
+                raise BadAccessConfig(f"line {line}: nested deeper than {DEPTH_MAX} levels")
+            entries.append(set() if isinstance(event, yaml.MappingStartEvent) else None)
+            is_name_next.append(True)
 
 
 def parse_rules(content: Mapping[str, Any]) -> AccessRules:

@@ -182,3 +182,18 @@ def test_the_number_of_accounts_and_of_white_addresses_and_the_size_of_the_file_
         parse_rules({"globalWhiteRemoteAddresses": ["10.0.0.1"] * 1_001})
     with pytest.raises(BadAccessConfig, match=f"it has {FILE_MAX_BYTES + 1} bytes; allowed: {FILE_MAX_BYTES}"):
         read_rules(b"#" * (FILE_MAX_BYTES + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: " + "[" * 100_000, "line 1: nested deeper than 8 levels"),
+        ("accounts:\n- " + "{a: " * 3_000 + "}" * 3_000, "line 2: nested deeper than 8 levels"),
+        ("accounts: []\naccounts: []\n", "line 2: accounts occurs twice in one entry; allowed: once"),
+        ("accounts:\n- accessKey: aaaaaaaa\n  admin: false\n  admin: true\n", "line 4: admin occurs twice"),
+    ],
+    ids=["lists", "entries", "twice", "twice in an account"],
+)
+def test_deep_nesting_and_names_that_occur_twice_are_refused_by_line(text, problem):
+    with pytest.raises(BadAccessConfig, match=problem):
+        read_rules(text.encode())
