@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass, field
 
 from app.web.embedding_origins import LOOPBACK_ORIGINS
+
+#: ``[::1]:8000``, an address of IPv6 without brackets, ``localhost:8000``. What follows a port is not ignored: it may
+#: be the name for which another reader takes the header.
+_HOST = re.compile(r"\[(?P<bracketed>[^]]*)\](:\d*)?|(?P<address>[^:]*:[^:]*:.*)|(?P<name>[^:]*)(:\d*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,9 @@ class PageAccessRules:
 
 
 def host_name(host_header: str) -> str:
-    """Return the name in a Host header, lower case, without port and brackets."""
-    text = host_header.strip().lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0] if text.count(":") == 1 else text
+    """Return the name in a Host header, lower case, without port and brackets; empty for what is not name and port."""
+    found = _HOST.fullmatch(host_header.strip().lower())
+    return (found["bracketed"] or found["address"] or found["name"] or "") if found else ""
 
 
 def is_loopback(host: str) -> bool:

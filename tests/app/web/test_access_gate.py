@@ -42,7 +42,11 @@ def test_a_loopback_host_is_answered(host):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example:8000", "localhost.evil.example", "192.168.1.5:8000", "", "1.2.3", "0.0.0.0.nip.io"]
+    "host",
+    [
+        *("evil.example:8000", "localhost.evil.example", "192.168.1.5:8000", "", "1.2.3", "0.0.0.0.nip.io"),
+        *("127.0.0.1:8000@evil.example", "127.0.0.1:8000,evil.example", "localhost:8000.evil", "[::1]evil", "[::1]:a"),
+    ],
 )
 @pytest.mark.parametrize("path", ["/healthz", "/live", "/api/live/state", "/socket.io/?EIO=4&transport=polling"])
 def test_a_host_that_is_not_this_server_is_refused_everywhere(host, path):
