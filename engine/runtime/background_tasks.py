@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from engine.runtime.port import RuntimeFault
+
 _T = TypeVar("_T")
 _log = logging.getLogger("glassmq.runtime")
 
@@ -98,8 +100,11 @@ class BackgroundTasks:
                 result = action()
                 if inspect.isawaitable(result):
                     await result
-            except Exception:
-                _log.exception("%s: periodic action %s failed; it will be called again", self.name, name)
+            except Exception as error:
+                # What the world outside refuses is no bug, also where a table reports it: its name says enough.
+                is_named = isinstance(error, RuntimeFault) or isinstance(error.__cause__, RuntimeFault)
+                text = "%s: periodic action %s failed; it will be called again: %s"
+                _log.error(text, self.name, name, error, exc_info=None if is_named else error)
 
     async def _nap(self, seconds: float) -> None:
         if seconds <= 0:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.protocol.command.headers import UpdateConsumerOffsetRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -77,6 +78,21 @@ def test_every_request_is_answered_by_name_without_the_data_folder(lab, fault, c
         assert "internal error" not in (reply.remark or ""), f"{what}: {reply.remark}"
         named += "the folder is gone" in (reply.remark or "")
     assert named
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("fault", [DiskFault, DiskFull])
+def test_what_is_done_from_time_to_time_names_the_folder_that_is_gone(lab, fault, caplog):
+    client = lab.client("asker")
+    client.heartbeat("consumers", {"T": "*"})
+    client.send("T", delay_level=1)
+    lose_folders(lab, fault)
+    header = UpdateConsumerOffsetRequestHeader("consumers", "T", 0, 1)
+    client.call(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    lab.run_for(180_000)
+    logged = [record.getMessage() for record in caplog.records if "the folder is gone" in record.getMessage()]
+    for action in ("persist offsets", "persist delay offsets"):
+        assert any(f"periodic action {action} failed" in line for line in logged)
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 
 
