@@ -35,6 +35,7 @@ _CONF = {
     ),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
 }
@@ -65,9 +66,7 @@ class SparkMissing(PipelineError):
         super().__init__(Text("job.error.no_spark", hint=INSTALL_HINT))
 
 
-def make_session(
-    name: str, master: str, work_folder: Path, conf: Mapping[str, str] | None = None, *, has_page: bool = False
-) -> SparkSession:
+def make_session(name: str, master: str, work_folder: Path, conf: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark and register ``format("rocketmq")``. One session per process.
 
     Executors that are separate processes get this package's code; Python, PySpark, PyArrow and NumPy must be installed
@@ -78,7 +77,6 @@ def make_session(
         tried four times, unless ``local[N,F]`` says something else.
     :param work_folder: for Spark's temporary files and its warehouse.
     :param conf: settings that override those here.
-    :param has_page: whether Spark's own web page is served.
     """
     try:
         from pyspark.sql import SparkSession
@@ -86,8 +84,7 @@ def make_session(
         raise SparkMissing from error
     use_java()
     builder = SparkSession.builder.appName(name).master(_with_retries(master))
-    settings = _settings(master, work_folder) | {"spark.ui.enabled": str(has_page).lower()} | dict(conf or {})
-    for key, value in settings.items():
+    for key, value in {**_settings(master, work_folder), **(conf or {})}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
