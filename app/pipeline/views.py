@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from engine.lab.scenario.scenario_files import scenario_names
-from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind, Texts
+from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject, JsonValue
@@ -20,59 +21,34 @@ if TYPE_CHECKING:
 NAMESPACE = "/pipeline"
 
 
+_PARAMETER = ("name", "kind", "help", "default", "required", "unless", "minimum", "maximum")
+_TABLE = ("name", "title", "bad_column")
+_COLUMN = ("name", "kind", "title", "cell_texts")
+_PLOT = ("name", "title", "unit", "x_title", "series_texts")
+
+
 def description_json(description: JobDescription) -> JsonObject:
     """Return a job for a page: what it answers, and the fields of its form."""
     return {
-        "name": description.name,
-        "title": dict(description.title),
-        "about": dict(description.about),
-        "runs_until_stopped": description.runs_until_stopped,
+        **_shown(description, ("name", "title", "about", "runs_until_stopped")),
         "parameters": [
-            {
-                "name": parameter.name,
-                "kind": parameter.kind.value,
-                "help": dict(parameter.help),
-                "default": parameter.default,
-                "required": parameter.required,
-                "unless": parameter.unless,
-                "minimum": parameter.minimum,
-                "maximum": parameter.maximum,
-                "choices": _choices(parameter),
-            }
-            for parameter in description.parameters
+            {**_shown(parameter, _PARAMETER), "choices": _choices(parameter)} for parameter in description.parameters
         ],
         "tables": [
-            {
-                "name": table.name,
-                "title": dict(table.title),
-                "bad_column": table.bad_column,
-                "columns": [
-                    {
-                        "name": column.name,
-                        "kind": column.kind.value,
-                        "title": dict(column.title),
-                        "cell_texts": _texts(column.cell_texts),
-                    }
-                    for column in table.columns
-                ],
-            }
+            {**_shown(table, _TABLE), "columns": [_shown(column, _COLUMN) for column in table.columns]}
             for table in description.tables
         ],
-        "plots": [
-            {
-                "name": plot.name,
-                "title": dict(plot.title),
-                "unit": plot.unit,
-                "x_title": None if plot.x_title is None else dict(plot.x_title),
-                "series_texts": _texts(plot.series_texts),
-            }
-            for plot in description.plots
-        ],
+        "plots": [_shown(plot, _PLOT) for plot in description.plots],
     }
 
 
-def _texts(texts: Mapping[str, Texts]) -> JsonObject:
-    return {word: dict(text) for word, text in texts.items()}
+def _shown(part: object, names: Iterable[str]) -> JsonObject:
+    """Return these attributes of a part of a description; its texts are mappings."""
+    return {name: _plain(getattr(part, name)) for name in names}
+
+
+def _plain(value: Any) -> JsonValue:
+    return {key: _plain(value[key]) for key in value} if isinstance(value, Mapping) else value
 
 
 def _choices(parameter: JobParameter) -> list[JsonValue]:
@@ -80,14 +56,14 @@ def _choices(parameter: JobParameter) -> list[JsonValue]:
     return [*(scenario_names() if parameter.kind is ParameterKind.SCENARIO else parameter.choices)]
 
 
+@dataclass(frozen=True, slots=True)
 class RunsSource:
     """The stream of runs: ``{"runs": {id: run}, "order": [id, newest first]}``."""
 
-    def __init__(self, host: PipelineHost) -> None:
-        self._host = host
+    host: PipelineHost
 
     def state(self) -> JsonObject:
-        runs = self._host.runs()
+        runs = self.host.runs()
         order: list[JsonValue] = [run["id"] for run in runs]
         return {"runs": {run["id"]: run for run in runs}, "order": order}
 
@@ -96,27 +72,27 @@ class RunsSource:
         return {}
 
 
+@dataclass(frozen=True, slots=True)
 class WithSparkOffsets:
-    """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``."""
+    """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``.
 
-    def __init__(
-        self, source: LiveSource, reached_offsets: Callable[[], list[tuple[str, str, ReachedOffsets]]]
-    ) -> None:
-        """Make the source. ``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
-        self._source = source
-        self._reached_offsets = reached_offsets
+    :ivar reached_offsets: :meth:`app.pipeline.host.PipelineHost.reached_offsets`.
+    """
+
+    source: LiveSource
+    reached_offsets: Callable[[], list[tuple[str, str, ReachedOffsets]]]
 
     def state(self) -> LivePicture:
-        state = self._source.state()
+        state = self.source.state()
         return {**state, "spark": self._spark(state["cluster"]["broker_name"])}
 
     def history(self) -> SecondLists:
-        return self._source.history()
+        return self.source.history()
 
     def _spark(self, broker_name: str) -> SparkProgress:
         jobs: dict[str, str] = {}
         offsets: dict[str, dict[str, dict[str, int]]] = {}
-        for run_id, job, reached in self._reached_offsets():
+        for run_id, job, reached in self.reached_offsets():
             jobs[run_id] = job
             for topic, brokers in reached.items():
                 for queue_id, offset in brokers.get(broker_name, {}).items():
