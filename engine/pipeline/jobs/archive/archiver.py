@@ -49,56 +49,46 @@ class ArchiveRules:
     max_messages_per_file: int = 500_000
 
 
+@dataclass(frozen=True, slots=True)
 class Archiver:
-    """Archive micro-batches; ``foreachBatch`` calls it."""
+    """Archive micro-batches; ``foreachBatch`` calls it.
 
-    def __init__(
-        self,
-        folder: CommittedFolder,
-        query_id: Callable[[], str],
-        rules: ArchiveRules,
-        archived: Callable[[ArchiveState], None],
-    ) -> None:
-        """Create an archiver.
+    :ivar query_id: returns the id of the query, the same after each restart from its checkpoint; called in a batch.
+    :ivar archived: called with the new state after each batch.
+    """
 
-        :param query_id: returns the id of the query, the same after each restart from its checkpoint; called in a
-            batch.
-        :param archived: called with the new state after each batch.
-        """
-        self._folder = folder
-        self._query_id = query_id
-        self._rules = rules
-        self._archived = archived
+    folder: CommittedFolder
+    query_id: Callable[[], str]
+    rules: ArchiveRules
+    archived: Callable[[ArchiveState], None]
 
     def add_batch(self, batch: DataFrame, batch_id: int) -> None:
         """Archive a micro-batch unless it is archived already."""
-        query_id = self._query_id()
+        query_id = self.query_id()
         for _ in range(TRIES_MAX):
-            base = self._folder.latest()
+            base = self.folder.latest()
             state = ArchiveState.from_json(base.state)
             if state.has(query_id, batch_id):
                 break
             stage = self._stage(batch, state)
             state = state.after(query_id, batch_id, stage.files)
             with suppress(CommitTaken):
-                self._folder.commit(base, stage, state.to_json(), place_in_archive)
+                self.folder.commit(base, stage, state.to_json(), place_in_archive)
                 break
         else:
             raise JobFailed(Text("job.error.other_archiver", times=TRIES_MAX))
-        self._archived(state)
+        self.archived(state)
 
     def _stage(self, batch: DataFrame, state: ArchiveState) -> Stage:
         # Read from the brokers only once; keys and bodies are both taken from this copy, which may go to disk.
-        messages = with_keys(batch, self._rules.key).persist()
+        messages = with_keys(batch, self.rules.key).persist()
         try:
             count, oldest_ms, topics = messages.agg(
                 F.count("*"), F.min(F.unix_millis("store_timestamp")), F.collect_set("topic")
             ).collect()[0]
             judged = with_kinds(messages, self._archived_keys(batch, state, topics, oldest_ms))
-            files = max(1, -(-count // self._rules.max_messages_per_file))
-            return self._folder.stage(
-                judged.coalesce(files), ("kind", "topic", "day"), self._rules.max_messages_per_file
-            )
+            files = max(1, -(-count // self.rules.max_messages_per_file))
+            return self.folder.stage(judged.coalesce(files), ("kind", "topic", "day"), self.rules.max_messages_per_file)
         finally:
             messages.unpersist()
 
@@ -106,7 +96,7 @@ class Archiver:
         self, batch: DataFrame, state: ArchiveState, topics: list[str], oldest_ms: int | None
     ) -> DataFrame | None:
         """Return the keys that copies in the batch may have: of its topics and of the days within the window."""
-        window_ms = self._rules.dedup_window_ms
+        window_ms = self.rules.dedup_window_ms
         since_ms = max(0, oldest_ms - window_ms) if oldest_ms is not None and window_ms else 0
         places = [
             place
@@ -115,8 +105,8 @@ class Archiver:
         ]
         if not places:
             return None
-        reader = batch.sparkSession.read.schema(_KEY_SCHEMA).option("basePath", self._folder.files.root)
-        keys = reader.parquet(*(self._folder.files.uri(place) for place in places))
+        reader = batch.sparkSession.read.schema(_KEY_SCHEMA).option("basePath", self.folder.files.root)
+        keys = reader.parquet(*(self.folder.files.uri(place) for place in places))
         return keys.where(F.unix_millis("store_timestamp") >= since_ms) if since_ms else keys
 
 
