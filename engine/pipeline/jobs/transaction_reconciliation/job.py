@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,10 @@ from pyspark.sql.functions import lit
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of, merge, parts_of
-from engine.pipeline.jobs.transaction_reconciliation.ledger_memory import LedgerMemory
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
-from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
+from engine.pipeline.jobs.transaction_reconciliation.stream_state import LedgerMemory, StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget
 from engine.pipeline.jobs.transaction_reconciliation.words import Status
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
@@ -230,29 +230,27 @@ class _Following:
             with open_cluster(self._run.cluster) as cluster:
                 op_queue = _op_queue(cluster)
         with self._ledgers.look() as ledgers:
-            memory = LedgerMemory() if ledgers is None else self._memory(state, batch_id)
+            memory: LedgerMemory | None = None
             kept_keys: list[str] = []
             if ledgers is not None:
                 # What is beyond these keys may be within them later, when its message may be forgotten already.
-                memory = memory.with_unknown(ledgers.uncredited_beyond())
+                memory = self._memory(state, batch_id).with_unknown(ledgers.uncredited_beyond())
                 # A credit may be late for longer than a settled transaction is remembered.
                 kept_keys = [*ledgers.uncredited(), *memory.without_transfer]
             merged = state.advance(batch_id, facts, lambda known: forget(known, keep_ms, op_queue, kept_keys, topics))
             reporter = ReconciliationReporter(self._run, op_queue, topics, is_history=False)
-            self._ledgers.report_again_by(reporter.report(merged, ledgers, memory.unknown))
-            if ledgers is None:
-                state.keep_memory(batch_id, None)
-            else:
-                memory = memory.with_without_transfer(ledgers.without_transfer(memory.without_transfer))
-                state.keep_memory(batch_id, memory.encode())
+            self._ledgers.report_again_by(reporter.report(merged, ledgers, None if memory is None else memory.unknown))
+            if ledgers is not None and memory is not None:
+                without_transfer = tuple(ledgers.without_transfer(memory.without_transfer))
+                memory = replace(memory, without_transfer=without_transfer)
+            state.keep_memory(batch_id, memory)
 
     def _memory(self, state: StreamState, batch_id: int) -> LedgerMemory:
         """Return what is known about the ledgers before a micro-batch."""
-        kept = state.memory(batch_id)
-        if kept is not None:
-            return LedgerMemory.decode(kept)
+        if (kept := state.memory(batch_id)) is not None:
+            return kept
         if state.is_first(batch_id) and self._run.arguments["starting_offsets"] == "earliest":
             return LedgerMemory()
         # Spark has fixed by now where reading begins; or the ledgers are used for the first time, and old settled
         # transactions are forgotten.
-        return LedgerMemory.until(_now_ms())
+        return LedgerMemory(unknown=(0, _now_ms()))

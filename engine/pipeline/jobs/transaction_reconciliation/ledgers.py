@@ -43,22 +43,6 @@ _BANK_ID = re.compile(r"[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
-class AccountState:
-    """One account, and what the ledger of its bank says about it."""
-
-    bank: str
-    name: str
-    balance: int
-    debited: int
-    credited: int
-
-    @property
-    def opening(self) -> int:
-        """Return the balance before everything in the ledger."""
-        return self.balance + self.debited - self.credited
-
-
-@dataclass(frozen=True, slots=True)
 class Money:
     """Sums over all transfers. ``before + from_nowhere == after + in_flight + lost`` always holds, unless a ledger
     contradicts itself.
@@ -172,7 +156,8 @@ class Ledgers:
     Entering raises :class:`~engine.pipeline.errors.JobFailed` if a file is not a ledger.
 
     :param rows_max: most transfers, and accounts of a bank, that are listed.
-    :ivar accounts: the first accounts of both banks.
+    :ivar accounts: (bank, account, opening balance, debited, credited, balance) of the first accounts of both banks.
+        The opening balance is that before everything in the ledger.
     :ivar account_count: number of their accounts.
     :ivar producer_group: the group whose messages request the credits; None if unknown.
     """
@@ -182,10 +167,10 @@ class Ledgers:
         self._rows_max = rows_max
         self._copies = tempfile.TemporaryDirectory(prefix="glassmq-ledgers-", ignore_cleanup_errors=True)
         self._database = sqlite3.connect(Path(self._copies.name) / "compared.db", check_same_thread=False)
-        self.accounts: tuple[AccountState, ...] = ()
+        self.accounts: list[Sequence[Cell]] = []
         self.account_count = 0
-        #: Sums over all accounts of each bank.
-        self._sums: list[AccountState] = []
+        #: The opening and the present balances of all accounts.
+        self._before = self._after = 0
         self.producer_group: str | None = None
 
     def __enter__(self) -> Ledgers:
@@ -221,20 +206,20 @@ class Ledgers:
         self._copy_both()
 
     def _copy_both(self) -> None:
-        self.account_count, self._sums = 0, []
+        self.account_count = self._before = self._after = 0
         receiving = self._copy(RECEIVING_FILE, "receiving")
-        paying = self._copy(PAYING_FILE, "paying")
-        self.accounts = (*paying, *receiving)
+        self.accounts = self._copy(PAYING_FILE, "paying") + receiving
 
-    def _copy(self, name: str, bank: str) -> list[AccountState]:
+    def _copy(self, name: str, bank: str) -> list[Sequence[Cell]]:
         path = self._attach_copy(name, bank)
         with _named(path):
             self._check(path, bank)
-            count, *sums = self._database.execute(_SUMS.format(bank=bank)).fetchone()
+            count, balance, debited, credited = self._database.execute(_SUMS.format(bank=bank)).fetchone()
             rows = self._database.execute(_ACCOUNTS.format(bank=bank), (self._rows_max,)).fetchall()
         self.account_count += count
-        self._sums.append(AccountState(path.stem, "", *sums))
-        return [AccountState(path.stem, *row) for row in rows]
+        self._before += balance + debited - credited
+        self._after += balance
+        return [[path.stem, name, now + out - into, out, into, now] for name, now, out, into in rows]
 
     def _attach_copy(self, name: str, bank: str) -> Path:
         path = self._folder / name
@@ -329,8 +314,7 @@ class Ledgers:
                 lost += debited - credited
             if agreement in BAD:
                 problems += count
-        before, after = (sum(getattr(one, name) for one in self._sums) for name in ("opening", "balance"))
-        return Money(before, after, in_flight, lost, from_nowhere, problems)
+        return Money(self._before, self._after, in_flight, lost, from_nowhere, problems)
 
     def without_transfer(self, known: Sequence[str] = ()) -> list[str]:
         """Return keys of committed messages without a debit. Only the messages show them, so they must not be

@@ -131,9 +131,7 @@ class ReconciliationReporter:
     def _report_money(self, ledgers: Ledgers) -> None:
         sums = ledgers.money()
         self._report.table("money", [money_row(sums, self._run.arguments["opening_sum"])])
-        accounts: Rows = [
-            [one.bank, one.name, one.opening, one.debited, one.credited, one.balance] for one in ledgers.accounts
-        ]
+        accounts = ledgers.accounts
         self._report.table("accounts", accounts, left_out=ledgers.account_count - len(accounts))
         self._report.table("transfer_counts", ledgers.transfer_counts())
         rows = ledgers.transfer_rows()

@@ -4,12 +4,15 @@ Micro-batch n reads the newest folder before n and writes folder n. A crash at a
 same state, with the same messages (Spark has noted their offsets), and overwrites what there is of folder n. Folders
 before n - 1 are deleted.
 
-Next to the folders is a text, ``memory/n.json``: what the driver itself must remember. It is written at the end of
-micro-batch n, before Spark records that n is done; until then n is repeated with the previous text.
+Next to the folders is ``memory/n.json``: the ledgers are read again each time, and this says how far they and the facts
+correspond. It is written at the end of micro-batch n, before Spark records that n is done; until then n is repeated
+with the previous memory.
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import JobFailed
@@ -24,6 +27,26 @@ if TYPE_CHECKING:
 
 #: Spark writes this file last.
 _DONE = "_SUCCESS"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerMemory:
+    """The state about the ledgers that a stream keeps.
+
+    :ivar unknown: time span in ms of debits whose messages may not have been read, or may be forgotten.
+    :ivar without_transfer: keys of committed messages without a debit; bounded by the caller.
+    """
+
+    unknown: tuple[int, int] | None = None
+    without_transfer: tuple[str, ...] = ()
+
+    def with_unknown(self, span: tuple[int, int] | None) -> LedgerMemory:
+        """Return a memory in which debits of this time span are unknown, too, and all in between, as one span holds
+        them.
+        """
+        if span is None or self.unknown is None:
+            return replace(self, unknown=span or self.unknown)
+        return replace(self, unknown=(min(span[0], self.unknown[0]), max(span[1], self.unknown[1])))
 
 
 class StreamState:
@@ -61,20 +84,22 @@ class StreamState:
         """Return whether this is the first micro-batch: there is no state of an earlier one."""
         return not any(number < batch_id for number in self._numbers())
 
-    def memory(self, batch_id: int) -> str | None:
-        """Return the text given to :meth:`keep_memory` at the end of the previous micro-batch, or None."""
+    def memory(self, batch_id: int) -> LedgerMemory | None:
+        """Return what was given to :meth:`keep_memory` at the end of the previous micro-batch, or None."""
         known = [number for number in self._numbers() if number < batch_id]
         if not known or not self._files.exists(name := _memory_name(known[-1])):
             return None
-        return self._files.read(name)
+        kept = json.loads(self._files.read(name))
+        span = kept["unknown"]
+        return LedgerMemory(span and (span[0], span[1]), tuple(kept["without_transfer"]))
 
-    def keep_memory(self, batch_id: int, text: str | None) -> None:
+    def keep_memory(self, batch_id: int, memory: LedgerMemory | None) -> None:
         """Store the memory as the last step of a micro-batch; None: there is nothing to store."""
         name = _memory_name(batch_id)
         # Left by a run that died right after.
         self._files.delete(name)
-        if text is not None:
-            self._files.write_new(name, text)
+        if memory is not None:
+            self._files.write_new(name, json.dumps(asdict(memory), ensure_ascii=False))
 
     def _numbers(self) -> list[int]:
         return sorted(
