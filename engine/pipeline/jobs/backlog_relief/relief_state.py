@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.source.cluster.queue_offsets import QueueKey, parse_label
 from engine.texts import Text
@@ -102,12 +104,9 @@ class ReliefState:
                     rule=rule,
                 )
             )
-        ranges = {queue_of(name): MovedRange(**moved) for name, moved in state["ranges"].items()}
-        batches = {
-            int(number): MovedBatch(**{**batch, "files": tuple(batch["files"])})
-            for number, batch in state["batches"].items()
-        }
-        return cls(**{**state, "ranges": ranges, "batches": batches, "sending": _sending(state["sending"])})
+        ranges = msgspec.convert(state["ranges"], dict[str, MovedRange])
+        kept = msgspec.convert({**state, "ranges": {}}, cls, str_keys=True)
+        return replace(kept, ranges={queue_of(name): moved for name, moved in ranges.items()})
 
     def to_json(self) -> dict[str, Any]:
         """Encode the state for the commit."""
@@ -140,9 +139,3 @@ def queue_of(name: str) -> QueueKey:
     """Parse what :func:`name_of` returned."""
     topic, _, label = name.partition(" ")
     return parse_label(topic, label)
-
-
-def _sending(sending: Mapping[str, Any] | None) -> Sending | None:
-    if sending is None:
-        return None
-    return Sending(**{**sending, "ranges": {name: (first, last) for name, (first, last) in sending["ranges"].items()}})
