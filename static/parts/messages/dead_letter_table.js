@@ -44,7 +44,9 @@ export function DeadLetterTable({ part, clock, source, choice, title }) {
   const columns = columnsOf(part.messages, source.ask !== null);
   const lead = choice && html`<th scope="col"><${ChooseAll} messages=${part.messages} choice=${choice} /></th>`;
   const heads = columns.map(({ name, isNumber }) => [name, isNumber ? "number" : ""]);
-  return html`<${ScrollingTable} label=${title} kind="figure-table dead-table" caption=${title} columns=${heads} lead=${lead}>
+  return html`<${ScrollingTable}
+    label=${title} kind="figure-table dead-table" caption=${title} columns=${heads} lead=${lead}
+  >
     ${part.messages.toReversed().map(
       (message) =>
         html`<${Row}

@@ -23,9 +23,10 @@ export { Bar } from "../lane/bar.js";
 export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting, children }) {
   const isAccused = useComputed(() => accused.value.has(name)).value;
   const isLine = useComputed(() => isFolded(name)).value;
+  const shape = isLine ? "is-folded" : "is-unfolded";
   const isGone = node.status === "crashed" || node.status === "off";
   return html`<article
-    class=${`node node-${node.role} is-${node.status} ${isAccused ? "is-accused" : ""} ${isLine ? "is-folded" : ""}`}
+    class=${`node node-${node.role} is-${node.status} ${isAccused ? "is-accused" : ""} ${shape}`}
     id=${`node-${name}`}
     data-node=${name}
     data-status=${node.status}
