@@ -140,28 +140,19 @@ function Bench() {
 }
 
 function Properties() {
+  const part = (index, at, value, rest) =>
+    html`<input
+      class="mono" type="text" value=${value} ...${rest}
+      onInput=${(event) => setProperty(index, at, event.target.value)}
+    />`;
   return html`<fieldset class="properties">
     <legend>${t("filter.properties")}</legend>
     ${properties.value.length === 0 && html`<p class="quiet">${t("filter.no_properties")}</p>`}
     ${properties.value.map(
       ([name, value], index) => html`<div class="property" key=${index}>
-        <input
-          class="mono"
-          type="text"
-          maxlength="100"
-          value=${name}
-          aria-label=${t("filter.property_name", { n: index + 1 })}
-          onInput=${(event) => setProperty(index, 0, event.target.value)}
-        />
+        ${part(index, 0, name, { maxlength: "100", "aria-label": t("filter.property_name", { n: index + 1 }) })}
         <span aria-hidden="true">=</span>
-        <input
-          class="mono"
-          type="text"
-          maxlength="1000"
-          value=${value}
-          aria-label=${t("filter.property_value", { n: index + 1 })}
-          onInput=${(event) => setProperty(index, 1, event.target.value)}
-        />
+        ${part(index, 1, value, { maxlength: "1000", "aria-label": t("filter.property_value", { n: index + 1 }) })}
         <${Button}
           label=${t("filter.remove", { name: name || index + 1 })}
           onClick=${() => {

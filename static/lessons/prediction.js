@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Button } from "../parts/controls/button.js";
+import { Radio } from "../parts/controls/choices.js";
 import { Icon } from "../parts/controls/icons.js";
 import { count } from "../common/format.js";
 import { t } from "../common/i18n.js";
@@ -90,16 +91,8 @@ function Choices({ predict, draft, name }) {
 const Options = ({ name, draft, options }) =>
   html`<div class="choices">
     ${options.map(
-      ([value, shown]) => html`<label key=${value} class="choice-row">
-        <input
-          type="radio"
-          name=${name}
-          value=${value}
-          checked=${draft.value === value}
-          onChange=${() => (draft.value = value)}
-        />
-        ${shown}
-      </label>`,
+      ([value, shown]) =>
+        html`<${Radio} key=${value} class="choice-row" name=${name} value=${value} of=${draft}>${shown}</${Radio}>`,
     )}
   </div>`;
 

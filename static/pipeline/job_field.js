@@ -6,6 +6,7 @@ import { useComputed } from "@preact/signals";
 import { language, t } from "../common/i18n.js";
 import { groupNames, userTopics } from "../common/cluster/lists.js";
 import { bilingual } from "../common/world/format.js";
+import { Select } from "../parts/panel/select.js";
 import { knownInfo } from "./runs.js";
 import { Button } from "../parts/controls/button.js";
 
@@ -76,10 +77,10 @@ function Control({ parameter, common, value, onValue }) {
   };
   switch (kind) {
     case "choice":
-      return html`<select ...${common} value=${value ?? fallback ?? ""} onChange=${onInput}>
-        ${fallback === null && html`<option value="">–</option>`}
-        ${choices.map((choice) => html`<option key=${choice} value=${choice}>${choice}</option>`)}
-      </select>`;
+      return html`<${Select}
+        ...${common} value=${value ?? fallback ?? ""} choose=${onValue}
+        options=${fallback === null ? [["", "–"], ...choices] : choices}
+      />`;
     case "topic":
       return html`<${Suggested} input=${text} names=${userTopics.value} />`;
     case "group":

@@ -4,15 +4,15 @@
 import { html } from "htm/preact";
 import { CommandField, readFields } from "../../common/actions/fields.js";
 import { command } from "../../common/faults.js";
+import { sending } from "../../parts/controls/fields.js";
 import { fieldOf } from "./table.js";
 
 /** `ask`: fields that are asked for -> what they begin with; `options`: field -> its [value, text] pairs. */
 export function ActionForm({ kind, target, fixed = {}, ask, options = {}, label, onDone }) {
   const fields = Object.keys(ask).map((name) => fieldOf(kind, name));
-  const submit = async (event) => {
-    event.preventDefault();
-    if (await command(kind, target, { ...fixed, ...readFields(fields, new FormData(event.currentTarget)) })) onDone();
-  };
+  const submit = sending(async (typed) => {
+    if (await command(kind, target, { ...fixed, ...readFields(fields, typed) })) onDone();
+  });
   return html`<form class="command-form" data-command=${kind} onSubmit=${submit}>
     ${fields.map(
       (field) =>

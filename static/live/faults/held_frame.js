@@ -10,6 +10,7 @@ import { language, t } from "../../common/i18n.js";
 import { Way } from "./rules.js";
 import { HEADER_LETTERS } from "./table.js";
 import { Button } from "../../parts/controls/button.js";
+import { sending } from "../../parts/controls/fields.js";
 
 /** Header fields that hold the properties, which are shown one by one. */
 const PROPERTIES = ["properties", "i"];
@@ -26,11 +27,7 @@ export function HeldFrame({ frame }) {
   const fields = Object.keys(header).filter((name) => !properties || !PROPERTIES.includes(name));
   const keys = properties && [...new Set(["KEYS", ...Object.keys(properties)])];
 
-  const submit = (event) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    decide(letPass(id, changesIn(data, frame)));
-  };
+  const submit = sending((typed) => decide(letPass(id, changesIn(typed, frame))));
   const note = (event) => {
     isChanged.value = Object.keys(changesIn(new FormData(event.currentTarget), frame)).length > 0;
   };

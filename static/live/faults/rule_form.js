@@ -11,6 +11,7 @@ import { command, faults } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
 import { KINDS, kindText } from "./table.js";
 import { Button } from "../../parts/controls/button.js";
+import { sending } from "../../parts/controls/fields.js";
 
 /** Fields that some actions alone know. */
 const ONLY_OF = {
@@ -37,10 +38,9 @@ export function RuleForm({ onDone }) {
   const choice = () => form.current && firstOf("[name=what]", HTMLSelectElement, form.current);
   useEffect(() => choice()?.focus(), []);
   const fields = KINDS.fault.fields.filter(({ name }) => !(name in ONLY_OF) || ONLY_OF[name].includes(what.value));
-  const submit = async (event) => {
-    event.preventDefault();
-    if (await command("fault", faults.value.broker, readFields(fields, new FormData(event.currentTarget)))) onDone();
-  };
+  const submit = sending(async (typed) => {
+    if (await command("fault", faults.value.broker, readFields(fields, typed))) onDone();
+  });
   return html`<form
     class="rule-form"
     id="rule-form"

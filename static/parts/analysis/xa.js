@@ -182,32 +182,18 @@ function bankLane(transactions, node, now) {
 
 function messageLane(messages, node, now) {
   const bars = messages.flatMap(
-    ({ key, sent_us: sent, debit_us: debit, debited_us: debited, credited_us: credited, end }) =>
-      [
-        debit !== null && {
-          from: sent,
-          to: debit,
-          kind: "active",
-          key,
-          label: `${key} · ${t("lab.xa.message_half")}`,
-        },
-        debit !== null && {
-          from: debit,
-          to: debited,
-          kind: "executing",
-          key,
-          label: `${key} · ${t("lab.xa.message_debits")} · ${span(debited - debit)}`,
-        },
-        debited !== null && {
-          from: debited,
-          to: credited ?? now,
-          kind: "window",
-          key,
-          label: `${key} · ${t("lab.xa.message_window")} · ${span((credited ?? now) - debited)}`,
-        },
-        debit === null &&
-          end === null && { from: sent, to: now, kind: "active", key, label: `${key} · ${t("lab.xa.message_half")}` },
-      ].filter((bar) => bar && bar.to > bar.from),
+    ({ key, sent_us: sent, debit_us: debit, debited_us: debited, credited_us: credited, end }) => {
+      const bar = (from, to, kind, text) => ({ from, to, kind, key, label: `${key} · ${text}` });
+      const half = (to) => bar(sent, to, "active", t("lab.xa.message_half"));
+      if (debit === null) return end === null && now > sent ? [half(now)] : [];
+      const [until, done] = [debited ?? debit, credited ?? now];
+      const debits = `${t("lab.xa.message_debits")} · ${span(until - debit)}`;
+      return [
+        half(debit),
+        bar(debit, until, "executing", debits),
+        debited !== null && bar(debited, done, "window", `${t("lab.xa.message_window")} · ${span(done - debited)}`),
+      ].filter((one) => one && one.to > one.from);
+    },
   );
   const marks = messages.flatMap(({ credited_us: credited, end, sent_us: sent }) =>
     credited !== null ? [sign("committed", credited)] : end ? [sign("rolled-back", sent)] : [],

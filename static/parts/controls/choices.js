@@ -25,6 +25,20 @@ export const Segmented = ({ name, legend, options, chosen, choose }) =>
   </fieldset>`;
 
 /**
+ * One of several, chosen in the signal `of`; its text follows it. `class`: of its row.
+ *
+ * @param {{ class: string, name: string, value: any, of: import("@preact/signals").Signal<any>, children?: any }}
+ *   properties
+ */
+export const Radio = ({ class: kind, name, value, of, children }) =>
+  html`<label class=${kind}>
+    <input
+      type="radio" name=${name} value=${value} checked=${of.value === value} onChange=${() => (of.value = value)}
+    />
+    ${children}
+  </label>`;
+
+/**
  * A box to tick, as a switch or with the looks of `class`. Any other property is one of the box.
  *
  * @param {object} properties

@@ -6,6 +6,7 @@ import { t } from "../../common/i18n.js";
 import { speedText } from "../../common/world/format.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
+import { Select } from "../panel/select.js";
 
 /** What can be chosen besides "auto": virtual seconds per second. */
 export const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
@@ -49,15 +50,11 @@ export function Speed({ id, speed, why, choose }) {
   return html`<div class="speed">
     <label title=${t("lab.controls.speed_hint")}>
       <span class="quiet">${t("lab.controls.speed")}</span>${" "}
-      <select
-        id=${id}
-        class="speed-value"
-        value=${String(speed)}
-        onChange=${({ currentTarget: { value } }) => choose(value === "auto" ? value : Number(value))}
-      >
-        <option value="auto">${t("lab.controls.auto")}</option>
-        ${known.map((one) => html`<option key=${one} value=${String(one)}>${speedText(one)}</option>`)}
-      </select>
+      <${Select}
+        id=${id} class="speed-value" value=${String(speed)}
+        choose=${(value) => choose(value === "auto" ? value : Number(value))}
+        options=${[["auto", t("lab.controls.auto")], ...known.map((one) => [String(one), speedText(one)])]}
+      />
     </label>
     <span class="speed-why quiet" id=${`${id}-why`} data-why=${why}>
       ${speed === "auto" && t(`lab.pace.${why || "rest"}`)}

@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { Button } from "../controls/button.js";
-import { Switch } from "../controls/choices.js";
+import { Radio, Switch } from "../controls/choices.js";
 import { BareDialog } from "../controls/dialog.js";
 
 /**
@@ -53,16 +53,13 @@ export const ActionWays = ({ name, legend, ways, chosen }) =>
   html`<fieldset class="action-ways">
     <legend>${legend}</legend>
     ${ways.map(
-      ({ value, title, text }) => html`<label class="action-way" key=${value}>
-        <input
-          type="radio"
-          name=${name}
-          value=${value}
-          checked=${chosen.value === value}
-          onChange=${() => (chosen.value = value)}
-        />
+      ({
+        value,
+        title,
+        text,
+      }) => html`<${Radio} key=${value} class="action-way" name=${name} value=${value} of=${chosen}>
         <span><strong>${title}</strong>${" "}${text}</span>
-      </label>`,
+      </${Radio}>`,
     )}
   </fieldset>`;
 

@@ -13,6 +13,7 @@ import { isRecording, run, runUntil, scrub } from "../../common/world/session.js
 import { calmView, chosenEvent, mine, nodesOfRole, pointing, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
 import { showPanel } from "../controls/dock.js";
+import { sending } from "../controls/fields.js";
 import { WhyStep } from "./why_step.js";
 import { WalkButton } from "./why_walk.js";
 
@@ -171,11 +172,10 @@ const marked = (text, key) =>
 
 /** One line to ask about any key. */
 export function AskWhy() {
-  const ask = (submitted) => {
-    submitted.preventDefault();
-    const key = typedKey(new FormData(submitted.currentTarget).get("why-key"));
+  const ask = sending((fields) => {
+    const key = typedKey(fields.get("why-key"));
     if (key) openWhy(key);
-  };
+  });
   const keys = Object.keys(calmView.value.life?.messages ?? {});
   if (keys.length === 0 || !canAsk.value) return null;
   return html`<form class="why-ask" onSubmit=${ask}>

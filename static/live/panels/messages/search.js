@@ -10,9 +10,11 @@ import { userTopics, groupTopics } from "../../../common/cluster/lists.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { Empty } from "../../../parts/lane/marks.js";
 import { Panel } from "../../../parts/panel/panel.js";
+import { Select } from "../../../parts/panel/select.js";
 import { askedOf, findByTime, TimeFields, TimePages } from "./by_time.js";
 import { RecordTable } from "./records.js";
 import { Segmented } from "../../../parts/controls/choices.js";
+import { sending } from "../../../parts/controls/fields.js";
 
 /** What a message is found by -> what that is called. */
 const MODES = {
@@ -38,16 +40,15 @@ async function show(answering) {
 
 export function Search() {
   const topics = [...userTopics.value, ...groupTopics.value];
+  const options = topics.length > 0 ? topics : [["", t("live.topics.none")]];
 
-  const submit = (event) => {
-    event.preventDefault();
-    const fields = new FormData(event.target);
+  const submit = sending((fields) => {
     if (mode.value === "time") return show(findByTime(askedOf(fields)));
     const text = typedKey(fields.get("text"));
     if (!text) return;
     if (mode.value === "offset") openOffset(text);
     else show(findMessages(mode.value, text, fields.get("topic")));
-  };
+  });
 
   return html`<${Panel} id="search" title=${t("word.find_message")}>
     <form class="search-form" onSubmit=${submit} role="search">
@@ -62,10 +63,7 @@ export function Search() {
         ["key", "time"].includes(mode.value) &&
         html`<label class="field">
           <span>${t("field.topic")}</span>
-          <select name="topic" class="topic-select">
-            ${topics.length === 0 && html`<option value="">${t("live.topics.none")}</option>`}
-            ${topics.map((topic) => html`<option value=${topic}>${topic}</option>`)}
-          </select>
+          <${Select} name="topic" class="topic-select" options=${options} />
         </label>`
       }
       ${

@@ -46,10 +46,7 @@ export function Verdict({ gone }) {
           ${omitted > 0 && html`<li class="quiet">${t("word.more", { n: omitted })}</li>`}
         </ul>`
     }
-    <${Button}
-      class="button verdict-rules" onClick=${() => (isOpen.value = true)} aria-haspopup="dialog"
-      title=${t("live.verdict.rules_hint")}
-    >
+    <${Button} class="button verdict-rules" opens=${isOpen} title=${t("live.verdict.rules_hint")}>
       ${t("word.rules")}
     </${Button}>
     <${Thresholds} isOpen=${isOpen.value} onClose=${() => (isOpen.value = false)} />

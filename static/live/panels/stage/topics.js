@@ -26,6 +26,7 @@ import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
 import { Select } from "../../../parts/panel/select.js";
 import { Segmented, Switch } from "../../../parts/controls/choices.js";
+import { TextInput } from "../../../parts/controls/fields.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
@@ -75,13 +76,7 @@ function TopicTools() {
     <${Button} aria-haspopup="dialog" onClick=${askForTopic}>${t("operator.new_topic")}</${Button}>
     <label class="field">
       <span class="sr-only">${t("keys.filter")}</span>
-      <input
-        id="topic-filter"
-        type="search"
-        placeholder=${t("keys.filter")}
-        value=${topicFilter.value}
-        onInput=${(event) => (topicFilter.value = event.target.value)}
-      />
+      <${TextInput} of=${topicFilter} id="topic-filter" type="search" placeholder=${t("keys.filter")} />
     </label>
     <label class="field">
       <span class="sr-only">${t("live.topics.order")}</span>
