@@ -13,27 +13,21 @@ letter) has no such condition.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.idempotence.foundation.errors import AlreadyDone, ComeAgainLater
 from engine.idempotence.foundation.record import Claim
 from engine.idempotence.foundation.sql_port import SqlDatabase
-from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy, Work
 from engine.runtime.step import step
 
 
-class ConditionalUpdate:
+class ConditionalUpdate(Strategy):
     """Give the work its transaction, and rely on its own condition."""
 
-    name: ClassVar[str] = "state-condition"
-    has_transaction: ClassVar[bool] = True
-    records = None
+    name = "state-condition"
+    has_transaction = True
 
     def __init__(self, database: SqlDatabase) -> None:
         self.database = database
-
-    async def prepare(self) -> None:
-        """Do nothing: no table is needed."""
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         async with self.database.transaction() as transaction:
@@ -51,4 +45,4 @@ class ConditionalUpdate:
 class VersionCheck(ConditionalUpdate):
     """A conditional update that compares a version instead of a state."""
 
-    name: ClassVar[str] = "version"
+    name = "version"

@@ -12,29 +12,25 @@ another service, a write to Redis or to a second database) is not rolled back wi
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from engine.idempotence.foundation.errors import AlreadyDone, UniqueViolation
 from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, IdempotenceRecord, RecordState, Taking
 from engine.idempotence.foundation.sql_port import SqlDatabase
 from engine.idempotence.stores.sql_record_store import SqlRecordStore, insert_record, judge
-from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy, Work
 from engine.runtime.step import step
 
 
-class MessageTable:
+class MessageTable(Strategy):
     """Record and work in one transaction. ``retention_ms``: how long a key is remembered."""
 
-    name: ClassVar[str] = "message-table"
-    has_transaction: ClassVar[bool] = True
+    name = "message-table"
+    has_transaction = True
+    records: SqlRecordStore
 
     def __init__(self, database: SqlDatabase, retention_ms: int = DEFAULT_RETENTION_MS) -> None:
         self.database = database
         self.records = SqlRecordStore(database)
         self.retention_ms = retention_ms
-
-    async def prepare(self) -> None:
-        await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         try:

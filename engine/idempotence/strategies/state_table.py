@@ -21,13 +21,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import ClassVar
 
 from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.idempotence.foundation.errors import AlreadyDone, StoreUnreachable
 from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, Taking
 from engine.idempotence.foundation.record_store import RecordStore
-from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy, Work
 from engine.runtime.port import Clock
 
 _log = logging.getLogger("glassmq.idempotence")
@@ -39,14 +38,14 @@ _WITHOUT_WORK = {
 }
 
 
-class StateTable:
+class StateTable(Strategy):
     """Guard the work by a record with a state.
 
     :param checks_owner: False: an attempt that ends changes the record of any owner, to show the consequences.
     """
 
-    name: ClassVar[str] = "state-table"
-    has_transaction: ClassVar[bool] = False
+    name = "state-table"
+    records: RecordStore
 
     def __init__(
         self,
@@ -60,9 +59,6 @@ class StateTable:
         self._clock = clock
         self.retention_ms = retention_ms
         self.checks_owner = checks_owner
-
-    async def prepare(self) -> None:
-        await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         try:

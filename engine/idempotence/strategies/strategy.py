@@ -4,9 +4,10 @@ once.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from engine.idempotence.foundation.record import Claim
 from engine.idempotence.foundation.record_store import RecordStore
@@ -41,27 +42,25 @@ class DeliveryVerdict(StrEnum):
         return self not in (DeliveryVerdict.BOUNCED, DeliveryVerdict.DIFFERENT_BODY)
 
 
-class Strategy(Protocol):
+class Strategy(ABC):
     """A strategy.
 
-    :ivar name: its name as users write it.
-    :ivar has_transaction: whether the work gets a transaction, and so cannot be done without the store.
+    :cvar name: its name as users write it.
+    :cvar has_transaction: whether the work gets a transaction, and so cannot be done without the store.
+    :ivar records: the store of its records; None if it keeps none in a store.
     """
 
     name: ClassVar[str]
-    has_transaction: ClassVar[bool]
-
-    @property
-    def records(self) -> RecordStore | None:
-        """Return the store of its records; None if it keeps none in a store."""
-        ...
+    has_transaction: ClassVar[bool] = False
+    records: RecordStore | None = None
 
     async def prepare(self) -> None:
         """Create what the strategy needs in its store."""
-        ...
+        if self.records is not None:
+            await self.records.prepare()
 
+    @abstractmethod
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         """Do ``work`` or skip it. Raises what ``work`` raises, and
         :class:`~engine.idempotence.foundation.errors.IdempotenceError`: the message is delivered again then.
         """
-        ...

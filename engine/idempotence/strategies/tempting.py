@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import ClassVar
 
 from engine.client.foundation.consume_workers import is_being_cancelled
 from engine.idempotence.foundation.errors import AlreadyDone, UnknownStrategy
@@ -22,7 +21,7 @@ from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, Re
 from engine.idempotence.foundation.record_store import RecordStore
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlSession
 from engine.idempotence.stores.sql_record_store import SqlRecordStore, insert_record
-from engine.idempotence.strategies.strategy import DeliveryVerdict, Work
+from engine.idempotence.strategies.strategy import DeliveryVerdict, Strategy, Work
 from engine.runtime.port import Clock
 from engine.runtime.step import step
 
@@ -40,27 +39,20 @@ LOCKS = " locks"
 MEMORY_SET_MAX = 10_000
 
 
-class NoStrategy:
+class NoStrategy(Strategy):
     """Strategy ``none``: the work is done at every delivery."""
 
-    name: ClassVar[str] = "none"
-    has_transaction: ClassVar[bool] = False
-    records = None
-
-    async def prepare(self) -> None:
-        """Do nothing: no table is needed."""
+    name = "none"
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         await work(None)
         return DeliveryVerdict.FIRST
 
 
-class CheckThenAct:
+class CheckThenAct(Strategy):
     """Strategy ``check-then-act``: check, then do the work, then note it."""
 
-    name: ClassVar[str] = "check-then-act"
-    has_transaction: ClassVar[bool] = False
-    records = None
+    name = "check-then-act"
 
     def __init__(self, database: SqlDatabase) -> None:
         self.database = database
@@ -81,8 +73,8 @@ class CheckThenAct:
 class SelectForUpdate(CheckThenAct):
     """Strategy ``select-for-update``: check, work and note in one transaction."""
 
-    name: ClassVar[str] = "select-for-update"
-    has_transaction: ClassVar[bool] = True
+    name = "select-for-update"
+    has_transaction = True
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         async with self.database.transaction() as transaction:
@@ -101,14 +93,13 @@ class SelectForUpdate(CheckThenAct):
         return bool((await transaction.execute(_FIND_MARK + clause, key._asdict())).rows)
 
 
-class ReplaceInto:
+class ReplaceInto(Strategy):
     """Strategy ``replace-into``: overwrite the record. Raises :class:`UnknownStrategy` if the database has no such
     statement.
     """
 
-    name: ClassVar[str] = "replace-into"
-    has_transaction: ClassVar[bool] = True
-    records = None
+    name = "replace-into"
+    has_transaction = True
 
     def __init__(self, database: SqlDatabase) -> None:
         if database.dialect not in ("sqlite", "mariadb", "mysql"):
@@ -129,18 +120,13 @@ class ReplaceInto:
             return DeliveryVerdict.FIRST
 
 
-class MemorySet:
+class MemorySet(Strategy):
     """Strategy ``memory-set``: a set in the process."""
 
-    name: ClassVar[str] = "memory-set"
-    has_transaction: ClassVar[bool] = False
-    records = None
+    name = "memory-set"
 
     def __init__(self) -> None:
         self._keys: dict[RecordKey, bool] = {}
-
-    async def prepare(self) -> None:
-        """Do nothing: no table is needed."""
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         await step("looks into the set")
@@ -163,19 +149,16 @@ class MemorySet:
         return DeliveryVerdict.FIRST
 
 
-class LeaseLock:
+class LeaseLock(Strategy):
     """Strategy ``lease-lock``: a distributed lock. The claim's expiry is the lease of the lock."""
 
-    name: ClassVar[str] = "lease-lock"
-    has_transaction: ClassVar[bool] = False
+    name = "lease-lock"
+    records: RecordStore
 
     def __init__(self, records: RecordStore, clock: Clock, retention_ms: int = DEFAULT_RETENTION_MS) -> None:
         self.records = records
         self._clock = clock
         self.retention_ms = retention_ms
-
-    async def prepare(self) -> None:
-        await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         lock = claim._replace(key=RecordKey(claim.key.scope + LOCKS, claim.key.business_key), digest="")
@@ -211,18 +194,15 @@ class LeaseLock:
             await self.records.complete(claim.key, claim.owner, now_ms, self.retention_ms)
 
 
-class SetIfAbsent:
+class SetIfAbsent(Strategy):
     """Strategy ``setnx``: a key without a state, which only says that the work was begun."""
 
-    name: ClassVar[str] = "setnx"
-    has_transaction: ClassVar[bool] = False
+    name = "setnx"
+    records: RecordStore
 
     def __init__(self, records: RecordStore, retention_ms: int = DEFAULT_RETENTION_MS) -> None:
         self.records = records
         self.retention_ms = retention_ms
-
-    async def prepare(self) -> None:
-        await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> DeliveryVerdict:
         taking = await self.records.take(claim._replace(expiry_ms=self.retention_ms))
