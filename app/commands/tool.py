@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -86,6 +87,21 @@ def ask_cluster(
             await ask(reader, *arguments, **options)
 
     run_tool(ask_and_close())
+
+
+def cluster_command(
+    ask: Callable[Concatenate[ClusterReader, ...], Coroutine[Any, Any, None]],
+) -> Callable[..., None]:
+    """Make a coroutine a command: it gets a reader of the cluster that :func:`name_server_option` names, and its own
+    arguments.
+    """
+
+    @name_server_option
+    @wraps(ask)
+    def command(*, name_servers: tuple[str, ...], **arguments: Any) -> None:
+        ask_cluster(name_servers, ask, **arguments)
+
+    return command
 
 
 def _hint(error: Exception) -> str:

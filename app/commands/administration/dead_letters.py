@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import ask_cluster, limit_option, name_server_option, print_table
+from app.commands.tool import ask_cluster, cluster_command, limit_option, name_server_option, print_table
 from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
@@ -43,8 +43,8 @@ def command() -> None:
 @command.command("list")
 @click.argument("group", required=False)
 @limit_option
-@name_server_option
-def list_dead_letters(group: str | None, limit: int, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def list_dead_letters(reader: ClusterReader, group: str | None, limit: int) -> None:
     """List the groups that have dead letters, or those of GROUP.
 
     \b
@@ -52,24 +52,40 @@ def list_dead_letters(group: str | None, limit: int, name_servers: tuple[str, ..
       glassmq dead-letters list
       glassmq dead-letters list billing --limit 200
     """
-    if group is None:
-        ask_cluster(name_servers, _list_groups)
-    else:
-        ask_cluster(name_servers, _list, group, limit)
+    await (_list_groups(reader) if group is None else _list(reader, group, limit))
 
 
 @command.command("show")
 @click.argument("group")
 @click.argument("message")
-@name_server_option
-def show(group: str, message: str, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def show(reader: ClusterReader, group: str, message: str) -> None:
     """Show the dead letter MESSAGE of GROUP with its properties and body.
 
     \b
     Examples:
       glassmq dead-letters show billing order-17
     """
-    ask_cluster(name_servers, _show, group, message.strip(KEY_SEPARATOR))
+    from engine.broker.delivery.dead_letter import original_topic, retries_of
+
+    dead_letters, dead = await _find(await _brokers(reader), group, message.strip(KEY_SEPARATOR))
+    again = await _resent_as(dead_letters, group, dead)
+    cause = await dead_letters.cause_of_death(group, dead)
+    click.echo(f"group              {group}")
+    click.echo(f"original topic     {original_topic(dead) or '-'}")
+    click.echo(f"dead since         {local_time(dead.store_timestamp)}")
+    click.echo(f"born               {local_time(dead.born_timestamp)}, at {dead.born_host}")
+    click.echo(f"retries            {retries_of(dead)}")
+    click.echo(f"queue, offset      {dead.queue_id}, {dead.queue_offset}")
+    click.echo(f"unique id          {dead.unique_id or '-'}")
+    click.echo(f"offset message id  {dead.offset_message_id}")
+    click.echo(f"tags, keys         {dead.tags or '-'}, {' '.join(dead.keys) or '-'}")
+    click.echo(f"cause of death     {cause}")
+    click.echo(f"resent as          {again}")
+    for property_name, value in sorted(dead.properties.items()):
+        click.echo(f"property           {property_name} = {value}")
+    for line in body_lines(dead):
+        click.echo(line)
 
 
 @command.command("resend")
@@ -183,29 +199,6 @@ async def _resent_as(dead_letters: RemoteDeadLetters, group: str, dead: MessageE
 
 def _place(message: MessageExt) -> str:
     return f"{message.topic} Q{message.queue_id} {message.queue_offset}"
-
-
-async def _show(reader: ClusterReader, group: str, name: str) -> None:
-    from engine.broker.delivery.dead_letter import original_topic, retries_of
-
-    dead_letters, dead = await _find(await _brokers(reader), group, name)
-    again = await _resent_as(dead_letters, group, dead)
-    cause = await dead_letters.cause_of_death(group, dead)
-    click.echo(f"group              {group}")
-    click.echo(f"original topic     {original_topic(dead) or '-'}")
-    click.echo(f"dead since         {local_time(dead.store_timestamp)}")
-    click.echo(f"born               {local_time(dead.born_timestamp)}, at {dead.born_host}")
-    click.echo(f"retries            {retries_of(dead)}")
-    click.echo(f"queue, offset      {dead.queue_id}, {dead.queue_offset}")
-    click.echo(f"unique id          {dead.unique_id or '-'}")
-    click.echo(f"offset message id  {dead.offset_message_id}")
-    click.echo(f"tags, keys         {dead.tags or '-'}, {' '.join(dead.keys) or '-'}")
-    click.echo(f"cause of death     {cause}")
-    click.echo(f"resent as          {again}")
-    for property_name, value in sorted(dead.properties.items()):
-        click.echo(f"property           {property_name} = {value}")
-    for line in body_lines(dead):
-        click.echo(line)
 
 
 async def _find(brokers: dict[str, RemoteDeadLetters], group: str, name: str) -> tuple[RemoteDeadLetters, MessageExt]:

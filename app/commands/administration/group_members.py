@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import ask_cluster, name_server_option, print_table
+from app.commands.tool import cluster_command, print_table
 from engine.protocol.command.headers import GetConsumerRunningInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
@@ -24,8 +24,8 @@ _HEADINGS = ("MEMBER", "LANGUAGE", "TOPIC", "QUEUE", "HELD", "COMMITTED", "LOCKE
 
 @click.command("members")
 @click.argument("group")
-@name_server_option
-def members(group: str, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def members(reader: ClusterReader, group: str) -> None:
     """List what each member of GROUP reports of its queues: messages, locks, time of the last pull.
 
     The members are asked through a broker. What a client does not report is "-".
@@ -34,10 +34,6 @@ def members(group: str, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq groups members audit
     """
-    ask_cluster(name_servers, _list_members, group)
-
-
-async def _list_members(reader: ClusterReader, group: str) -> None:
     reported: dict[str, tuple[str, RunningInfo | str]] = {}
     for address in (await reader.broker_addresses()).values():
         members_there = await reader.members(address, group)

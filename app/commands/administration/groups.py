@@ -9,7 +9,7 @@ import click
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.group_members import members
-from app.commands.tool import ask_cluster, name_server_option, print_table
+from app.commands.tool import ask_cluster, cluster_command, name_server_option, print_table
 from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
 from app.foundation.terminal_text import local_time
 
@@ -41,8 +41,8 @@ command.add_command(members)
 
 @command.command("list")
 @click.argument("group", required=False)
-@name_server_option
-def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def list_groups(reader: ClusterReader, group: str | None) -> None:
     """List all consumer groups with their lag, or one GROUP queue by queue.
 
     The lag of a group that broadcasts is "-": each member keeps its own offsets.
@@ -52,10 +52,7 @@ def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
       glassmq groups list
       glassmq groups list audit
     """
-    if group is None:
-        ask_cluster(name_servers, _list_groups)
-    else:
-        ask_cluster(name_servers, _list_progress, group)
+    await (_list_groups(reader) if group is None else _list_progress(reader, group))
 
 
 @command.command("reset-offset")
@@ -172,8 +169,8 @@ def _report_plan(request: ResetOffsetRequest, plan: ResetPlan) -> None:
 @command.command("delete")
 @click.argument("group")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@name_server_option
-def delete(group: str, yes: bool, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def delete(reader: ClusterReader, group: str, yes: bool) -> None:
     """Delete GROUP with its offsets and its retry topic. Its dead letters stay.
 
     A member that is still online creates the group again with its next heartbeat.
@@ -182,10 +179,6 @@ def delete(group: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq groups delete audit
     """
-    ask_cluster(name_servers, _delete, group, yes=yes)
-
-
-async def _delete(reader: ClusterReader, group: str, *, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
 
     if group not in await reader.groups():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.administration.default_group import ListingGroup
-from app.commands.tool import ask_cluster, name_server_option, print_table
+from app.commands.tool import cluster_command, print_table
 from app.foundation.operator_requests import QUEUES_MAX
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def command() -> None:
 @command.command("list")
 @click.argument("topic", required=False)
 @click.option("--all", "show_all", is_flag=True, help="Also the brokers' own topics and the groups' retry topics.")
-@name_server_option
-def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def list_topics(reader: ClusterReader, topic: str | None, show_all: bool) -> None:
     """List all topics, or the queues of one TOPIC.
 
     Dead-letter topics (%DLQ%group) are listed too: their messages wait for an operator.
@@ -42,10 +42,7 @@ def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]
       glassmq topics list
       glassmq topics list orders
     """
-    if topic is None:
-        ask_cluster(name_servers, _list_topics, show_all)
-    else:
-        ask_cluster(name_servers, _list_queues, topic)
+    await (_list_topics(reader, show_all) if topic is None else _list_queues(reader, topic))
 
 
 @command.command("create")
@@ -57,8 +54,8 @@ def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]
     show_default=True,
     help="Number of queues on every broker.",
 )
-@name_server_option
-def create(topic: str, queues: int, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def create(reader: ClusterReader, topic: str, queues: int) -> None:
     """Create TOPIC on all brokers, readable and writable. An existing topic gets this number of queues.
 
     \b
@@ -66,10 +63,6 @@ def create(topic: str, queues: int, name_servers: tuple[str, ...]) -> None:
       glassmq topics create orders
       glassmq topics create orders --queues 8
     """
-    ask_cluster(name_servers, _create, topic, queues)
-
-
-async def _create(reader: ClusterReader, topic: str, queues: int) -> None:
     from app.remote.cluster_admin import ClusterAdmin
 
     await ClusterAdmin(reader).create_topic(topic, queues)
@@ -79,8 +72,8 @@ async def _create(reader: ClusterReader, topic: str, queues: int) -> None:
 @command.command("delete")
 @click.argument("topic")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@name_server_option
-def delete(topic: str, yes: bool, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def delete(reader: ClusterReader, topic: str, yes: bool) -> None:
     """Delete TOPIC on all brokers: its queues, the offsets of all groups, its route.
 
     A client that still sends to it creates it again where topics are created on demand.
@@ -89,10 +82,6 @@ def delete(topic: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq topics delete orders
     """
-    ask_cluster(name_servers, _delete, topic, yes=yes)
-
-
-async def _delete(reader: ClusterReader, topic: str, *, yes: bool) -> None:
     from app.remote.cluster_admin import ClusterAdmin
 
     queues = await reader.topic_queues(topic)

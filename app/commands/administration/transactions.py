@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from app.commands.tool import ask_cluster, limit_option, name_server_option, print_table
+from app.commands.tool import ask_cluster, cluster_command, limit_option, name_server_option, print_table
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def command() -> None:
 
 @command.command("list")
 @limit_option
-@name_server_option
-def list_half_messages(limit: int, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def list_half_messages(reader: ClusterReader, limit: int) -> None:
     """List the half messages that the brokers still check, and those that were given up.
 
     \b
@@ -52,7 +52,21 @@ def list_half_messages(limit: int, name_servers: tuple[str, ...]) -> None:
       glassmq transactions list
       glassmq transactions list --limit 200
     """
-    ask_cluster(name_servers, _list, limit)
+    waiting: list[tuple[object, ...]] = []
+    given_up: list[tuple[object, ...]] = []
+    for broker, half_messages in (await _brokers(reader)).items():
+        found = await half_messages.undecided(limit)
+        waiting += [(*_row(broker, message), _state(found, message)) for message in found.messages]
+        for message in await half_messages.given_up(limit):
+            again = (await half_messages.lookup(message.message_id)).half_after(message)
+            state = "given up" if again is None else f"checked again, half {again}"
+            given_up.append((*_row(broker, message), state))
+    head = ("BROKER", "OFFSET", "ID", "KEY", "MEANT FOR", "GROUP", "CHECKS", "AGE s", "STATE")
+    click.echo("Half messages")
+    print_table(head, waiting)
+    if given_up:
+        click.echo("\nGiven up")
+        print_table(head, given_up)
 
 
 _anyway = click.option(
@@ -110,24 +124,6 @@ async def _brokers(reader: ClusterReader) -> dict[str, RemoteHalfMessages]:
     from app.remote.remote_half_messages import RemoteHalfMessages
 
     return {name: RemoteHalfMessages(broker) for name, broker in (await remote_brokers(reader)).items()}
-
-
-async def _list(reader: ClusterReader, limit: int) -> None:
-    waiting: list[tuple[object, ...]] = []
-    given_up: list[tuple[object, ...]] = []
-    for broker, half_messages in (await _brokers(reader)).items():
-        found = await half_messages.undecided(limit)
-        waiting += [(*_row(broker, message), _state(found, message)) for message in found.messages]
-        for message in await half_messages.given_up(limit):
-            again = (await half_messages.lookup(message.message_id)).half_after(message)
-            state = "given up" if again is None else f"checked again, half {again}"
-            given_up.append((*_row(broker, message), state))
-    head = ("BROKER", "OFFSET", "ID", "KEY", "MEANT FOR", "GROUP", "CHECKS", "AGE s", "STATE")
-    click.echo("Half messages")
-    print_table(head, waiting)
-    if given_up:
-        click.echo("\nGiven up")
-        print_table(head, given_up)
 
 
 def _state(found: Undecided, message: MessageExt) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.tool import ask_cluster, name_server_option, print_table
+from app.commands.tool import cluster_command, print_table
 from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ TRACE_MESSAGES_MAX = 64
 @click.command("trace")
 @click.argument("message_id")
 @click.option("--topic", default="RMQ_SYS_TRACE_TOPIC", show_default=True, help="The trace topic.")
-@name_server_option
-def command(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
+@cluster_command
+async def command(reader: ClusterReader, message_id: str, topic: str) -> None:
     """Show what producers and consumers recorded about the message with MESSAGE_ID, the id that send prints.
 
     Only clients with message trace on (enable_msg_trace; enableMsgTrace in Java) record traces, and send them half a
@@ -32,10 +32,7 @@ def command(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
       glassmq send orders hello --trace
       glassmq trace AC110002000B5FFD2B2768FEE9350000
     """
-    ask_cluster(name_servers, _show, message_id.strip(), topic)
-
-
-async def _show(reader: ClusterReader, message_id: str, topic: str) -> None:
+    message_id = message_id.strip()
     if not await reader.has_topic(topic):
         raise click.ClickException(
             f"there is no topic {topic!r}: no client has traced anything yet; brokers have it from the start with "
