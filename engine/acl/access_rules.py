@@ -80,7 +80,8 @@ def _check_events(text: str) -> None:
             continue
         if not isinstance(event, yaml.NodeEvent):
             continue
-        names, line = entries[-1] if entries else None, event.start_mark.line + 1
+        names = entries[-1] if entries else None
+        line = event.start_mark.line + 1 if event.start_mark is not None else 1
         if names is not None:
             if is_name_next[-1] and isinstance(event, yaml.ScalarEvent):
                 if event.value in names:
