@@ -36,7 +36,8 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           <span class="quiet number">${t("lab.xa.ended", { n: part.ended })}</span>
         </p>
         <${Rows}
-          class="work-rows xa-rows" data-part="global-transactions" label=${t("lab.xa.open")} none=${t("lab.xa.none_open")}
+          class="work-rows xa-rows" data-part="global-transactions"
+          label=${t("lab.xa.open")} none=${t("lab.xa.none_open")}
           rows=${part.transactions.map((one) => html`<${Global} key=${one.xid} one=${one} />`)}
         />
         <p class="rules"><${Rule} node=${name} part="coordinator" label=${t("lab.xa.timeout")} /></p>
@@ -129,7 +130,9 @@ export const ResourceManager = memo(({ name, node }) => {
 });
 
 const Branch = ({ branch: { xid, key, state, doing, reason } }) =>
-  html`<li class=${`work-row xa-row ${state === "prepared" ? "is-waits" : ""}`} ...${pointing(key)} title=${reason || key}>
+  html`<li
+    class=${`work-row xa-row ${state === "prepared" ? "is-waits" : ""}`} ...${pointing(key)} title=${reason || key}
+  >
     <span class="mono">${xid}</span>
     <span class="quiet">${t(`lab.xa.doing_${doing}`)}</span>
     <span class=${`xa-state xa-${state}`}>${outcomeName(state, "branch")}</span>
