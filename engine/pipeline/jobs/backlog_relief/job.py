@@ -16,7 +16,7 @@ from engine.pipeline.jobs.backlog_relief.moving import Mover
 from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder
 from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState, name_of
 from engine.pipeline.jobs.backlog_relief.sending import ReliefSender, refused_rows
-from engine.pipeline.jobs.committed_folder import CommitTaken
+from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey, to_json_object
@@ -59,7 +59,8 @@ class Relief:
         self._rule = rule = _rule(arguments["low_priority"])
         # Moving and sending may run at the same time; each of them cleans up only after itself.
         writer = hashlib.sha256(f"{arguments['mode']} {arguments['group']}".encode()).hexdigest()[:16]
-        self._folder = ReliefFolder(run.spark, arguments["folder"], arguments["group"], str(rule), writer, reached)
+        files = CommittedFolder(run.spark, arguments["folder"], writer, reached)
+        self._folder = ReliefFolder(run.spark, files, arguments["group"], str(rule))
         self._mover = Mover(cluster, self._folder, rule, self._read)
         limits = {"maxMessageBytes": str(arguments["max_message_bytes"])}
         self._sender = ReliefSender(self._folder, {**run.cluster, **limits}, self._writable_queues, reached)

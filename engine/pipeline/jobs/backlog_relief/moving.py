@@ -8,7 +8,7 @@ seconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
@@ -38,23 +38,17 @@ def is_low(rule: LowPriority) -> Column:
     return F.coalesce(value == rule.property_value, F.lit(False))
 
 
+@dataclass(frozen=True, slots=True)
 class Mover:
     """Move messages of low priority aside.
 
-    :param read: ``read(ranges)`` returns the messages in ``[from, to)`` of queues.
+    :ivar read: ``read(ranges)`` returns the messages in ``[from, to)`` of queues.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        folder: ReliefFolder,
-        rule: LowPriority,
-        read: Callable[[Mapping[QueueKey, tuple[int, int]]], DataFrame],
-    ) -> None:
-        self._cluster = cluster
-        self._folder = folder
-        self._rule = rule
-        self._read = read
+    cluster: Cluster
+    folder: ReliefFolder
+    rule: LowPriority
+    read: Callable[[Mapping[QueueKey, tuple[int, int]]], DataFrame]
 
     def move(self, backlog: Backlog, left_to_group: int, messages_max: int) -> tuple[ReliefState, int]:
         """Move one portion aside; return the new state, and how many messages the group may have received before it
@@ -62,39 +56,39 @@ class Mover:
 
         Raises :class:`~engine.pipeline.jobs.committed_folder.CommitTaken`: nothing was changed; call it again.
         """
-        base, state = self._folder.latest()
+        base, state = self.folder.latest()
         planned = plan(backlog, state.ranges, left_to_group, messages_max)
         if not planned:
             self.report(state)
             return state, 0
-        low = self._read(planned).where(is_low(self._rule)).withColumn("day", F.to_date("store_timestamp"))
+        low = self.read(planned).where(is_low(self.rule)).withColumn("day", F.to_date("store_timestamp"))
         # Sorted by place, so that the messages of a sending, a range of offsets, are stored together. One file, unless
         # there are many.
         ordered = low.repartition(1).sortWithinPartitions("topic", "broker_name", "queue_id", "queue_offset")
-        stage = self._folder.files.stage(ordered, ("topic", "day"), ROWS_PER_FILE)
+        stage = self.folder.files.stage(ordered, ("topic", "day"), ROWS_PER_FILE)
         counts = self._count(stage)
         state = state_after(state, planned, counts)
         if stage.files:
             names = tuple(final_names(base, stage).values())
             batches = {**state.batches, base.version + 1: MovedBatch(names, sum(counts.values()))}
             state = replace(state, batches=batches)
-        self._folder.commit(base, stage, state)
+        self.folder.commit(base, stage, state)
         self.report(state)
         return state, self._overtaken(planned, counts)
 
     def report(self, state: ReliefState) -> None:
         """Set the marks, ``from`` before ``to``, so that no reader sees a range that is too wide."""
-        from_group, to_group = mark_groups(state.group, self._rule)
+        from_group, to_group = mark_groups(state.group, self.rule)
         # Also finds the brokers' present addresses. Queues may have been removed since: brokers refuse those.
-        queues = self._cluster.queues(sorted({queue.topic for queue in state.ranges}))
+        queues = self.cluster.queues(sorted({queue.topic for queue in state.ranges}))
         ranges = {queue: state.ranges[queue] for queue in queues if queue in state.ranges}
-        self._cluster.store_group_offsets(from_group, {queue: moved.start for queue, moved in ranges.items()})
-        self._cluster.store_group_offsets(to_group, {queue: moved.end for queue, moved in ranges.items()})
+        self.cluster.store_group_offsets(from_group, {queue: moved.start for queue, moved in ranges.items()})
+        self.cluster.store_group_offsets(to_group, {queue: moved.end for queue, moved in ranges.items()})
 
     def _count(self, stage: Stage) -> dict[QueueKey, int]:
         if not stage.files:
             return {}
-        rows = self._folder.read([file.name for file in stage.files], stage.folder)
+        rows = self.folder.read([file.name for file in stage.files], stage.folder)
         counted = rows.groupBy("topic", "broker_name", "queue_id").count().collect()
         return {QueueKey(row[0], row[1], row[2]): int(row[3]) for row in counted}
 
@@ -102,7 +96,7 @@ class Mover:
         """Return the most messages that may have been both moved and consumed because the group's progress reached the
         range meanwhile.
         """
-        progress = self._cluster.group_offsets(self._folder.group, planned)
+        progress = self.cluster.group_offsets(self.folder.group, planned)
         return sum(
             min(max(0, progress[queue] - start), counts.get(queue, 0))
             for queue, (start, _) in planned.items()

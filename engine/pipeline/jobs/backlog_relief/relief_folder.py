@@ -5,7 +5,8 @@ again.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
@@ -15,36 +16,28 @@ from engine.pipeline.source.decoding.schema import spark_schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-
 #: Subfolders of it, one per sending, hold the messages that no broker accepts.
 NOT_SENT = "_not_sent"
 
 
+@dataclass(frozen=True, slots=True)
 class ReliefFolder:
     """A folder of messages that were moved aside.
-    :param rule: the priority rule, as text.
+
+    :ivar rule: the priority rule, as text.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        folder: str,
-        group: str,
-        rule: str,
-        writer: str,
-        reached: Callable[[str], None] = lambda _point: None,
-    ) -> None:
-        self._spark = spark
-        self.files = CommittedFolder(spark, folder, writer, reached)
-        self.group = group
-        self._rule = rule
+    spark: SparkSession
+    files: CommittedFolder
+    group: str
+    rule: str
 
     def latest(self) -> tuple[Commit, ReliefState]:
         """Return the newest commit and its state."""
         commit = self.files.latest()
         if not commit.version:
-            return commit, ReliefState(uuid.uuid4().hex, self.group, self._rule)
-        return commit, ReliefState.from_json(commit.state, self.files.files.root, self.group, self._rule)
+            return commit, ReliefState(uuid.uuid4().hex, self.group, self.rule)
+        return commit, ReliefState.from_json(commit.state, self.files.files.root, self.group, self.rule)
 
     def commit(self, base: Commit, stage: Stage | None, state: ReliefState) -> Commit:
         """Commit files and state, as :meth:`CommittedFolder.commit` does."""
@@ -53,7 +46,7 @@ class ReliefFolder:
     def read(self, names: Sequence[str], below: str = "") -> DataFrame:
         """Return the messages in some files of the folder."""
         files = self.files.files
-        reader = self._spark.read.schema(spark_schema()).option("basePath", files.uri(below) if below else files.root)
+        reader = self.spark.read.schema(spark_schema()).option("basePath", files.uri(below) if below else files.root)
         return reader.parquet(*(files.uri(name) for name in names))
 
     def keep_not_sent(self, rows: DataFrame, sending: int) -> int:
@@ -62,8 +55,8 @@ class ReliefFolder:
         """
         folder = self.files.files.uri(f"{NOT_SENT}/{sending:08d}")
         rows.write.mode("overwrite").parquet(folder)
-        return self._spark.read.schema(rows.schema).parquet(folder).count()
+        return self.spark.read.schema(rows.schema).parquet(folder).count()
 
     def not_sent(self) -> DataFrame:
         """Return all messages that :meth:`keep_not_sent` stored; there must be some."""
-        return self._spark.read.parquet(self.files.files.uri(f"{NOT_SENT}/*"))
+        return self.spark.read.parquet(self.files.files.uri(f"{NOT_SENT}/*"))

@@ -10,6 +10,7 @@ MOVED_FROM) must not block the others: it is recorded, and stays in the folder.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -106,35 +107,31 @@ def refused_rows(not_sent: DataFrame, most: int) -> list[list[str | int]]:
     return [list(row) for row in not_sent.select("moved_from", why, length).orderBy("moved_from").limit(most).collect()]
 
 
+@dataclass(frozen=True, slots=True)
 class ReliefSender:
     """Send messages that were moved aside.
 
-    :param options: options of the data source's writer: which cluster, and what its brokers accept.
-    :param queues: returns the names of a topic's writable queues.
+    :ivar options: options of the data source's writer: which cluster, and what its brokers accept.
+    :ivar queues: returns the names of a topic's writable queues.
+    :ivar reached: called at each step with its name; tests crash there.
     """
 
-    def __init__(
-        self,
-        folder: ReliefFolder,
-        options: Mapping[str, str],
-        queues: Callable[[str], Collection[str]],
-        reached: Callable[[str], None],
-    ) -> None:
-        self._folder = folder
-        self._options = {**options, "copiesMessages": "true"}
-        self._queues = queues
-        self._reached = reached
+    folder: ReliefFolder
+    options: Mapping[str, str]
+    queues: Callable[[str], Collection[str]]
+    reached: Callable[[str], None]
 
     def finish_last(self) -> tuple[ReliefState, int]:
         """Finish the sending that an earlier run began; return the state and the number of messages."""
-        base, state = self._folder.latest()
+        base, state = self.folder.latest()
         if state.sending is None:
             return state, 0
         sending = state.sending
-        messages = self._folder.read(state.batches[sending.batch].files).where(_is_within(sending.ranges))
-        rows = rows_to_send(messages, sending.topic, self._queues(sending.topic))
+        messages = self.folder.read(state.batches[sending.batch].files).where(_is_within(sending.ranges))
+        rows = rows_to_send(messages, sending.topic, self.queues(sending.topic))
         options = {
-            **self._options,
+            **self.options,
+            "copiesMessages": "true",
             "transactionId": f"backlog-relief/{state.identity}",
             "transactionNumber": str(sending.number),
         }
@@ -144,9 +141,9 @@ class ReliefSender:
         if may_be_refused:
             rows, not_sent = self._set_aside(rows, options, sending.number)
         rows.drop("moved_from").write.format("rocketmq").options(**options).mode("append").save()
-        self._reached("sent")
+        self.reached("sent")
         state = state.finish(count - not_sent, not_sent)
-        self._folder.commit(base, None, state)
+        self.folder.commit(base, None, state)
         return state, count
 
     def _set_aside(self, rows: DataFrame, options: Mapping[str, str], number: int) -> tuple[DataFrame, int]:
@@ -156,7 +153,7 @@ class ReliefSender:
         refused = checked.where(F.col("refusal").isNotNull()).select(
             "moved_from", "refusal", "body", "keys", "tags", "properties"
         )
-        not_sent = self._folder.keep_not_sent(refused, number)
+        not_sent = self.folder.keep_not_sent(refused, number)
         return checked.where(F.col("refusal").isNull()).drop("refusal"), not_sent
 
     def send(self, topic: str, messages_max: int) -> tuple[ReliefState, int]:
@@ -167,12 +164,12 @@ class ReliefSender:
         state, count = self.finish_last()
         if count or not state.batches:
             return state, count
-        base, state = self._folder.latest()
+        base, state = self.folder.latest()
         number = min(state.batches)
         ranges = next_ranges(self._left(state.batches[number]), messages_max)
-        self._folder.commit(base, None, state.begin(number, topic, ranges))
+        self.folder.commit(base, None, state.begin(number, topic, ranges))
         return self.finish_last()
 
     def _left(self, batch: MovedBatch) -> DataFrame:
         done = {name: (0, offset - 1) for name, offset in batch.sent_up_to.items()}
-        return self._folder.read(batch.files).where(~_is_within(done))
+        return self.folder.read(batch.files).where(~_is_within(done))
