@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { bytes, count } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { knownStores, STORES } from "./laboratory.js";
-import { Heads } from "../parts/controls/heads.js";
+import { Heads } from "../parts/panel/heads.js";
 
 /**
  * What a file is for, by its format.

@@ -10,7 +10,7 @@ import { span, virtualTime } from "../../common/world/format.js";
 import { accused, calmView, pointing } from "../../common/world/view.js";
 import { MoneyPlot, showStretch } from "./money_plot.js";
 import { Button } from "../controls/button.js";
-import { Heads } from "../controls/heads.js";
+import { Heads } from "../panel/heads.js";
 
 const COLUMNS = ["transfer", "debited", "debited_at", "credited", "credited_at", "window"];
 

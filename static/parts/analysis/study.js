@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { get } from "../../common/request.js";
 import { t } from "../../common/i18n.js";
-import { Heads } from "../controls/heads.js";
+import { Heads } from "../panel/heads.js";
 import { run } from "../../common/world/session.js";
 
 /** File -> its content, once it was requested; "missing" when it is not available. */

@@ -9,7 +9,7 @@ import { span, virtualTime } from "../../common/world/format.js";
 import { outcomeName } from "../../common/world/labels.js";
 import { calmView, isPointed, pointing } from "../../common/world/view.js";
 import { CrashPoints } from "./crash_points.js";
-import { Heads } from "../controls/heads.js";
+import { Heads } from "../panel/heads.js";
 
 /** A picture never shows less than this, and leaves this share free at its right. */
 const LEAST_US = 1_000_000;

@@ -2,7 +2,7 @@
 // A table in a box that scrolls, by keyboard too.
 
 import { html } from "htm/preact";
-import { Heads } from "../controls/heads.js";
+import { Heads } from "./heads.js";
 
 /**
  * @param {object} properties
@@ -10,7 +10,7 @@ import { Heads } from "../controls/heads.js";
  * @param {string} [properties.label]
  * @param {string} [properties.kind] Classes of the table.
  * @param {string} [properties.caption] For those who hear it.
- * @param {import("../controls/heads.js").Column[]} properties.columns
+ * @param {import("./heads.js").Column[]} properties.columns
  * @param {any} [properties.lead] Heads before these.
  * @param {string} [properties.box] Further classes of the box.
  * @param {any} properties.children Its rows.

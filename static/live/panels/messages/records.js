@@ -8,7 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
-import { Heads } from "../../../parts/controls/heads.js";
+import { Heads } from "../../../parts/panel/heads.js";
 import { Empty, TopicMark } from "../../../parts/lane/marks.js";
 import { Panel } from "../../../parts/panel/panel.js";
 import { OpenRecord } from "../../inspector/open_record.js";

@@ -19,7 +19,7 @@ import { PullTime } from "../../../parts/nodes/queue/held_pull.js";
 import { LeaseTime } from "../../../parts/nodes/queue/locks.js";
 import { GroupMark, LanguageBadge, TopicMark } from "../../../parts/lane/marks.js";
 import { Panel } from "../../../parts/panel/panel.js";
-import { Heads } from "../../../parts/controls/heads.js";
+import { Heads } from "../../../parts/panel/heads.js";
 
 /** Rows of one group's queue table before a button offers the rest. */
 const MOST_ROWS = 32;

@@ -9,7 +9,7 @@ import { firstOf } from "../../../common/elements.js";
 import { post } from "../../../common/request.js";
 import { ActionDialog, ActionForm } from "../../../parts/messages/action.js";
 import { useAnswer } from "../../../common/server/answer.js";
-import { Heads } from "../../../parts/controls/heads.js";
+import { Heads } from "../../../parts/panel/heads.js";
 
 export function Thresholds({ isOpen, onClose }) {
   // Asked each time: what was shown last time may have been changed by somebody else.

@@ -7,7 +7,7 @@ import { bytes, count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { memo } from "../../../common/memo.js";
 import { accused, pointing } from "../../../common/world/view.js";
-import { Heads } from "../../controls/heads.js";
+import { Heads } from "../../panel/heads.js";
 import { NodeCard } from "../node_card.js";
 import { Part, Rule } from "../part.js";
 import { keepsRoom } from "../room.js";
