@@ -1,7 +1,7 @@
 // @ts-check
-// Long lists of which only the rows in sight are in the document.
+// What components watch while they are in the document: rows in sight, widths, and what was asked for.
 
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 
 /**
@@ -32,4 +32,44 @@ export function useSight(rowHeight, rows) {
     return () => observer.disconnect();
   }, []);
   return { box, look, ...rowsInSight(sight.value.top, sight.value.height, rowHeight, rows) };
+}
+
+/**
+ * The ref of an element whose width goes to `take`.
+ *
+ * @param {(width: number) => void} take
+ * @returns {{ current: any }}
+ */
+export function useWidth(take) {
+  const place = useRef(/** @type {any} */ (null));
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([{ contentRect }]) => take(contentRect.width));
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, []);
+  return place;
+}
+
+/**
+ * Asks again when `key` changes; null: there is nothing to ask for.
+ *
+ * @template Key
+ * @param {Key | null} key
+ * @param {(key: Key) => Promise<any>} ask
+ * @param {string} [nothing] The problem when nothing was found.
+ * @returns {{ found?: any, problem?: string }}
+ */
+export function useFound(key, ask, nothing) {
+  const answer = useSignal(/** @type {{ found?: any, problem?: string }} */ ({}));
+  useEffect(() => {
+    answer.value = {};
+    if (key === null) return undefined;
+    let isWanted = true;
+    ask(key).then(
+      (found) => isWanted && (answer.value = found ? { found } : { problem: nothing }),
+      (error) => isWanted && (answer.value = { problem: error.message }),
+    );
+    return () => (isWanted = false);
+  }, [key]);
+  return key === null ? {} : answer.value;
 }

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { CommandField, readFields } from "../../common/actions/fields.js";
 import { command } from "../../common/faults.js";
-import { sending } from "../../parts/controls/fields.js";
+import { sending } from "../../parts/controls/choices.js";
 import { fieldOf } from "./table.js";
 
 /** `ask`: fields that are asked for -> what they begin with; `options`: field -> its [value, text] pairs. */

@@ -10,7 +10,7 @@ import { language, t } from "../../common/i18n.js";
 import { Way } from "./rules.js";
 import { HEADER_LETTERS } from "./table.js";
 import { Button } from "../../parts/controls/button.js";
-import { sending } from "../../parts/controls/fields.js";
+import { sending } from "../../parts/controls/choices.js";
 
 /** Header fields that hold the properties, which are shown one by one. */
 const PROPERTIES = ["properties", "i"];

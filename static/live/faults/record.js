@@ -8,7 +8,7 @@ import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { Button } from "../../parts/controls/button.js";
 import { Switch } from "../../parts/controls/choices.js";
-import { sending, TextInput } from "../../parts/controls/fields.js";
+import { sending, TextInput } from "../../parts/controls/choices.js";
 
 export function Record() {
   const client = useSignal("");

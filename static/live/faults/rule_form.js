@@ -11,7 +11,7 @@ import { command, faults } from "../../common/faults.js";
 import { t } from "../../common/i18n.js";
 import { KINDS, kindText } from "./table.js";
 import { Button } from "../../parts/controls/button.js";
-import { sending } from "../../parts/controls/fields.js";
+import { sending } from "../../parts/controls/choices.js";
 
 /** Fields that some actions alone know. */
 const ONLY_OF = {

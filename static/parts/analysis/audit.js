@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { useFound } from "../../common/viewer/found.js";
+import { useFound } from "../../common/viewer/sight.js";
 import { bilingual } from "../../common/world/format.js";
 import { isRecording, pause, run } from "../../common/world/session.js";
 import { mine, openSetting, view } from "../../common/world/view.js";

@@ -12,7 +12,7 @@ import { view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
 import { Switch } from "../controls/choices.js";
 import { focusPanel } from "../controls/dock.js";
-import { FormRow, NumberInput } from "../controls/fields.js";
+import { FormRow, NumberInput } from "../controls/choices.js";
 import { Select } from "../panel/select.js";
 
 const DEFAULT_HOLD_MS = 2000;

@@ -9,7 +9,7 @@ import { compare, nodeNames, nodesOfRole, view } from "../../common/world/view.j
 import { command } from "../../common/world/session.js";
 import { Select } from "../panel/select.js";
 import { Switch } from "./choices.js";
-import { FormRow, sending } from "./fields.js";
+import { FormRow, sending } from "./choices.js";
 
 /** `target`: given for a node's menu; otherwise the form asks for it. */
 export function CommandForm({ kind, target, onDone }) {

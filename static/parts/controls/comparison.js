@@ -17,7 +17,7 @@ import {
 import { loaded, nodeNames, tell, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
-import { FormRow, sending } from "./fields.js";
+import { FormRow, sending } from "./choices.js";
 import { Icon } from "./icons.js";
 import { Select } from "../panel/select.js";
 

@@ -8,7 +8,7 @@ import { isRecording, runUntil } from "../../common/world/session.js";
 import { loaded, nodeNames, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { BareDialog } from "./dialog.js";
-import { FormRow, NumberInput, sending } from "./fields.js";
+import { FormRow, NumberInput, sending } from "./choices.js";
 import { Icon } from "./icons.js";
 import { Select } from "../panel/select.js";
 

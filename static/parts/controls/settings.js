@@ -15,7 +15,7 @@ import {
 import { nodeNames, openSetting, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
-import { FormRow, NumberInput, SearchInput } from "./fields.js";
+import { FormRow, NumberInput, SearchInput } from "./choices.js";
 
 export function Settings() {
   const wanted = useSignal("");

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { compact } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
-import { useWidth } from "../../common/viewer/width.js";
+import { useWidth } from "../../common/viewer/sight.js";
 import { readableTicks } from "./lane_scale.js";
 
 /** @typedef {import("./lane_axis.js").LaneAxis} LaneAxis */

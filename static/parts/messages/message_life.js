@@ -6,7 +6,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { remPx } from "../../common/viewer/rem_px.js";
-import { useWidth } from "../../common/viewer/width.js";
+import { useWidth } from "../../common/viewer/sight.js";
 import { Roving } from "../../common/roving.js";
 import { GroupMark, TopicMark } from "../lane/marks.js";
 import { axisOf, placed, shareOf, timeAt } from "./life_axis.js";

@@ -5,7 +5,7 @@
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { useFound } from "../../common/viewer/found.js";
+import { useFound } from "../../common/viewer/sight.js";
 import { RecordDetails } from "../inspector/record_details.js";
 import { TopicMark } from "../lane/marks.js";
 import { run } from "../../common/world/session.js";

@@ -13,7 +13,7 @@ import { isRecording, run, runUntil, scrub } from "../../common/world/session.js
 import { calmView, chosenEvent, mine, nodesOfRole, pointing, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
 import { showPanel } from "../controls/dock.js";
-import { sending } from "../controls/fields.js";
+import { sending } from "../controls/choices.js";
 import { WhyStep } from "./why_step.js";
 import { WalkButton } from "./why_walk.js";
 

@@ -7,7 +7,7 @@ import { t } from "../../common/i18n.js";
 import { shortMs } from "../../common/world/format.js";
 import { stateText } from "../../common/world/labels.js";
 import { acting } from "../actions/thing.js";
-import { ROLE_LETTERS } from "../../common/world/roles.js";
+import { ROLE_LETTERS } from "../../common/world/view.js";
 import { accused } from "../../common/world/view.js";
 import { Icon } from "../controls/icons.js";
 import { PageCache } from "./page_cache.js";

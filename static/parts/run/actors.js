@@ -11,7 +11,7 @@ import { memo } from "../../common/memo.js";
 import { command, stepActor } from "../../common/world/session.js";
 import { calmView, view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
-import { SearchInput } from "../controls/fields.js";
+import { SearchInput } from "../controls/choices.js";
 import { Icon } from "../controls/icons.js";
 
 /** How long "hold" holds; long enough to let the others overtake. */

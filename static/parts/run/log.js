@@ -17,7 +17,7 @@ import { Matters } from "../stage/sequence.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../../common/world/view.js";
 import { onlyRelevant } from "../../common/world/relevance.js";
 import { Button } from "../controls/button.js";
-import { SearchInput } from "../controls/fields.js";
+import { SearchInput } from "../controls/choices.js";
 import { Select } from "../panel/select.js";
 
 const ROW_REM = 1.6;

@@ -7,7 +7,7 @@ import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { bytes as sizeText } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
-import { useFound } from "../../common/viewer/found.js";
+import { useFound } from "../../common/viewer/sight.js";
 import { bytesOf, fieldOfByte } from "../inspector/hex_rows.js";
 import { HexView } from "../inspector/hex_view.js";
 import { printable, span, virtualTime } from "../../common/world/format.js";

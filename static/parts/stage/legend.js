@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { ROLE_LETTERS } from "../../common/world/roles.js";
+import { ROLE_LETTERS } from "../../common/world/view.js";
 import { RAFT_SIGNS } from "../nodes/raft/peer.js";
 import { Button } from "../controls/button.js";
 import { Dialog } from "../controls/dialog.js";

@@ -8,7 +8,7 @@ import { bytes, count, dateTime } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { useHold } from "../../hold.js";
 import { remPx } from "../../../common/viewer/rem_px.js";
-import { useWidth } from "../../../common/viewer/width.js";
+import { useWidth } from "../../../common/viewer/sight.js";
 import { highlighted, inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
