@@ -4,8 +4,7 @@
 
 import tables from "glassmq/lab-tables";
 import { bilingual } from "./format.js";
-import { ROLE_ORDER } from "./view.js";
-import { view } from "./view.js";
+import { ROLE_ORDER, view } from "./view.js";
 
 /** The tables that all pages with a stage share, and what the server wrote into this one: a poster or a recording. */
 export const labData = { ...tables, ...JSON.parse(document.getElementById("lab-data")?.textContent ?? "{}") };
