@@ -36,6 +36,7 @@ export default [
       eqeqeq: ["error", "always", { null: "ignore" }], // `== null` asks for null and undefined at once
       "no-shadow": ["error", { builtinGlobals: false, hoist: "all" }],
       "no-use-before-define": ["error", { functions: false, classes: false, variables: false }],
+      "no-duplicate-imports": "error",
       "max-len": ["error", { code: 120 }], // prettier leaves templates as they are
       "no-var": "error",
       "prefer-const": "error",

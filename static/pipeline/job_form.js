@@ -2,9 +2,8 @@
 // What starts a job: which one, what it reads, and a button; all else it can be told is folded away under "Advanced".
 
 import { html } from "htm/preact";
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { choice } from "../common/viewer/choices.js";
 import { Field, wordsFor } from "./job_field.js";

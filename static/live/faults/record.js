@@ -7,8 +7,7 @@ import { faults, record, stopRecording } from "../../common/faults.js";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { Button } from "../../parts/controls/button.js";
-import { Switch } from "../../parts/controls/choices.js";
-import { sending, TextInput } from "../../parts/controls/choices.js";
+import { Switch, TextInput, sending } from "../../parts/controls/choices.js";
 
 export function Record() {
   const client = useSignal("");

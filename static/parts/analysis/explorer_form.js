@@ -10,9 +10,8 @@ import { switchName } from "../../common/world/labels.js";
 import { bilingual } from "../../common/world/format.js";
 import { view } from "../../common/world/view.js";
 import { Button } from "../controls/button.js";
-import { Switch } from "../controls/choices.js";
+import { FormRow, NumberInput, Switch } from "../controls/choices.js";
 import { focusPanel } from "../controls/dock.js";
-import { FormRow, NumberInput } from "../controls/choices.js";
 import { Select } from "../panel/select.js";
 
 const DEFAULT_HOLD_MS = 2000;

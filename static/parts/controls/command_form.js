@@ -8,8 +8,7 @@ import { COMMANDS, commandName, commandText } from "../../common/world/commands.
 import { compare, nodeNames, nodesOfRole, view } from "../../common/world/view.js";
 import { command } from "../../common/world/session.js";
 import { Select } from "../panel/select.js";
-import { Switch } from "./choices.js";
-import { FormRow, sending } from "./choices.js";
+import { FormRow, Switch, sending } from "./choices.js";
 
 /** `target`: given for a node's menu; otherwise the form asks for it. */
 export function CommandForm({ kind, target, onDone }) {

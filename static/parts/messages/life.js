@@ -14,8 +14,7 @@ import { axisOf } from "./life_axis.js";
 import { Lanes, LifeAxis, Story, timesOf } from "./message_life.js";
 import { WhyButton } from "./why.js";
 import { Button } from "../controls/button.js";
-import { Switch } from "../controls/choices.js";
-import { TextInput } from "../controls/choices.js";
+import { Switch, TextInput } from "../controls/choices.js";
 
 const wantedKey = signal("");
 const onlyTroubled = signal(false);

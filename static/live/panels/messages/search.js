@@ -13,8 +13,7 @@ import { Panel } from "../../../parts/panel/panel.js";
 import { Select } from "../../../parts/panel/select.js";
 import { askedOf, findByTime, TimeFields, TimePages } from "./by_time.js";
 import { RecordTable } from "./records.js";
-import { Segmented } from "../../../parts/controls/choices.js";
-import { sending } from "../../../parts/controls/choices.js";
+import { Segmented, sending } from "../../../parts/controls/choices.js";
 
 /** What a message is found by -> what that is called. */
 const MODES = {

@@ -25,8 +25,7 @@ import { MoreTopics } from "./more_topics.js";
 import { orderedTopics, ORDERS, topicOrder } from "./topic_order.js";
 import { Command, Empty, GroupMark, SparkMark, TopicMark } from "../../../parts/lane/marks.js";
 import { Select } from "../../../parts/panel/select.js";
-import { Segmented, Switch } from "../../../parts/controls/choices.js";
-import { TextInput } from "../../../parts/controls/choices.js";
+import { Segmented, Switch, TextInput } from "../../../parts/controls/choices.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
 const MOST_OPEN_LANES = 48;
