@@ -152,13 +152,19 @@ class ConsumeMessageService(ABC, Generic[Request, Status]):
                 raise
             _log.exception(
                 "group %s: the listener failed with messages of %s: that means %s",
-                *(self._group, context.message_queue, failure.value),
+                self._group,
+                context.message_queue,
+                failure.value,
             )
             return failure, ConsumeReturnType.EXCEPTION
         if not isinstance(returned, type(failure)):
             _log.warning(
                 "group %s: for messages of %s the listener returned %r, no %s: that means %s",
-                *(self._group, context.message_queue, returned, type(failure).__name__, failure.value),
+                self._group,
+                context.message_queue,
+                returned,
+                type(failure).__name__,
+                failure.value,
             )
             return failure, ConsumeReturnType.RETURNNULL
         return returned, ConsumeReturnType.FAILED if returned is failure else ConsumeReturnType.SUCCESS
