@@ -5,6 +5,13 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 EXPERT_PANELS = ("source", "timers", "actors", "settings", "frames")
+#: From now on: the names of the frames that were crossed out on the stage, however short.
+NOTE_CROSSED_OUT = """() => {
+    window.crossed = [];
+    new MutationObserver(() => {
+        for (const frame of document.querySelectorAll('.flights .frame-lost')) window.crossed.push(frame.ariaLabel);
+    }).observe(document.querySelector('.flights'), { childList: true, subtree: true, attributeFilter: ['class'] });
+}"""
 
 
 def opened(page: Page) -> Page:

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import choose_language
 from tests.e2e.lab.lab_page import (
+    NOTE_CROSSED_OUT,
     event_number,
     expect_event,
     open_faults,
@@ -154,22 +155,13 @@ def test_an_event_of_the_log_shows_its_causes_and_goes_there(page):
     expect_event(page, number)
 
 
-#: From now on: the names of the frames that were crossed out on the stage, however short.
-CROSSED = """() => {
-    window.crossed = [];
-    new MutationObserver(() => {
-        for (const frame of document.querySelectorAll('.flights .frame-lost')) window.crossed.push(frame.ariaLabel);
-    }).observe(document.querySelector('.flights'), { childList: true, subtree: true });
-}"""
-
-
 def test_a_frame_that_is_lost_while_the_world_plays_is_crossed_out(page):
     run_to_ms(page, 990)
     page.evaluate(
         "async () => (await import('/static/common/world/session.js'))"
         ".command('drop-next', 'P1->B1', { frame: 'SEND_MESSAGE_V2' })"
     )
-    page.evaluate(CROSSED)
+    page.evaluate(NOTE_CROSSED_OUT)
     page.locator("#control-play").click()
     page.wait_for_function("() => window.crossed.some((label) => label.includes('SEND_MESSAGE_V2'))")
 
