@@ -20,7 +20,7 @@ def test_banks_in_doubt_are_seen_and_a_row_of_the_crash_table_opens_its_run(serv
     expect(page.locator("[data-node=P1] .xa-part")).to_have_text("TM RM")
     run_to_ms(page, 8_000)
     bank = page.locator("[data-node=R1]")
-    expect(bank.locator(".is-in-doubt")).to_contain_text("TC-1-2")
+    expect(bank.locator("[data-part=branches] .is-waits")).to_contain_text("TC-1-2")
     expect(bank.locator(".xa-lock")).to_contain_text("A is locked by TC-1-2")
     expect(bank.locator("[data-part=cash-machine]")).to_contain_text("locked by TC-1-2")
     expect(page.locator("[data-node=P1] [data-part=cash-machine]")).to_contain_text("balance: 80,000")
