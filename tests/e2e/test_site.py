@@ -162,7 +162,7 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     track = page.locator(".lesson-track", has=row)
     expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
-        page.locator(".progress-file a").click()
+        page.locator(".list-foot a[download]").click()
     saving.value.save_as(tmp_path / "progress.json")
 
     other = open_page(f"{site}/zh/tutorials/")
