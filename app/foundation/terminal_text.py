@@ -23,11 +23,13 @@ def body_text(body: bytes) -> str:
     return text if is_text else f"0x{body.hex()}"
 
 
-def body_lines(message: MessageExt) -> Iterator[str]:
-    """Yield the size of a message's body and the body, decompressed if possible."""
+def content_lines(message: MessageExt) -> Iterator[str]:
+    """Yield a message's properties, the size of its body, and the body, decompressed if possible."""
     from engine.protocol.errors import MalformedMessage
     from engine.protocol.message.compression import decompress_body
 
+    for name, value in sorted(message.properties.items()):
+        yield f"property           {name} = {value}"
     body, problem = message.body, message.unreadable
     if problem is None:
         try:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+#: The largest file that is read as a whole: what a page remembers is far smaller.
+READ_MAX_BYTES = 64 * 1024 * 1024
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write ``content`` next to the file, then replace the file by it. A link stays, and what it leads to is replaced.

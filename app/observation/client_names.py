@@ -11,7 +11,7 @@ import logging
 import re
 from pathlib import Path
 
-from app.foundation.whole_file import write_whole
+from app.foundation.whole_file import READ_MAX_BYTES, write_whole
 from app.observation.bounds import client_text
 from engine.runtime.live.whole_file import read_whole
 
@@ -76,7 +76,7 @@ class ClientNames:
     def _read(self, file: Path) -> None:
         """Read the file. One that cannot be used is logged, and names begin again: a broker starts all the same."""
         try:
-            self._names, self._last = _read_names(read_whole(file))
+            self._names, self._last = _read_names(read_whole(file, READ_MAX_BYTES))
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonValue
 from app.foundation.translator import in_all_languages
-from app.foundation.whole_file import write_whole
+from app.foundation.whole_file import READ_MAX_BYTES, write_whole
 from app.watch.rules import RULES, Rule
 from engine.fields.field import Field, only_known
 from engine.fields.refusal import FieldRefused
@@ -48,7 +48,7 @@ class Thresholds:
         changed = {name: value for name, value in changed.items() if value != _BY_NAME[name].default}
         if self._file is not None:
             if self._is_unreadable:
-                write_whole(self._file.with_suffix(".damaged"), read_whole(self._file))
+                write_whole(self._file.with_suffix(".damaged"), read_whole(self._file, READ_MAX_BYTES))
             write_whole(self._file, json_library.dumps_pretty(changed))
             self._is_unreadable = False
         self._set = changed
@@ -56,7 +56,7 @@ class Thresholds:
     def _read(self, file: Path) -> None:
         """Read the file. Unusable values are left out and logged: a broker starts all the same."""
         try:
-            found = json_library.loads(read_whole(file))
+            found = json_library.loads(read_whole(file, READ_MAX_BYTES))
             assert isinstance(found, dict)
         except FileNotFoundError:
             return

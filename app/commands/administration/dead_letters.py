@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.tool import ask_cluster, cluster_command, limit_option, name_server_option, print_table
-from app.foundation.terminal_text import body_lines, local_time
+from app.foundation.terminal_text import content_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ async def show(reader: ClusterReader, group: str, message: str) -> None:
     click.echo(f"tags, keys         {dead.tags or '-'}, {' '.join(dead.keys) or '-'}")
     click.echo(f"cause of death     {cause}")
     click.echo(f"resent as          {again}")
-    for property_name, value in sorted(dead.properties.items()):
-        click.echo(f"property           {property_name} = {value}")
-    for line in body_lines(dead):
+    for line in content_lines(dead):
         click.echo(line)
 
 

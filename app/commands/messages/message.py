@@ -9,7 +9,7 @@ import click
 
 from app.commands.tool import ask_cluster, name_server_option
 from app.foundation.json_text import dump_json
-from app.foundation.terminal_text import body_lines, local_time
+from app.foundation.terminal_text import content_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def _print_message(message: MessageExt) -> None:
     click.echo(f"born               {_time(message.born_timestamp)}, at {message.born_host}")
     click.echo(f"stored             {_time(message.store_timestamp)}, at {message.store_host}")
     click.echo(f"tags, keys         {message.tags or '-'}, {' '.join(message.keys) or '-'}")
-    for name, value in sorted(message.properties.items()):
-        click.echo(f"property           {name} = {value}")
-    for line in body_lines(message):
+    for line in content_lines(message):
         click.echo(line)
 
 

@@ -23,6 +23,8 @@ _T = TypeVar("_T")
 
 #: Flushes of different files may overlap; the disk orders them.
 _FLUSH_THREADS = 4
+#: The largest file that is read into memory as a whole: a hundred times a table of 10,000 topics.
+_READ_WHOLE_MAX_BYTES = 256 * 1024 * 1024
 _BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -107,7 +109,7 @@ class LiveDisk:
     def read_whole(self, path: str) -> bytes:
         full_path = self._full(path)
         with disk_faults(f"read {full_path}"):
-            return read_whole(full_path)
+            return read_whole(full_path, _READ_WHOLE_MAX_BYTES)
 
     def write_whole(self, path: str, data: bytes) -> None:
         full_path = self._full(path)

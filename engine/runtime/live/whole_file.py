@@ -7,20 +7,17 @@ import os
 import stat
 from pathlib import Path
 
-#: The largest file that is read: a hundred times a table of 10,000 topics. A damaged size, that of a file with a hole,
-#: may be any number.
-_READ_MAX_BYTES = 256 * 1024 * 1024
 
-
-def read_whole(path: Path) -> bytes:
+def read_whole(path: Path, max_bytes: int) -> bytes:
     """Return the content of a file.
 
-    Raises ``OSError``, also for a pipe or a device, which may have no end, and for a file of more than 256 MiB.
+    Raises ``OSError``, also for a pipe or a device, which may have no end, and for a file of more than ``max_bytes``: a
+    damaged size, that of a file with a hole, may be any number.
     """
     status = path.stat()
     check_regular(path, status)
-    if status.st_size > _READ_MAX_BYTES:
-        raise OSError(errno.EINVAL, f"it has {status.st_size} bytes; allowed: {_READ_MAX_BYTES}", str(path))
+    if status.st_size > max_bytes:
+        raise OSError(errno.EINVAL, f"it has {status.st_size} bytes; allowed: {max_bytes}", str(path))
     return path.read_bytes()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.foundation.whole_file import write_whole
+from app.foundation.whole_file import READ_MAX_BYTES, write_whole
 from app.observation.client_names import ClientNames
 from app.watch.thresholds import Thresholds
 from engine.runtime.live.whole_file import read_whole
@@ -62,8 +62,8 @@ def test_what_may_have_no_end_is_refused_and_not_read(kind, tmp_path):
         case _:
             place.touch()
             os.truncate(place, 1 << 40)
-    with pytest.raises(OSError, match=r"it is not a regular file|it has 1099511627776 bytes; allowed: 268435456"):
-        read_whole(place)
+    with pytest.raises(OSError, match=r"it is not a regular file|it has 1099511627776 bytes; allowed: 67108864"):
+        read_whole(place, READ_MAX_BYTES)
     names = ClientNames(place)
     assert names.of("c@1", consumes=True) == "C1"
     assert Thresholds(place) is not None
@@ -71,6 +71,6 @@ def test_what_may_have_no_end_is_refused_and_not_read(kind, tmp_path):
 
 def test_a_file_is_read_as_it_is(tmp_path):
     (tmp_path / "file").write_bytes(b"content")
-    assert read_whole(tmp_path / "file") == b"content"
+    assert read_whole(tmp_path / "file", READ_MAX_BYTES) == b"content"
     with pytest.raises(FileNotFoundError):
-        read_whole(tmp_path / "missing")
+        read_whole(tmp_path / "missing", READ_MAX_BYTES)
