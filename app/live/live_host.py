@@ -13,7 +13,7 @@ from app.observation.client_names import ClientNames
 from app.observation.recent_log import RecentLog
 from app.watch import thresholds
 from app.watch.thresholds import Thresholds
-from app.watch.watcher import Watcher
+from app.watch.watcher import Watcher, sample_forever
 from app.web.live_source import MemberWithoutBroker
 from engine.live.live_machines import LiveHostSettings, LiveMachines
 from engine.runtime.live.engine_thread import CALL_TIMEOUT_S, EngineThread, EngineUnavailable
@@ -40,11 +40,8 @@ log = logging.getLogger("glassmq.host")
 
 #: Seconds for a start. Recovery of a large log may take long; beyond this something is wrong.
 START_TIMEOUT_S = 600.0
-#: Seconds between two samples of the broker for history and verdict; a late sample still fills this many seconds of the
-#: history; the rest after a sample is at least this much longer than the sample.
-WATCH_INTERVAL_S = 1.0
+#: A late sample still fills this many seconds of the history.
 WATCH_CATCHES_UP_S = 30
-WATCH_REST_FACTOR = 50
 #: Seconds between two times at which new names of clients are written to their file.
 SAVE_NAMES_INTERVAL_S = 10.0
 #: Seconds for a graceful shutdown, which writes offsets and flushes; after this the process ends anyway.
@@ -139,7 +136,12 @@ class LiveHost:
         self._live = ObservedEngine(machines, state, self._watcher, lambda: self._watcher.look(self._brief(state), ()))
         self._watching = [
             asyncio.create_task(work)
-            for work in (self._watch(state), state.numbers.follow(), self._tally.follow(), self._save_names())
+            for work in (
+                sample_forever(lambda: self._sample(state)),
+                state.numbers.follow(),
+                self._tally.follow(),
+                self._save_names(),
+            )
         ]
 
     def _note_broker(self) -> None:
@@ -156,20 +158,9 @@ class LiveHost:
             task.cancel()
         self._watching = []
 
-    async def _watch(self, state: LiveState) -> None:
-        """Sample the broker every second; where a sample takes long, less often, so that sampling takes one part in 50
-        of the time.
-        """
-        clock = self._machines.broker_runtime.clock
-        while True:
-            started_us = clock.monotonic_us()
-            try:
-                self._see_faults()
-                self._watcher.look(self._brief(state), state.last_seconds(WATCH_CATCHES_UP_S))
-            except Exception:
-                log.exception("the broker could not be sampled; the next sample follows")
-            took_s = (clock.monotonic_us() - started_us) / 1_000_000
-            await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
+    def _sample(self, state: LiveState) -> None:
+        self._see_faults()
+        self._watcher.look(self._brief(state), state.last_seconds(WATCH_CATCHES_UP_S))
 
     async def _save_names(self) -> None:
         while True:

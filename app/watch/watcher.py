@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonValue
@@ -16,7 +19,11 @@ if TYPE_CHECKING:
     from app.picture.live_state import HealthFacts, WatchedParts
     from app.watch.thresholds import Thresholds
 
+log = logging.getLogger("glassmq.host")
 
+#: Seconds between two samples; the rest after a sample is at least this many times the processor time of the sample.
+INTERVAL_S = 1.0
+REST_FACTOR = 50
 #: A sampled backlog also counts for this many seconds before the sample, unless they were sampled themselves.
 NEAR_S = 5
 
@@ -68,3 +75,22 @@ class Watcher:
             return [None] * len(wanted)
         known = dict(zip(reported["seconds"], reported["measures"]["backlog"]["max"], strict=True))
         return [known.get(second) for second in wanted]
+
+
+async def sample_forever(
+    sample: Callable[[], None],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    used_s: Callable[[], float] = time.thread_time,
+) -> None:
+    """Call ``sample`` every second; where that is much work, less often, so that it takes one part in 50 of the time.
+
+    ``used_s`` is the processor time of this thread, in seconds: a sample that only waited for the processor, on a busy
+    machine, must not put off the next one.
+    """
+    while True:
+        started_s = used_s()
+        try:
+            sample()
+        except Exception:
+            log.exception("the broker could not be sampled; the next sample follows")
+        await sleep(max(INTERVAL_S, REST_FACTOR * (used_s() - started_s)))
