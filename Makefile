@@ -81,8 +81,8 @@ test-again:  ## Run those that failed in the last run again, one after the other
 	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
 
 .PHONY: test-services
-test-services: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run `make test` and, next to it, what needs Spark, a browser, a client or a database
-	@$(PYTEST) -m "quick or services" $(SPREAD) $(SELECTED)
+test-services: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run `make test` and, next to it, what needs Spark, a browser, a client or a database (of sweeps a part)
+	@$(PYTEST) -m "quick or services and not further" $(SPREAD) $(SELECTED)
 
 .PHONY: test-thorough
 test-thorough: tools-of-tests $(PAGE_TOOLS)  ## Run what is left of `make test-rest`: it computes for minutes

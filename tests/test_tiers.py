@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import tiers
-from tests.support.tiers import COLLECTED, QUICK, REST, SERVICES
+from tests.support.tiers import COLLECTED, FURTHER, QUICK, REST, SERVICES
 
 PROJECT = Path(__file__).resolve().parent.parent
 _CONFTEST = """
@@ -37,6 +37,9 @@ def test_plain(): ...
 
 def test_page(open_page): ...
 
+@pytest.mark.further
+def test_pages(open_page): ...
+
 @pytest.mark.smoke
 def test_smoke(spark_installed): ...
 
@@ -56,6 +59,26 @@ def test_property(number):
 def test_tried():
     print("tried", tried[0])
 """
+
+
+def test_of_many_names_about_one_in_five_is_not_further_and_others_change_nothing_for_it():
+    names = [f"scenario-{number}" for number in range(500)]
+    chosen = [each.values[0] for each in tiers.sampled(names) if not each.marks]
+    assert 60 < len(chosen) < 140
+    assert [each.values[0] for each in tiers.sampled(names)] == names
+    assert [each.values[0] for each in tiers.sampled(names[::3]) if not each.marks] == [
+        name for name in names[::3] if name in chosen
+    ]
+
+
+def test_what_is_further_needs_a_service_and_its_file_has_a_test_that_is_not(request):
+    """Nothing is left to `make test-rest` alone."""
+    found = request.config.stash[COLLECTED]
+    further = {name for name, markers in found.items() if FURTHER in markers}
+    assert all(SERVICES in found[name] for name in further)
+    for name in further:
+        path = name.partition("::")[0]
+        assert any(other.startswith(f"{path}::") and other not in further for other in found), path
 
 
 def test_the_two_tiers_together_are_all_tests_but_those_that_need_java(request):
@@ -79,15 +102,24 @@ def test_one_test_of_spark_one_of_the_browser_and_one_of_a_client_are_run_every_
     ("expression", "run", "numbers"),
     [
         ("quick", {"plain", "smoke", "sweep", "property", "tried"}, ["seeds 2", "tried 3"]),
-        ("rest", {"page", "client", "sweep", "property"}, ["seeds 7"]),
+        ("rest", {"page", "pages", "client", "sweep", "property"}, ["seeds 7"]),
         (
             "quick or services",
+            {"plain", "page", "pages", "smoke", "client", "sweep", "property", "tried"},
+            ["seeds 2", "tried 3"],
+        ),
+        (
+            "quick or services and not further",
             {"plain", "page", "smoke", "client", "sweep", "property", "tried"},
             ["seeds 2", "tried 3"],
         ),
         ("rest and not services", {"sweep", "property"}, ["seeds 7"]),
-        ("", {"plain", "page", "smoke", "client", "java", "sweep", "property", "tried"}, ["seeds 7", "tried 9"]),
-        ("browser", {"page"}, []),
+        (
+            "",
+            {"plain", "page", "pages", "smoke", "client", "java", "sweep", "property", "tried"},
+            ["seeds 7", "tried 9"],
+        ),
+        ("browser", {"page", "pages"}, []),
         ("spark or interop", {"smoke", "client", "java"}, []),
     ],
 )
@@ -112,7 +144,7 @@ def test_the_targets_choose_the_tiers_and_continuous_integration_runs_both():
     assert recipes == {
         "test": QUICK,
         "test-rest": REST,
-        "test-services": f'"{QUICK} or {SERVICES}"',
+        "test-services": f'"{QUICK} or {SERVICES} and not {FURTHER}"',
         "test-thorough": f'"{REST} and not {SERVICES}"',
     }
     options = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]

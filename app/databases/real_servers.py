@@ -94,11 +94,15 @@ class RealServer(ABC):
         assert self._process is not None, "it was started"
         self._process.wait()
 
-    def signal(self, number: int) -> None:
-        """Send a signal to it and its children. After SIGSTOP it answers no request and closes no connection."""
+    def process_ids(self) -> tuple[int, ...]:
+        """Return the ids of the server's process and of its children."""
         assert self._process is not None, "it was started"
         pid = self._process.pid
-        for each in (pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())):
+        return (pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+    def signal(self, number: int) -> None:
+        """Send a signal to it and its children."""
+        for each in self.process_ids():
             os.kill(each, number)
 
     def close(self) -> None:

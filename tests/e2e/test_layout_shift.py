@@ -29,8 +29,15 @@ SHIFT = """() => new Promise((done) => {
 })"""
 
 
-@pytest.mark.parametrize("viewport", SIZES, ids=["laptop", "phone"])
-@pytest.mark.parametrize("scene", [empty_scene, small_scene])
+@pytest.mark.parametrize(
+    ("scene", "viewport"),
+    [
+        pytest.param(small_scene, SIZES[0], id="small-laptop"),
+        pytest.param(empty_scene, SIZES[1], id="empty-phone"),
+        pytest.param(empty_scene, SIZES[0], id="empty-laptop", marks=pytest.mark.further),
+        pytest.param(small_scene, SIZES[1], id="small-phone", marks=pytest.mark.further),
+    ],
+)
 def test_no_page_jumps_while_it_loads(serve, open_page, viewport, scene):
     address, found = serve(scene()), {}
     for path, standing in PAGES.items():

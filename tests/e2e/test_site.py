@@ -24,6 +24,7 @@ from tests.e2e.lesson_page import do_it, go_to, lesson, lesson_data, take_step
 from tests.e2e.scenes import empty_scene
 from tests.support.pythons import other_pythons
 from tests.support.pythons.other_pythons import PYODIDE, find_node
+from tests.support.tiers import sampled
 
 FOLDER = "some/folder"
 #: On a busy machine Python takes half a minute to start in the browser.
@@ -105,7 +106,7 @@ def test_a_world_plays_and_a_lesson_is_done_where_the_browser_stores_nothing(sit
     assert all(url.startswith((f"{site}/", "blob:")) for url in requested), requested
 
 
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", sampled(LESSONS, every=2))
 def test_a_lesson_is_done_up_to_its_first_action(site, open_page, name):
     page = open_page(f"{site}/tutorials/{name}/")
     page.set_default_timeout(STARTED_WITHIN_MS)

@@ -5,16 +5,23 @@ marked ``services`` and of the tier ``rest``, and so is what is marked ``thoroug
 that is marked ``smoke``, is of the tier ``quick``. A tier is a marker as well: ``pytest`` alone means
 ``pytest -m quick``, and ``pytest -m ""`` runs all.
 
-Properties and sweeps are of both tiers, and try more in ``rest``: see :func:`examples` and :func:`seeds`.
+Properties and sweeps are of both tiers, and try more in ``rest``: see :func:`examples` and :func:`seeds`. Of what goes
+through all lessons or scenarios in a browser, and the like, all but about a fifth is marked ``further``: continuous
+integration leaves that to ``make test-rest``, as it has to end on a busy machine, too.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
 
 QUICK, REST = "quick", "rest"
 #: The marker of what needs a fixture of :data:`NEEDS`.
@@ -31,6 +38,8 @@ NEEDS: Mapping[str, str] = {
 }
 #: Said by hand of what takes ten seconds and more, and finds little that quicker tests of the same do not.
 THOROUGH = "thorough"
+#: Said by :func:`sampled`, or by hand, of a service's test that repeats another with more.
+FURTHER = "further"
 #: Needs Java and Maven, and an hour: of neither tier, see ``make interop``.
 JAVA = "interop_java"
 #: In ``config.stash``: every test that was found, before ``-m`` was looked at, and its markers.
@@ -56,6 +65,16 @@ def choose_profile(marker_expression: str) -> None:
 def examples(*, quick: int, full: int) -> int:
     """For ``max_examples``: how many of them this run tries."""
     return quick if hypothesis.settings.get_current_profile_name() == QUICK else full
+
+
+def sampled(names: Iterable[str], every: int = 5) -> list[ParameterSet]:
+    """For ``parametrize``: all of them; one in ``every`` is not ``further``. The name alone decides, so that a new one
+    changes nothing for the others.
+    """
+    return [
+        pytest.param(name, marks=() if zlib.crc32(name.encode()) % every == 0 else getattr(pytest.mark, FURTHER))
+        for name in names
+    ]
 
 
 @pytest.fixture(scope="module")

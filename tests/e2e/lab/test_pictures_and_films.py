@@ -18,6 +18,7 @@ from app.pictures.webp import WebpEncoder
 from engine.lab.run.key_moment import key_moment_of
 from engine.lab.scenario.scenario_files import load_scenario
 from tests.e2e.scenes import empty_scene
+from tests.support.tiers import sampled
 
 WIDTH, HEIGHT = 640, 400
 #: Of each picture of a GIF: how long it stays in ms, its width and height, and how many colours it has.
@@ -94,7 +95,7 @@ def test_a_gif_has_a_picture_for_each_moment_and_rests_on_the_last(chromium, add
 FILMED = ("majority-log", "retry-to-dead-letter", "hello", "bank-naive", "isr-shrinks")
 
 
-@pytest.mark.parametrize("name", FILMED)
+@pytest.mark.parametrize("name", sampled(FILMED, every=2))
 def test_a_film_ends_and_has_more_than_two_pictures(chromium, address, name):
     recording = aside(lambda: key_moment_of(load_scenario(name)))
     times = aside(lambda: film_times(recording, None, 1))

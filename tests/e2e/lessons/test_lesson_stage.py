@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.lesson_page import do_it, go_to, lesson, lesson_data
 from tests.e2e.scenes import empty_scene
+from tests.support.tiers import sampled
 
 #: Many nodes, or many logs.
 FULL_STAGES = (
@@ -48,7 +49,7 @@ FAULTS = """async (targets) => {
 }""".replace("LEAST", str(LETTERS_LEAST_PX))
 
 
-@pytest.mark.parametrize("name", FULL_STAGES)
+@pytest.mark.parametrize("name", sampled(FULL_STAGES, every=3))
 def test_letters_can_be_read_and_the_caption_covers_nothing_that_a_step_points_at(serve, open_page, name):
     page = lesson(open_page(f"{serve(empty_scene())}/tutorials/{name}", reduced_motion="reduce"))
     for number, step in enumerate(lesson_data(page)["steps"], 1):

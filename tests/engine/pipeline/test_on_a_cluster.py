@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pyspark
+import pytest
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
@@ -90,6 +91,7 @@ def make_ledgers(folder):
             database.executemany(f"INSERT INTO {posted} VALUES (?, 'A', 10, 1)", [(key,) for key in keys])
 
 
+@pytest.mark.further
 def test_jobs_find_the_same_on_executors_that_are_other_processes(spark_installed, tmp_path):
     """The audit and the reconciliation, once and as streams that keep their state where all can see it."""
     make_ledgers(tmp_path)

@@ -43,7 +43,7 @@ def test_the_archive_has_what_the_source_imports_and_no_broker_or_lab(archive):
     assert done.stdout.startswith(str(archive))
 
 
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,512]"])
+@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,512]", marks=pytest.mark.further)])
 def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
     spark_installed, archive, tmp_path, master
 ):

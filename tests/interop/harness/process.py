@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from tests.support.frozen import wait_until_frozen
 from tests.support.waiting import POLL_INTERVAL_S, wait_until
 
 
@@ -131,6 +132,7 @@ class ManagedProcess:
     def freeze(self) -> None:
         """SIGSTOP: nothing of it runs until ``thaw``, and its connections stay open."""
         self._signal_group(signal.SIGSTOP)
+        wait_until_frozen(self.process_id)
 
     def thaw(self) -> None:
         """SIGCONT."""

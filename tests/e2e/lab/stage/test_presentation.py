@@ -16,6 +16,7 @@ from tests.e2e.lab.lab_page import expect_event
 from tests.e2e.lesson_page import lesson_data
 from tests.e2e.letters import letters
 from tests.e2e.scenes import empty_scene
+from tests.support.tiers import sampled
 
 PHONE = {"width": 390, "height": 844}
 #: Width, height, and the least size of letters on the stage, in pixels.
@@ -103,7 +104,7 @@ def faults_of(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("shelf", shelved_scenario_names())
+@pytest.mark.parametrize("shelf", sampled(shelved_scenario_names()))
 def test_every_scenario_is_readable_and_nothing_is_cut(serve, open_page, shelf):
     address, page, found = serve(empty_scene()), None, []
     for name in shelved_scenario_names()[shelf]:
@@ -117,7 +118,7 @@ def test_every_scenario_is_readable_and_nothing_is_cut(serve, open_page, shelf):
     assert found == []
 
 
-@pytest.mark.parametrize("third", range(3))
+@pytest.mark.parametrize("third", [0, *(pytest.param(third, marks=pytest.mark.further) for third in (1, 2))])
 def test_every_lesson_is_readable_and_nothing_is_cut(serve, open_page, third):
     """At its last step, when the most is on the stage."""
     address, page, found = serve(empty_scene()), None, []

@@ -16,6 +16,7 @@ from engine.idempotence.foundation.sql_port import SqlDatabase
 from engine.idempotence.stores.embedded_sqlite import EmbeddedSqlite
 from engine.idempotence.stores.sql_record_store import SqlRecordStore
 from engine.idempotence.stores.store_address import open_store
+from tests.support.frozen import wait_until_frozen
 from tests.support.idempotence.store_kinds import RealServers
 
 CLAIM = Claim(RecordKey("shop", "order-1"), "owner-1", "digest", "message-1", now_ms=1_000, expiry_ms=60_000)
@@ -57,6 +58,7 @@ def test_a_server_that_answers_no_more_is_reported_soon_and_its_late_answers_har
         async with open_store(running.url, timeout_ms=TIMEOUT_MS) as store:
             await store.records.prepare()
             running.signal(signal.SIGSTOP)
+            wait_until_frozen(*running.process_ids())
             async with asyncio.timeout(SOON_S):
                 with pytest.raises(StoreUnreachable):
                     await store.records.take(CLAIM)

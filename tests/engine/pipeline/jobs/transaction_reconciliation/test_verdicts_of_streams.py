@@ -197,6 +197,7 @@ def brokers_history(seed, *, dies, count=25):
     return log.rows, owners
 
 
+@pytest.mark.further
 def test_a_stream_that_forgets_counts_each_transaction_once_and_finds_what_one_look_finds(spark):
     """Each history is that of a broker of its own."""
     histories = {}
