@@ -151,7 +151,18 @@ def test_the_targets_choose_the_tiers_and_continuous_integration_runs_both():
     assert options[options.index("-m") + 1] == QUICK
     integration = (PROJECT / ".ci" / "run").read_text()
     checks = (
-        r"^make format-check lint types\b.*\n(.*\n)*(WORKERS=\d )?tests test-services\n(.*\n)*tests test-thorough\n"
+        r"^make format-check lint types\b.*\n(.*\n)*(WORKERS=\d )?tests test-services\n(.*\n)* *tests test-thorough\n"
     )
     assert re.search(checks, integration, re.MULTILINE)
     assert re.search(r"^check:.* test\b", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("minutes", "is_run"), [(0, True), (54, True), (55, False), (80, False)])
+def test_continuous_integration_leaves_out_what_would_begin_too_late_and_says_so(minutes, is_run):
+    integration = (PROJECT / ".ci" / "run").read_text()
+    functions = "".join(re.findall(r"^(?:say|in_time)\(\) \{.*?\}\n", integration, re.MULTILINE | re.DOTALL))
+    script = f"set -e\n{functions}\nSECONDS={minutes * 60}\nif in_time 55 'make it'; then echo ran; fi\n"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == (
+        ["ran"] if is_run else f"==> LEFT OUT: make it (after {minutes} minutes; it begins within 55)".split()
+    )
