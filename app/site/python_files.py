@@ -22,6 +22,7 @@ import zstandard
 import app
 import engine
 from app.foundation.page_folders import PageFolders
+from app.site.reached_modules import reached_modules
 from engine.lab.scenario.scenario_files import tutorials_folder
 
 #: What Pyodide loads by itself.
@@ -54,15 +55,15 @@ UNUSED_LIBRARY = (
     r"(_pyrepl|tomllib|unittest|wsgiref|xml|xmlrpc)/|(_pydatetime|_pyio|argparse|bdb|cmd|cProfile|code|compileall"
     r"|configparser|doctest|filecmp|fileinput|ftplib|imaplib|mailbox|modulefinder|netrc|optparse|pdb|pickletools|plistlib"
     r"|poplib|profile|pstats|pyclbr|pydoc|rlcompleter|runpy|shelve|smtplib|symtable|tabnanny|timeit|trace|tracemalloc|wave"
-    r"|webbrowser|zipapp)\.py|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp|shift|tis)"
+    r"|tarfile|webbrowser|zipapp)\.py|http/cookiejar\.py|multiprocessing/(dummy/|(forkserver|heap|managers|pool|popen_\w+"
+    r"|resource_\w+|shared_memory|sharedctypes|spawn|synchronize)\.py)"
+    r"|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp|shift|tis)"
 )
-#: What the worker never imports: commands, Spark's jobs, the build of the site, tools for terminals and tests.
+#: The application's module that the page's worker imports; that of a search is among what it imports.
+WORKER = "app/site/worker.py"
+#: What it never uses of the packages: tools for terminals and tests.
 LEFT_OUT = re.compile(
-    r"app/(commands|databases|testkit|watch|bundled)/|app/(run_files|server|web_application)\."
-    r"|app/site/(build|licences|pages|python_files)"
-    r"|app/storage/(growth/|measure/|dump|plots|runs/works)"
-    r"|engine/(compiled/built|lab/sweep|testkit|pipeline/source|pipeline/jobs/\w+)/"
-    r"|click/(_termui_impl|_winconsole|shell_completion|testing)\.|dateutil/(rrule\.|tz/win\.|zoneinfo/)|flask/testing\."
+    r"click/(_termui_impl|_winconsole|shell_completion|testing)\.|dateutil/(rrule\.|tz/win\.|zoneinfo/)|flask/testing\."
     r"|jinja2/(ext|sandbox)\.|lark/(tools|__pyinstaller)/|sqlite_utils/cli|werkzeug/(debug|middleware)/|werkzeug/_reloader\."
 )
 #: Files that modules read.
@@ -118,15 +119,21 @@ def write_python(pyodide: Path, target: Path) -> None:
         _copy(modules / STANDARD_LIBRARY, STANDARD_LIBRARY, target)
         (modules / STANDARD_LIBRARY).unlink()
         _pack(modules, target / ARCHIVE)
-    for source in _sources(Path(engine.__file__).parent, "engine"):
-        _copy(*source, target / "sources")
+    for path, source in own_modules().items():
+        if path.startswith("engine/"):
+            _copy(source, path, target / "sources")
+
+
+def own_modules() -> dict[str, Path]:
+    """Return path in the archive -> source, of what the worker reaches of engine and application."""
+    folders = [Path(package.__file__ or "").parent for package in (engine, app)]
+    own = {path: source for folder in folders for source, path in _sources(folder, folder.name)}
+    return {path: own[path] for path in reached_modules(WORKER, own)}
 
 
 def _copy_modules(target: Path) -> None:
-    for package in (engine, app):
-        folder = Path(package.__file__ or "").parent
-        for source, name in _sources(folder, folder.name):
-            _copy(source, name, target)
+    for path, source in own_modules().items():
+        _copy(source, path, target)
     for name in (*PACKAGES, *MODULES):
         file = _file_of(name)
         if name in MODULES:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.site.build import MANIFEST, build_site, digests, replace_files
-from app.site.python_files import LEFT_OUT, MODULES, PACKAGES, RUNTIME_FILES, UNUSED_LIBRARY, SiteProblem
+from app.site.python_files import LEFT_OUT, MODULES, PACKAGES, RUNTIME_FILES, UNUSED_LIBRARY, SiteProblem, own_modules
 from scripts.fetch_page_packages import PROJECT
 from tests.support.pythons.other_pythons import PACKAGES as SITE_PACKAGES
 
@@ -57,13 +57,22 @@ def test_the_archive_has_every_module_that_the_worker_imports():
     files = [Path(line) for line in done.stdout.split("\n") if line]
     own = [file.relative_to(PROJECT).as_posix() for file in files if file.is_relative_to(PROJECT)]
     assert "app/site/worker.py" in own
-    assert [path for path in own if not path.startswith(".venv/") and LEFT_OUT.match(path)] == []
+    assert {path for path in own if path.startswith(("app/", "engine/"))} <= own_modules().keys()
     library = [file.relative_to(LIBRARY).as_posix() for file in files if file.is_relative_to(LIBRARY)]
     assert "http/server.py" in library
     assert [path for path in library if re.match(UNUSED_LIBRARY, path)] == []
     others = [file.relative_to(SITE_PACKAGES).as_posix() for file in files if file.is_relative_to(SITE_PACKAGES)]
     assert [path for path in others if LEFT_OUT.match(path)] == []
     assert {re.split("[/.]", path)[0] for path in others} - {"_distutils_hack"} <= {*PACKAGES, *MODULES}
+
+
+def test_the_archive_has_no_module_that_only_a_server_or_a_terminal_needs():
+    rooms = {path.rpartition("/")[0] for path in own_modules()}
+    assert {"app/site", "app/lab/session", "engine/lab/run"} <= rooms
+    assert not [
+        room for room in rooms if room.startswith(("app/commands", "app/metrics/", "app/watch", "engine/testkit"))
+    ]
+    assert not {"app/live/live_host.py", "app/server.py", "engine/live/live_machines.py"} & own_modules().keys()
 
 
 def test_the_copy_of_browsers_has_all_files_but_sources_each_with_a_digest_of_its_content(tmp_path):
