@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import zstandard
@@ -22,8 +22,8 @@ import zstandard
 import app
 import engine
 from app.foundation.page_folders import PageFolders
-from app.site.reached_modules import reached_modules
 from engine.lab.scenario.scenario_files import tutorials_folder
+from engine.pipeline.reached_modules import reached_modules
 
 #: What Pyodide loads by itself.
 RUNTIME_FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
@@ -60,7 +60,7 @@ UNUSED_LIBRARY = (
     r"|encodings/(big5|cp(?!437)|euc|gb|hp|hz|iso|johab|koi|kz|mac_|palmos|ptcp|shift|tis)"
 )
 #: The application's module that the page's worker imports; that of a search is among what it imports.
-WORKER = "app/site/worker.py"
+WORKER = "app.site.worker"
 #: What it never uses of the packages: tools for terminals and tests.
 LEFT_OUT = re.compile(
     r"click/(_termui_impl|_winconsole|shell_completion|testing)\.|dateutil/(rrule\.|tz/win\.|zoneinfo/)|flask/testing\."
@@ -111,15 +111,16 @@ def write_python(pyodide: Path, target: Path) -> None:
     # Pyodide needs the file, and the site none of the packages that it lists.
     lock = json.loads((target / LOCK_FILE).read_text(encoding="utf-8"))
     (target / LOCK_FILE).write_text(json.dumps(lock | {"packages": {}}), encoding="utf-8")
+    own = own_modules()
     with tempfile.TemporaryDirectory(prefix="glassmq-site-") as folder:
         modules = Path(folder)
-        _copy_modules(modules)
+        _copy_modules(own, modules)
         _copy_data(modules)
         _compile(pyodide, modules)
         _copy(modules / STANDARD_LIBRARY, STANDARD_LIBRARY, target)
         (modules / STANDARD_LIBRARY).unlink()
         _pack(modules, target / ARCHIVE)
-    for path, source in own_modules().items():
+    for path, source in own.items():
         if path.startswith("engine/"):
             _copy(source, path, target / "sources")
 
@@ -128,11 +129,13 @@ def own_modules() -> dict[str, Path]:
     """Return path in the archive -> source, of what the worker reaches of engine and application."""
     folders = [Path(package.__file__ or "").parent for package in (engine, app)]
     own = {path: source for folder in folders for source, path in _sources(folder, folder.name)}
-    return {path: own[path] for path in reached_modules(WORKER, own)}
+    contents = {path: source.read_bytes() for path, source in own.items()}
+    reached = reached_modules([WORKER], contents, for_types=False)
+    return {path: source for path, source in own.items() if path in reached}
 
 
-def _copy_modules(target: Path) -> None:
-    for path, source in own_modules().items():
+def _copy_modules(own: Mapping[str, Path], target: Path) -> None:
+    for path, source in own.items():
         _copy(source, path, target)
     for name in (*PACKAGES, *MODULES):
         file = _file_of(name)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import atexit
 import hashlib
 import os
@@ -19,6 +18,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from engine.pipeline.reached_modules import reached_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,31 +97,13 @@ def _sources() -> list[tuple[str, bytes]]:
 def _sources_of(modules: tuple[str, ...]) -> list[tuple[str, bytes]]:
     """Return these modules, what they import of ``engine``, and the data files next to it."""
     sources = dict(_sources())
-    found: dict[str, bytes] = {}
-    waiting = list(modules)
-    while waiting:
-        parts = waiting.pop().split(".")
-        for length in range(1, len(parts) + 1):
-            name = "/".join(parts[:length])
-            path = next((path for path in (f"{name}.py", f"{name}/__init__.py") if path in sources), None)
-            if path is not None and path not in found:
-                found[path] = sources[path]
-                waiting += _imported(sources[path])
+    found = reached_modules(modules, sources, for_types=True)
     folders = {path.rpartition("/")[0] for path in found}
     return [
         (path, data)
         for path, data in sources.items()
         if path in found or (not path.endswith((".py", ".lark")) and path.rpartition("/")[0] in folders)
     ]
-
-
-def _imported(source: bytes) -> Iterator[str]:
-    """Yield the modules that a module imports; a name that is imported from a package may be one, too."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
 def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:

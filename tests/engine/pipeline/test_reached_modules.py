@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from app.site.reached_modules import reached_modules
+from engine.pipeline.reached_modules import reached_modules
 
 FILES = {
     "shop/__init__.py": "from shop.opening import hours",
@@ -38,17 +36,18 @@ def sell():
 }
 
 
-@pytest.fixture
-def files(tmp_path):
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return {name: tmp_path / name for name in FILES}
+SOURCES = {name: text.encode() for name, text in FILES.items()}
 
 
-def test_all_that_may_be_imported_is_reached_and_what_only_types_need_is_not(files):
-    assert set(FILES) - set(reached_modules("shop/till.py", files)) == {"shop/customer.py", "shop/stock/cellar.py"}
+def test_all_that_may_be_imported_is_reached_and_what_only_types_need_is_not():
+    reached = reached_modules(["shop.till"], SOURCES, for_types=False)
+    assert set(FILES) - reached == {"shop/customer.py", "shop/stock/cellar.py"}
 
 
-def test_a_module_that_imports_nothing_reaches_itself(files):
-    assert reached_modules("shop/names.py", files) == ["shop/names.py"]
+def test_what_only_types_need_is_reached_where_it_is_wanted():
+    assert set(FILES) - reached_modules(["shop.till"], SOURCES, for_types=True) == {"shop/stock/cellar.py"}
+
+
+def test_a_module_that_imports_nothing_reaches_itself_and_its_package():
+    only = {"shop/__init__.py": b"", "shop/names.py": b"", "shop/till.py": b""}
+    assert reached_modules(["shop.names"], only, for_types=False) == {"shop/__init__.py", "shop/names.py"}
