@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Mapping
 
 from werkzeug.test import Client
 
 from app.foundation.json_text import SocketJson
 from app.lab.foundation.browser_identity import COOKIE
+from app.lab.foundation.garbage import FullCollections
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.search_order import NoteState, SearchOrder
+from app.lab.session.host import LONG_REST_S
 from app.site.application import create_site_application
 from app.site.search_worker import SearchInWorker
 
@@ -32,9 +35,11 @@ class SiteWorker:
         asyncio._set_running_loop(None)
         self._post = post
         self._searches: list[NoteState] = []
+        self._collections = FullCollections()
         self.application = create_site_application(self, start_search=self._start_search)
         self._client = Client(self.application.app)
         self._client.set_cookie(COOKIE, BROWSER)
+        gc.freeze()  # a third of all objects, which no collection need look at
 
     # ------------------------------------------------------------------------------ from the page
 
@@ -64,7 +69,9 @@ class SiteWorker:
 
     def work(self) -> float:
         """Work one slice, and return the seconds until there is more to do."""
-        return self.application.lab.serve_once()
+        rest_s = self.application.lab.serve_once()
+        self._collections.collect_if_due(is_quiet=rest_s >= LONG_REST_S)
+        return rest_s
 
     def _start_search(self, order: SearchOrder, note: NoteState) -> SearchInWorker:
         self._searches.append(note)

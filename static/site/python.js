@@ -41,8 +41,8 @@ export function addModules(python, archive) {
   for (const [name, size] of JSON.parse(new TextDecoder().decode(bytes.subarray(0, at)))) {
     const path = `/glassmq/${name}`;
     python.FS.mkdirTree(python.PATH.dirname(path));
-    // The files share one buffer: no content is copied.
-    python.FS.writeFile(path, bytes.subarray(at, (at += size)), { canOwn: true });
+    // A buffer of its own, so that freeModules() frees it.
+    python.FS.writeFile(path, bytes.slice(at, (at += size)), { canOwn: true });
   }
   // The methods of dataclasses were compiled at the build (app/site/compile_modules.mjs).
   python.runPython(`
@@ -52,6 +52,22 @@ import dataclasses, marshal
 with open("/glassmq/dataclasses.marshal", "rb") as file:
     methods = marshal.loads(file.read())
 dataclasses.exec = lambda source, *names: exec(methods.get(source, source), *names)
+`);
+}
+
+/**
+ * Frees what only imports need: the files of the modules that are imported now, and the compiled methods. What is
+ * imported later makes its methods itself.
+ *
+ * @param {any} python Pyodide's own object.
+ */
+export function freeModules(python) {
+  python.runPython(`
+import dataclasses, os, sys
+del dataclasses.exec
+for file in {getattr(module, "__file__", None) or "" for module in sys.modules.values()}:
+    if file.startswith("/glassmq/") and file.endswith(".pyc"):
+        os.unlink(file)
 `);
 }
 

@@ -6,7 +6,7 @@
 // { progress, problem }.
 
 import { keepSteps, keptSteps } from "./kept_steps.js";
-import { loadPython, PYTHON } from "./python.js";
+import { freeModules, loadPython, PYTHON } from "./python.js";
 
 /** Requests that change the learner's progress; the name is that of a lesson that begins again. */
 const PROGRESS = /^\/api\/lessons\/(?:progress$|[^/]+\/check$|([^/]+)\/reset$)/;
@@ -48,6 +48,7 @@ async function load() {
     if (steps.length > 0)
       ask({ python, site }, "POST", "/api/lessons/progress", JSON.stringify({ format: FORMAT, steps }));
     postMessage({ progress: "ready" });
+    freeModules(python);
     return { python, site };
   } catch (error) {
     postMessage({ progress: "failed", problem: error.message.slice(-500) });

@@ -27,14 +27,16 @@ FRAMES_PER_SECOND = 20
 #: Frames per second while a world runs to a chosen point: nobody can follow it, and each view costs the run and the
 #: page time.
 JOB_FRAMES_PER_SECOND = 5
-#: Events between two checkpoints of a run, and how many checkpoints one run has at most.
+#: Events between two checkpoints of a run, doubled until there are at most so many, which together have at most this
+#: number of events, or twice those of the run: each event of a copy takes half a kilobyte.
 CHECKPOINT_EVERY_EVENTS = 600
 CHECKPOINTS_PER_WORLD = 20
+CHECKPOINT_EVENTS_MAX = 40_000
 #: Checkpoints of all worlds together.
 CHECKPOINTS_MAX = 72
 #: Views that a world keeps, so that a step back needs no run.
 VIEWS_KEPT = 100
-#: Of the events that checkpoints run through, one view per this number is kept, and at most this number of such views.
+#: Of the events that checkpoints run through, one view per this number is kept, doubled until all find room.
 SPARSE_EVERY_EVENTS = 50
 SPARSE_VIEWS_KEPT = 400
 #: Events that are viewed one by one before the target of a step back.

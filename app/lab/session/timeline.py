@@ -1,9 +1,10 @@
 """A run and its past: checkpoints of it, so that going back is fast.
 
 The past is never stored, it is run again. A copy that has been run to some event cannot go back, so checkpoints are
-made every 600 events while the host is idle; going back to an event takes the nearest checkpoint before it and runs it
-there. A step back keeps the views just before that event too: stepping back once more needs no run. Of the rest of the
-past one view in 50 is kept, to show while the user drags through it.
+made every 600 events while the host is idle, in a long run at larger distances; going back to an event takes the
+nearest checkpoint before it and runs it there. A step back keeps the views just before that event too: stepping back
+once more needs no run. Of the rest of the past one view in 50 is kept (in a long run in 100, 200, ...), to show while
+the user drags through it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_text import dump_json
 from app.lab.foundation.bounds import (
+    CHECKPOINT_EVENTS_MAX,
     CHECKPOINT_EVERY_EVENTS,
     CHECKPOINTS_PER_WORLD,
     SPARSE_EVERY_EVENTS,
     SPARSE_VIEWS_KEPT,
     VIEWS_KEPT,
 )
+from app.lab.foundation.garbage import FullCollections
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.world_view import WorldView
 from engine.lab.run.run import LabRun
@@ -51,7 +54,12 @@ class Copy:
 
     def close(self) -> None:
         """Free the copy."""
-        self.view.run.close()
+        _free(self.view.run)
+
+
+def _free(run: LabRun) -> None:
+    FullCollections.note_freed(run.event_number)
+    run.close()
 
 
 class Timeline:
@@ -94,8 +102,9 @@ class Timeline:
 
     def near_view(self, event: int) -> WorldPicture | None:
         """Return a kept view of less than one stretch before ``event``."""
-        place = event - event % SPARSE_EVERY_EVENTS
-        return self._sparse_view(place) or self._sparse_view(place + SPARSE_EVERY_EVENTS)
+        every = self._sparse_every
+        place = event - event % every
+        return self._sparse_view(place) or self._sparse_view(place + every)
 
     def _sparse_view(self, event: int) -> WorldPicture | None:
         packed = self._sparse.get(event)
@@ -111,9 +120,19 @@ class Timeline:
 
     def keep_sparse_view(self, copy: Copy) -> None:
         """Keep the view of a passing copy, if it is one of every Nth."""
-        event = copy.event
-        if event % SPARSE_EVERY_EVENTS == 0 and event not in self._sparse and len(self._sparse) < SPARSE_VIEWS_KEPT:
+        event, every = copy.event, self._sparse_every
+        if event % every == 0 and event not in self._sparse:
+            if len(self._sparse) >= SPARSE_VIEWS_KEPT:
+                self._sparse = {place: packed for place, packed in self._sparse.items() if place % every == 0}
             self._sparse[event] = zlib.compress(dump_json(copy.view.build()), 1)
+
+    @property
+    def _sparse_every(self) -> int:
+        """Return the number of events between two sparse views."""
+        every = SPARSE_EVERY_EVENTS
+        while self.run.event_number // every >= SPARSE_VIEWS_KEPT:
+            every *= 2
+        return every
 
     def begin_seek(self, event: int, views_before: int = 0) -> Seek:
         """Begin the way to the view after ``event``, which must be before the head's, from the nearest copy before it.
@@ -169,23 +188,37 @@ class Timeline:
             self._keep_checkpoint(copy)
 
     def _keep_checkpoint(self, copy: Copy) -> None:
-        """Keep ``copy``, unless an earlier one in the same stretch serves as well."""
-        start = copy.event - copy.event % self._distance
+        """Keep ``copy``, unless an earlier one in the same stretch, or the beginning, serves as well."""
+        distance = self._distance
+        start = copy.event - copy.event % distance
+        if start == 0:
+            copy.close()
+            return
         for place, other in list(self._checkpoints.items()):
-            if start <= place < start + self._distance:
+            if start <= place < start + distance:
                 if place <= copy.event and other.known_commands >= copy.known_commands:
                     copy.close()
                     return
                 self._checkpoints.pop(place).close()
-        if len(self._checkpoints) >= CHECKPOINTS_PER_WORLD:
-            copy.close()
-        else:
-            self._checkpoints[copy.event] = copy
+        self._checkpoints[copy.event] = copy
 
     @property
     def _distance(self) -> int:
-        """Return the number of events between two checkpoints."""
-        return max(CHECKPOINT_EVERY_EVENTS, -(-self.run.event_number // CHECKPOINTS_PER_WORLD))
+        """Return the number of events between two checkpoints. Doubling keeps every second one where it is."""
+        end, distance = self.run.event_number, CHECKPOINT_EVERY_EVENTS
+        while True:
+            count = end // distance
+            events = distance * count * (count + 1) // 2
+            if count <= CHECKPOINTS_PER_WORLD and events <= max(CHECKPOINT_EVENTS_MAX, 2 * end):
+                return distance
+            distance *= 2
+
+    def _space_checkpoints(self) -> None:
+        """Free the checkpoints that are too many since the run has become longer."""
+        copies = [self._checkpoints[place] for place in sorted(self._checkpoints)]
+        self._checkpoints.clear()
+        for copy in copies:
+            self._keep_checkpoint(copy)
 
     def _new_copy(self) -> Copy:
         run = self.run
@@ -196,6 +229,7 @@ class Timeline:
     def grow(self, until: Callable[[], bool]) -> bool:
         """Prepare checkpoints until ``until()`` is true; return False when there is nothing to prepare."""
         if self._growing is None:
+            self._space_checkpoints()
             wanted = self._missing_place()
             if wanted is None:
                 return False
@@ -211,12 +245,12 @@ class Timeline:
         return True
 
     def _missing_place(self) -> int | None:
-        """Return the last multiple of the distance that has no checkpoint after it; the near past is requested most."""
-        if len(self._checkpoints) >= CHECKPOINTS_PER_WORLD:
-            return None
+        """Return the last multiple of the distance that has no checkpoint soon after it; the near past is requested
+        most.
+        """
         end, every = self.run.event_number, self._distance
         for place in reversed(range(every, end, every)):
-            goal = min(place + every, end) - 1
+            goal = min(place + CHECKPOINT_EVERY_EVENTS, end) - 1
             if not any(place <= copy.event and self._leads_to(copy, goal) for copy in self._checkpoints.values()):
                 return place
         return None
@@ -237,7 +271,7 @@ class Timeline:
             copy = self._take_copy(event)
         self.head = copy.view
         self.run.forget_after(event)
-        old.run.close()
+        _free(old.run)
         self._abandon_growing()
         known = sum(timed.event <= event for timed in old.run.commands)
         for place, other in list(self._checkpoints.items()):
@@ -272,7 +306,7 @@ class Timeline:
     def close(self) -> None:
         """Free all runs."""
         self.free_copies()
-        self.run.close()
+        _free(self.run)
 
 
 class Seek:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 
 from app.foundation.viewer import WINDOW
-from app.lab.foundation.garbage import AT_LATEST_AFTER, QUIET_AFTER, FullCollections
 from app.lab.session import player as player_module
 from app.lab.session.pace import LAG_MAX_S, Pace
 from engine.lab.run.run import LabRun
@@ -184,20 +181,6 @@ def test_a_pace_gives_up_what_it_lags_behind_too_far():
     assert pace.due_us(10.5) == 2_000_000, "a little behind: it catches up"
     pace.note(10.5, 1_000_000)
     assert pace.due_us(10.5) == 1_000_000
-
-
-def test_full_collections_wait_for_a_quiet_moment():
-    before = gc.get_threshold()
-    with FullCollections() as collections:
-        assert gc.get_threshold()[2] > AT_LATEST_AFTER
-        gc.collect()
-        assert not collections.collect_if_due(is_quiet=True)
-        for _ in range(QUIET_AFTER):
-            gc.collect(1)
-        assert not collections.collect_if_due(is_quiet=False)
-        assert collections.collect_if_due(is_quiet=True)
-        assert not collections.collect_if_due(is_quiet=True)
-    assert gc.get_threshold() == before
 
 
 def test_a_page_that_confirms_late_goes_on_with_patches(lab):

@@ -81,6 +81,57 @@ def test_preparing_comes_to_an_end_and_starts_again_only_for_what_was_used(timel
     assert timeline.copies <= CHECKPOINTS_PER_WORLD + 2
 
 
+@pytest.mark.parametrize(("most_events", "farthest"), [(600, 800), (8_000, 400)])
+def test_checkpoints_of_a_long_run_stay_few_and_reach_its_end(monkeypatch, most_events, farthest):
+    monkeypatch.setattr(timeline_module, "CHECKPOINT_EVERY_EVENTS", 50)
+    monkeypatch.setattr(timeline_module, "CHECKPOINT_EVENTS_MAX", most_events)
+    opened = []
+
+    class CountedRun(LabRun):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            opened.append(self)
+
+        def close(self):
+            super().close()
+            opened.remove(self)
+
+    timeline = Timeline(LabRun(load_scenario("general")))
+    monkeypatch.setattr(timeline_module, "LabRun", CountedRun)
+    for _ in range(50):
+        timeline.run.run_events(40)
+        grow_all(timeline)
+        end = timeline.run.event_number
+        assert sum(run.event_number for run in opened) <= max(most_events, 2 * end)
+        assert len(opened) <= CHECKPOINTS_PER_WORLD
+    distances = []
+    for event in range(end - 1, 0, -97):
+        way = timeline.begin_seek(event)
+        distances.append(event - way.copy.event)
+        timeline.end_seek(way)
+        grow_all(timeline)
+    assert max(distances) < farthest
+    timeline.close()
+    assert not opened
+
+
+def test_a_view_near_any_event_of_a_long_run_is_kept(monkeypatch):
+    monkeypatch.setattr(timeline_module, "SPARSE_EVERY_EVENTS", 5)
+    monkeypatch.setattr(timeline_module, "EVENTS_PER_LOOK", 5)
+    monkeypatch.setattr(timeline_module, "SPARSE_VIEWS_KEPT", 30)
+    timeline = Timeline(LabRun(load_scenario("general")))
+    for _ in range(4):
+        timeline.run.run_events(300)
+        seek(timeline, timeline.run.event_number - 1)
+    assert 15 <= sum(timeline.kept_view(event) is not None for event in range(1200)) <= 31
+    for event in range(100, 1150, 50):
+        near = timeline.near_view(event)
+        assert near is not None
+        assert abs(near["event"] - event) <= 80
+        assert near == true_view(timeline, near["event"])
+    timeline.close()
+
+
 def test_a_copy_is_not_run_past_a_command_that_it_does_not_know(timeline):
     grow_all(timeline)
     timeline.run.apply(parse_command({"kind": "crash", "target": "P1"}))
