@@ -27,8 +27,8 @@ FRAMES_PER_SECOND = 20
 #: Frames per second while a world runs to a chosen point: nobody can follow it, and each view costs the run and the
 #: page time.
 JOB_FRAMES_PER_SECOND = 5
-#: Events between two checkpoints of a run, doubled until there are at most so many, which together have at most this
-#: number of events, or twice those of the run: each event of a copy takes half a kilobyte.
+#: Events between two checkpoints of a run, doubled until there are at most that number of them, which have at most that
+#: number of events together, or twice those of the run: each event of a copy takes half a kilobyte.
 CHECKPOINT_EVERY_EVENTS = 600
 CHECKPOINTS_PER_WORLD = 20
 CHECKPOINT_EVENTS_MAX = 40_000

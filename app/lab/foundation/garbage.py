@@ -57,7 +57,7 @@ class FullCollections:
 
     @staticmethod
     def note_freed(events: int) -> None:
-        """Note that a run of so many events is over."""
+        """Note that a run with that number of events is over."""
         FullCollections._freed_events += events
 
 
