@@ -55,6 +55,13 @@ _BEFORE = f"""
     max(number) OVER (PARTITION BY {", ".join(_SEGMENT)} ORDER BY queue_offset
                       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 """
+#: The number of a message that is not higher than all before it.
+_OUT_OF_ORDER = "IF(number <= before, number, NULL) AS out_of_order"
+#: The bits of numbers that are out of order and either among the rising ones or there more than once.
+_REPEATED = """
+    bit_or(bits) FILTER (WHERE out_of_order IS NOT NULL) & coalesce(bit_or(bits) FILTER (WHERE out_of_order IS NULL), 0L)
+    | coalesce(bit_or(bits) FILTER (WHERE out_of_order IS NOT NULL AND copies > 1), 0L)
+"""
 #: After this many words of a segment it is checked whether its numbers are sparse.
 _WORDS_PER_CHECK = 4_096
 
@@ -130,24 +137,29 @@ def segments_of(messages: DataFrame, late_ms: int, judge_until_ms: int) -> list[
     """
     # All of this needs the messages of a segment in one place, so Spark moves and sorts them once.
     placed = messages.selectExpr(*_SEGMENT, "number", "queue_offset", "stored_ms", "latency_ms", _BEFORE)
-    copies = placed.groupBy(*_SEGMENT, "number").agg(
-        F.expr("count(*) AS copies"),
+    # Numbers that rise differ, so their words need no look at the single number; only the others can repeat one.
+    words_and_others = placed.groupBy(*_SEGMENT, F.expr(word_of("number")).alias("word"), F.expr(_OUT_OF_ORDER)).agg(
+        F.expr(bits_of("number")).alias("bits"),
         F.expr("bool_or(number < before) AS is_descending"),
         F.expr("min(queue_offset) AS first_offset"),
         F.expr("max(queue_offset) AS last_offset"),
+        F.expr("min_by(number, queue_offset) AS first_number"),
+        F.expr("max(number) AS highest"),
+        F.expr(f"max(number) FILTER (WHERE stored_ms <= {judge_until_ms}) AS settled"),
+        F.expr("count(*) AS copies"),
         F.expr(f"count_if(latency_ms > {late_ms}) AS late"),
         F.expr("min(stored_ms) AS oldest_ms"),
         F.expr("max(stored_ms) AS newest_ms"),
     )
-    words = copies.groupBy(*_SEGMENT, F.expr(word_of("number")).alias("word")).agg(
-        F.expr(bits_of("number")),
-        F.expr(bits_of("number", "copies > 1")),
-        F.expr(bits_of("number", "is_descending")),
+    words = words_and_others.groupBy(*_SEGMENT, "word").agg(
+        F.expr("bit_or(bits)"),
+        F.expr(_REPEATED),
+        F.expr("bit_or(bits) FILTER (WHERE is_descending)"),
         F.expr("min(first_offset)"),
         F.expr("max(last_offset)"),
-        F.expr("min_by(number, first_offset)"),
-        F.expr("max(number)"),
-        F.expr(f"coalesce(max(number) FILTER (WHERE oldest_ms <= {judge_until_ms}), -1L)"),
+        F.expr("min_by(first_number, first_offset)"),
+        F.expr("max(highest)"),
+        F.expr("coalesce(max(settled), -1L)"),
         F.expr("sum(copies)"),
         F.expr("sum(late)"),
         F.expr("min(oldest_ms)"),
