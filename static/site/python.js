@@ -35,8 +35,9 @@ export async function loadPython(tell) {
 export function addModules(python, archive) {
   const packed = python.toPy(new Uint8Array(archive));
   const unpacked = python.pyimport("compression.zstd").decompress(packed);
-  const bytes = unpacked.toJs();
-  for (const each of [packed, unpacked]) each.destroy();
+  // A view of Python's memory: JavaScript would keep a copy for minutes.
+  const buffer = unpacked.getBuffer("u8");
+  const bytes = buffer.data;
   let at = bytes.indexOf("\n".charCodeAt(0)) + 1;
   for (const [name, size] of JSON.parse(new TextDecoder().decode(bytes.subarray(0, at)))) {
     const path = `/glassmq/${name}`;
@@ -44,6 +45,8 @@ export function addModules(python, archive) {
     // A buffer of its own, so that freeModules() frees it.
     python.FS.writeFile(path, bytes.slice(at, (at += size)), { canOwn: true });
   }
+  buffer.release();
+  for (const each of [packed, unpacked]) each.destroy();
   // The methods of dataclasses were compiled at the build (app/site/compile_modules.mjs).
   python.runPython(`
 import sys

@@ -59,7 +59,8 @@ _BEFORE = f"""
 _OUT_OF_ORDER = "IF(number <= before, number, NULL) AS out_of_order"
 #: The bits of numbers that are out of order and either among the rising ones or there more than once.
 _REPEATED = """
-    bit_or(bits) FILTER (WHERE out_of_order IS NOT NULL) & coalesce(bit_or(bits) FILTER (WHERE out_of_order IS NULL), 0L)
+    bit_or(bits) FILTER (WHERE out_of_order IS NOT NULL)
+    & coalesce(bit_or(bits) FILTER (WHERE out_of_order IS NULL), 0L)
     | coalesce(bit_or(bits) FILTER (WHERE out_of_order IS NOT NULL AND copies > 1), 0L)
 """
 #: After this many words of a segment it is checked whether its numbers are sparse.
