@@ -4,12 +4,14 @@
 //
 // From the page's worker: the order. To it: the states of the search, as JSON.
 
-import { loadPython } from "./python.js";
+import { freeModules, loadPython } from "./python.js";
 
 addEventListener("message", async ({ data: order }) => {
   try {
     const python = await loadPython(() => {});
-    python.pyimport("app.site.search_worker").report_search(order, postMessage);
+    const search = python.pyimport("app.site.search_worker");
+    freeModules(python);
+    search.report_search(order, postMessage);
   } catch ({ message }) {
     const problem = message.slice(-500);
     postMessage(JSON.stringify({ phase: "failed", error: { en: problem, zh: problem } }));

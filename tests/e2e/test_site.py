@@ -117,13 +117,15 @@ def test_a_lesson_is_done_up_to_its_first_action(site, open_page, name):
 
 
 @pytest.mark.thorough
-def test_every_scenario_opens_with_the_modules_of_the_site(folder):
+def test_every_scenario_opens_with_the_modules_of_the_site_after_the_imported_ones_are_freed(folder):
     program = Path(other_pythons.__file__).with_name("open_every_scenario.mjs")
     done = subprocess.run([str(find_node()), program, folder], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2_000:]
     result = json.loads(done.stdout)
     assert set(result["failed"]) == NOT_ON_THE_SITE
     assert result["compiled_at_start"] == 0
+    before, after = result["megabytes"]
+    assert after < before / 5
 
 
 @pytest.mark.thorough

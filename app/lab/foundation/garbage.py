@@ -24,18 +24,21 @@ _NEVER = 1_000_000_000
 
 
 class FullCollections:
-    """A context in which Python starts no full collections by itself."""
+    """A context in which Python starts no full collections by itself.
 
-    #: Since the last full collection. Of the whole process, as the collector is.
+    All is counted for the whole process, as the collector works: a full collection is one for all its labs. Labs that
+    count by themselves would each start their own, and a process with twenty would do nothing else.
+    """
+
     _freed_events: ClassVar[int] = 0
+    #: How many full collections there had been, and smaller ones, when this was seen last.
+    _seen: ClassVar[tuple[int, int]] = (0, 0)
 
     def __init__(self) -> None:
         self._thresholds = gc.get_threshold()
-        self._counted = 0
 
     def __enter__(self) -> FullCollections:
         self._thresholds = gc.get_threshold()
-        self._counted = _smaller_collections()
         gc.set_threshold(*self._thresholds[:2], _NEVER)
         return self
 
@@ -44,15 +47,14 @@ class FullCollections:
 
     def collect_if_due(self, *, is_quiet: bool) -> bool:
         """Run a full collection when it is due. ``is_quiet``: no request waits for the lab now."""
-        smaller = _smaller_collections() - self._counted
+        smaller = self._smaller_collections()
         if is_quiet:
             is_due = smaller >= QUIET_AFTER or self._freed_events >= QUIET_AFTER_FREED_EVENTS
         else:
             is_due = smaller >= AT_LATEST_AFTER or self._freed_events >= AT_LATEST_AFTER_FREED_EVENTS
         if is_due:
-            FullCollections._freed_events = 0
             gc.collect()
-            self._counted = _smaller_collections()
+            self._smaller_collections()
         return is_due
 
     @staticmethod
@@ -60,10 +62,15 @@ class FullCollections:
         """Note that a run with that number of events is over."""
         FullCollections._freed_events += events
 
+    @staticmethod
+    def _smaller_collections() -> int:
+        """Return how often Python has examined more than the youngest objects since a full collection.
 
-def _smaller_collections() -> int:
-    """Return how often Python has examined more than the youngest objects. In Python 3.14 the youngest and a part of
-    all others at a time; ``gc.get_count`` no longer counts these.
-    """
-    collections: int = gc.get_stats()[1]["collections"]
-    return collections
+        ``gc.get_count`` knows this too, but no longer in Python 3.14, which examines a part of the others each time.
+        """
+        _, smaller, full = (generation["collections"] for generation in gc.get_stats())
+        if full != FullCollections._seen[0]:
+            FullCollections._seen = (full, smaller)
+            FullCollections._freed_events = 0
+        counted: int = smaller - FullCollections._seen[1]
+        return counted

@@ -1,16 +1,17 @@
 // Opens every scenario with the Python of a built site: node open_every_scenario.mjs SITE
-// Prints as JSON the name of each that does not open, and why, and how many classes compiled methods at the start.
+// Prints as JSON the name of each that does not open, and why, how many classes compiled methods at the start, and the
+// megabytes of files of modules before and after freeModules(), which a page calls then.
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { addModules } from "../../../static/site/python.js";
+import { addModules, freeModules } from "../../../static/site/python.js";
 
 const folder = `${process.argv[2]}/python/`;
 const { loadPyodide } = await import(pathToFileURL(`${folder}pyodide.mjs`));
 const python = await loadPyodide({ indexURL: folder });
 addModules(python, await readFile(`${folder}glassmq.zst`));
-console.log(
-    python.runPython(`
+python.runPython(`
 import json, logging, sys
+from pathlib import Path
 
 compiled = []
 
@@ -18,12 +19,20 @@ def note_compiled(event, arguments):
     if event == "compile" and str(arguments[0]).startswith(("def __create_fn__", "b'def __create_fn__")):
         compiled.append(arguments)
 
+def megabytes():
+    return sum(path.stat().st_size for path in Path("/glassmq").rglob("*.pyc")) / 1e6
+
 sys.addaudithook(note_compiled)
 logging.disable(logging.CRITICAL)
+megabytes_before = megabytes()
 from app.site.worker import SiteWorker
 from engine.lab.scenario.scenario_files import scenario_names
 compiled_at_start = len(compiled)
-
+`);
+freeModules(python);
+console.log(
+    python.runPython(`
+megabytes_after = megabytes()
 answers = []
 worker = SiteWorker(lambda to, event, message: answers.append((event, message)))
 failed = {}
@@ -38,6 +47,10 @@ for name in scenario_names():
     worker.event(name, "control", json.dumps({"action": "step"}))
     worker.work()
     worker.close(name)
-json.dumps({"failed": failed, "compiled_at_start": compiled_at_start})
+json.dumps({
+    "failed": failed,
+    "compiled_at_start": compiled_at_start,
+    "megabytes": [megabytes_before, megabytes_after],
+})
 `),
 );

@@ -19,9 +19,8 @@ from engine.lab.scenario.scenario_files import load_scenario
 @pytest.fixture
 def collections():
     with FullCollections() as collections:
-        # Other tests of this process have freed runs.
-        FullCollections.note_freed(AT_LATEST_AFTER_FREED_EVENTS)
-        assert collections.collect_if_due(is_quiet=True)
+        gc.collect()
+        assert not collections.collect_if_due(is_quiet=True), "it counts from the last full collection on"
         yield collections
 
 
@@ -39,6 +38,20 @@ def test_many_smaller_collections_make_a_full_one_worthwhile(collections):
     assert not collections.collect_if_due(is_quiet=False)
     assert collections.collect_if_due(is_quiet=True)
     assert not collections.collect_if_due(is_quiet=True)
+
+
+def test_a_full_collection_by_anyone_counts_for_all_labs_of_the_process(collections):
+    with FullCollections() as other:
+        for _ in range(QUIET_AFTER):
+            gc.collect(1)
+        assert other.collect_if_due(is_quiet=True)
+        assert not collections.collect_if_due(is_quiet=True)
+        for _ in range(QUIET_AFTER):
+            gc.collect(1)
+        FullCollections.note_freed(AT_LATEST_AFTER_FREED_EVENTS)
+        gc.collect()
+        assert not collections.collect_if_due(is_quiet=True)
+        assert not other.collect_if_due(is_quiet=False)
 
 
 def test_freed_runs_make_a_full_one_worthwhile_and_then_necessary(collections):
