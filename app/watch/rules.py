@@ -45,7 +45,8 @@ class Level(StrEnum):
 class Measured:
     """The measurement of a rule for one subject: the amount, and the suffix and values of its text.
 
-    ``n``: the number that chooses between the text's singular and plural, where it has both.
+    ``n``: the number that chooses between the text's singular and plural, where it has both. ``is_told_early``: below
+    the threshold it is not a fault yet, but the good news mentions it.
     """
 
     subject: str
@@ -53,14 +54,12 @@ class Measured:
     words: dict[str, Words]
     form: str = ""
     n: int = 0
+    is_told_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``.
-
-    ``is_reported_early``: below its threshold it is not a fault yet, but the good news mentions it.
-    """
+    """One rule. ``panel``: where the page shows more; ``unit``: of the threshold, from ``least`` to ``most``."""
 
     name: str
     panel: str
@@ -70,7 +69,6 @@ class Rule:
     unit: str
     measure: Callable[[Facts, Memory], Iterable[Measured]]
     level: Level = Level.WARNING
-    is_reported_early: bool = False
 
 
 def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -86,7 +84,7 @@ def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
             words["rate"] = amount(max(1, round(trend.per_s)))
         elif form == "shrinking":
             words["left"] = span(trend.left_ms)
-        yield Measured(name, group.lag, words, form)
+        yield Measured(name, group.lag, words, form, is_told_early=form == "growing")
 
 
 def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -97,7 +95,7 @@ def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
         lasts_ms = memory.stays_ms(("offline", name), committed if is_left else None)
         if is_left and lasts_ms <= ABANDONED_MS:
             words: dict[str, Words] = {"group": name, "lag": amount(group.lag), "span": span(lasts_ms)}
-            yield Measured(name, lasts_ms / 1_000, words, n=group.lag)
+            yield Measured(name, lasts_ms / 1_000, words, n=group.lag, is_told_early=True)
 
 
 def _unowned(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -228,7 +226,7 @@ RULES: tuple[Rule, ...] = (
     Rule("disk_full", "log", 90, 1, 100, "percent", _disk),
     Rule("queue_unowned", "groups", 30, 0, _DAY_S, "seconds", _unowned),
     Rule("queue_stuck", "groups", 60, 0, _DAY_S, "seconds", _stuck),
-    Rule("group_offline", "groups", 30, 0, _DAY_S, "seconds", _offline, is_reported_early=True),
+    Rule("group_offline", "groups", 30, 0, _DAY_S, "seconds", _offline),
     Rule("group_behind", "groups", 1_000, 1, 1_000_000_000, "messages", _behind),
     Rule("half_undecided", "transactions", 30, 0, 7 * _DAY_S, "seconds", _undecided),
     Rule("half_given_up", "transactions", 1, 1, 1_000_000, "messages", _given_up),

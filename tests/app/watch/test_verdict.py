@@ -104,6 +104,18 @@ def test_a_group_that_falls_behind_is_reported_with_its_growth():
     assert line == "reports lags by 2,948, growing by 12/s"
 
 
+def test_a_growing_lag_is_named_before_it_is_a_fault_and_nothing_is_called_well():
+    looks, growing = Looks(group_behind=5_000), [2_000 + 12 * second for second in range(80)]
+    assert looks.see_lag(growing) == "4 clients, 1 group reads; reports lags by 2,948, growing by 12/s"
+    assert looks.verdict.as_json()["level"] == "well"
+    assert Looks(group_behind=None).see_lag(growing).startswith("All is well")
+
+
+def test_a_small_lag_that_shrinks_or_stands_is_no_early_news():
+    for change in (-12, 0):
+        assert Looks(group_behind=5_000).see_lag([3_000 + change * at for at in range(80)]).startswith("All is well")
+
+
 def test_a_group_that_catches_up_is_shown_with_the_time_left():
     assert Looks().see_lag([9_000 - 50 * second for second in range(60)]) == (
         "reports lags by 6,050, caught up in about 2 min"
