@@ -6,9 +6,10 @@ Texts for users are in the catalogue (:mod:`engine.texts`) under the name of wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 from engine.texts import Text
 
@@ -98,16 +99,34 @@ class TableColumn:
         return self.text or Text(f"job.column.{self.name}")
 
 
-def columns(
-    kind: ColumnKind, *names: str, cells: Iterable[str] = (), job: str | None = None
-) -> tuple[TableColumn, ...]:
-    """Return several columns of one kind.
+#: Kind -> names of the columns that have it, in the tables of all jobs; other columns are integers.
+_NAMES = {
+    ColumnKind.TEXT: """account agreement anomaly bank broker certainty day faults finding from_to group invariant key
+        kind message producer queue status tag topic what where who why""",
+    ColumnKind.NUMBER: "bytes_per_s max_to_mean peak_per_s per_s to_mean variation",
+    ColumnKind.SHARE: "high low peak_share rate share",
+    ColumnKind.MILLISECONDS: "age longest max p50 p90 p95 p99 window worst_p99",
+    ColumnKind.TIMESTAMP: "credited_at debited_at peak_at peak_window since start",
+    ColumnKind.YES_NO: "conserved exact has_ended",
+    ColumnKind.LINK: "link",
+}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
-    :param cells: the job's own terms in them, as in :attr:`TableColumn.cell_texts`.
+
+def columns(
+    *names: str,
+    cells: Mapping[str, Mapping[str, Texts]] = MappingProxyType({}),
+    job: str | None = None,
+    kind: ColumnKind = ColumnKind.INTEGER,
+) -> tuple[TableColumn, ...]:
+    """Return several columns.
+
+    :param cells: name of a column -> the job's own terms in it, as in :attr:`TableColumn.cell_texts`.
     :param job: the job in whose tables such a column has a heading of its own.
+    :param kind: the kind of columns that are not of the same kind in all jobs.
     """
     own = {name: Text(f"job.{job}.column.{name}") for name in names} if job else {}
-    return tuple(TableColumn(name, kind, cell_texts(*cells), own.get(name)) for name in names)
+    return tuple(TableColumn(name, _KINDS.get(name, kind), cells.get(name, {}), own.get(name)) for name in names)
 
 
 def cell_texts(*cells: str, room: str = "job.cell.") -> Mapping[str, Texts]:

@@ -10,7 +10,6 @@ from engine.pipeline.jobs.description import (
     FOLLOW,
     STARTING_OFFSETS,
     TOPICS,
-    ColumnKind,
     JobDescription,
     JobParameter,
     JobPlot,
@@ -50,10 +49,7 @@ DESCRIPTION = JobDescription(
     tables=(
         JobTable(
             "archive",
-            (
-                *columns(ColumnKind.TEXT, "topic", "day"),
-                *columns(ColumnKind.INTEGER, "messages", "copies", "changed", "files", "bytes"),
-            ),
+            columns("topic", "day", "messages", "copies", "changed", "files", "bytes"),
             bad_column="changed",
         ),
     ),

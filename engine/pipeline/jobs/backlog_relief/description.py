@@ -5,7 +5,6 @@ from __future__ import annotations
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     NUMBER_MAX,
-    ColumnKind,
     JobDescription,
     JobParameter,
     JobPlot,
@@ -55,20 +54,15 @@ DESCRIPTION = JobDescription(
         JobTable(
             "moved",
             (
-                *columns(ColumnKind.TEXT, "topic", "queue"),
-                *columns(ColumnKind.INTEGER, "group_at"),
-                *columns(ColumnKind.INTEGER, "from", "to", job="backlog-relief"),
-                *columns(ColumnKind.INTEGER, "moved", "kept"),
+                *columns("topic", "queue", "group_at"),
+                *columns("from", "to", job="backlog-relief"),
+                *columns("moved", "kept"),
             ),
         ),
-        JobTable("sent", columns(ColumnKind.INTEGER, "batch", "messages", "sent", "not_sent", "left")),
+        JobTable("sent", columns("batch", "messages", "sent", "not_sent", "left")),
         JobTable(
             "not_sent",
-            (
-                *columns(ColumnKind.TEXT, "message"),
-                *columns(ColumnKind.TEXT, "why", cells=("body too long", "properties too long")),
-                *columns(ColumnKind.INTEGER, "bytes"),
-            ),
+            columns("message", "why", "bytes", cells={"why": cell_texts("body too long", "properties too long")}),
             bad_column="bytes",
         ),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
@@ -9,13 +11,11 @@ from engine.pipeline.jobs.description import (
     DAY_MS,
     FOLLOW,
     STARTING_END,
-    ColumnKind,
     JobDescription,
     JobParameter,
     JobPlot,
     JobTable,
     ParameterKind,
-    TableColumn,
     cell_texts,
     columns,
     trigger_ms,
@@ -54,56 +54,31 @@ VERDICT_COUNTS = (
     "unknown",
     "not_judged",
 )
-_KIND = TableColumn(
-    "kind",
-    ColumnKind.TEXT,
-    cell_texts=cell_texts(*KINDS),
+_columns = partial(
+    columns,
+    cells={
+        "kind": cell_texts(*KINDS),
+        "certainty": cell_texts(*Certainty),
+        "producer": cell_texts("(not numbered)"),
+        "from_to": cell_texts("born > stored", "stored > consumed"),
+    },
 )
 _TABLES = (
     JobTable(
-        "producers",
-        (
-            TableColumn("producer", ColumnKind.TEXT, cell_texts=cell_texts("(not numbered)")),
-            TableColumn("topic", ColumnKind.TEXT),
-            *columns(ColumnKind.INTEGER, *VERDICT_COUNTS),
-            TableColumn("has_ended", ColumnKind.YES_NO),
-            TableColumn("findings", ColumnKind.INTEGER),
-        ),
-        bad_column="findings",
+        "producers", _columns("producer", "topic", *VERDICT_COUNTS, "has_ended", "findings"), bad_column="findings"
     ),
-    JobTable("finding_counts", (_KIND, TableColumn("count", ColumnKind.INTEGER)), bad_column="count"),
+    JobTable("finding_counts", _columns("kind", "count"), bad_column="count"),
     JobTable(
         "findings",
-        (
-            _KIND,
-            TableColumn("topic", ColumnKind.TEXT),
-            *columns(ColumnKind.TEXT, "who", "queue"),
-            *columns(ColumnKind.INTEGER, "first", "last"),
-            TableColumn("count", ColumnKind.INTEGER),
-            TableColumn("certainty", ColumnKind.TEXT, cell_texts=cell_texts(*Certainty)),
-            TableColumn("where", ColumnKind.TEXT),
-        ),
+        _columns("kind", "topic", "who", "queue", "first", "last", "count", "certainty", "where"),
         bad_column="count",
     ),
     JobTable(
         "groups",
-        (
-            TableColumn("group", ColumnKind.TEXT),
-            TableColumn("topic", ColumnKind.TEXT),
-            *columns(ColumnKind.INTEGER, "stored", "consumed", "missing", "unreported", "twice", "failed", "findings"),
-        ),
+        _columns("group", "topic", "stored", "consumed", "missing", "unreported", "twice", "failed", "findings"),
         bad_column="findings",
     ),
-    JobTable(
-        "latency",
-        (
-            TableColumn("from_to", ColumnKind.TEXT, cell_texts=cell_texts("born > stored", "stored > consumed")),
-            TableColumn("topic", ColumnKind.TEXT),
-            TableColumn("group", ColumnKind.TEXT),
-            TableColumn("messages", ColumnKind.INTEGER),
-            *columns(ColumnKind.MILLISECONDS, "p50", "p95", "p99", "longest"),
-        ),
-    ),
+    JobTable("latency", _columns("from_to", "topic", "group", "messages", "p50", "p95", "p99", "longest")),
 )
 
 DESCRIPTION = JobDescription(

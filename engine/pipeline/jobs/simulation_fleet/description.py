@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
-    ColumnKind,
     JobDescription,
     JobParameter,
     JobTable,
     ParameterKind,
-    TableColumn,
     cell_texts,
     columns,
 )
@@ -57,10 +55,8 @@ _PARAMETERS = (
 _KINDS = JobTable(
     KINDS_TABLE,
     (
-        TableColumn("kind", ColumnKind.TEXT, cell_texts=FAULTS, text=Text("job.simulation-fleet.column.kind")),
-        *columns(ColumnKind.INTEGER, "runs", "bad"),
-        *columns(ColumnKind.SHARE, "rate", "low", "high"),
-        *columns(ColumnKind.INTEGER, "alone", "alone_bad"),
+        *columns("kind", cells={"kind": FAULTS}, job="simulation-fleet"),
+        *columns("runs", "bad", "rate", "low", "high", "alone", "alone_bad"),
     ),
     bad_column="bad",
 )
@@ -68,14 +64,11 @@ _KINDS = JobTable(
 _FINDINGS = JobTable(
     FINDINGS_TABLE,
     (
-        *columns(ColumnKind.TEXT, "invariant"),
-        TableColumn("anomaly", ColumnKind.TEXT, cell_texts=ANOMALIES),
-        *columns(ColumnKind.INTEGER, "runs", job="simulation-fleet"),
-        *columns(ColumnKind.INTEGER, "seed"),
-        *columns(ColumnKind.TEXT, "faults"),
-        *columns(ColumnKind.INTEGER, "event"),
-        *columns(ColumnKind.TEXT, "what", job="simulation-fleet"),
-        *columns(ColumnKind.LINK, "link"),
+        *columns("invariant", "anomaly", cells={"anomaly": ANOMALIES}),
+        *columns("runs", job="simulation-fleet"),
+        *columns("seed", "faults", "event"),
+        *columns("what", job="simulation-fleet"),
+        *columns("link"),
     ),
     bad_column="runs",
 )

@@ -8,7 +8,6 @@ from engine.pipeline.jobs.description import (
     FOLLOW,
     STARTING_OFFSETS,
     TOPICS,
-    ColumnKind,
     JobDescription,
     JobParameter,
     JobPlot,
@@ -20,13 +19,8 @@ from engine.pipeline.jobs.description import (
 from engine.texts import Text
 
 _JOB = "traffic"
-_IMBALANCE = columns(ColumnKind.NUMBER, "max_to_mean", "variation")
-_COUNTED = (
-    *columns(ColumnKind.INTEGER, "messages"),
-    *columns(ColumnKind.YES_NO, "exact"),
-    *columns(ColumnKind.SHARE, "share", "peak_share"),
-    *columns(ColumnKind.TIMESTAMP, "peak_window"),
-)
+_IMBALANCE = ("max_to_mean", "variation")
+_COUNTED = ("messages", "exact", "share", "peak_share", "peak_window")
 
 DESCRIPTION = JobDescription(
     name=_JOB,
@@ -46,52 +40,21 @@ DESCRIPTION = JobDescription(
         CHECKPOINT_FOLDER,
     ),
     tables=(
-        JobTable(
-            "topics",
-            (
-                *columns(ColumnKind.TEXT, "topic"),
-                *columns(ColumnKind.INTEGER, "messages", "bytes"),
-                *columns(ColumnKind.NUMBER, "peak_per_s"),
-                *columns(ColumnKind.TIMESTAMP, "peak_at"),
-                *columns(ColumnKind.MILLISECONDS, "worst_p99"),
-                *_IMBALANCE,
-            ),
-        ),
+        JobTable("topics", columns("topic", "messages", "bytes", "peak_per_s", "peak_at", "worst_p99", *_IMBALANCE)),
         JobTable(
             "windows",
             (
-                *columns(ColumnKind.TIMESTAMP, "start"),
-                *columns(ColumnKind.TEXT, "topic"),
-                *columns(ColumnKind.INTEGER, "messages"),
-                *columns(ColumnKind.NUMBER, "per_s", "bytes_per_s"),
-                *columns(ColumnKind.MILLISECONDS, "p50", "p99", job=_JOB),
-                *columns(ColumnKind.MILLISECONDS, "max"),
-                *_IMBALANCE,
+                *columns("start", "topic", "messages", "per_s", "bytes_per_s"),
+                *columns("p50", "p99", job=_JOB),
+                *columns("max", *_IMBALANCE),
             ),
             text=Text("job.traffic.table.windows"),
         ),
-        JobTable(
-            "lag",
-            (
-                *columns(ColumnKind.TEXT, "group", "topic", "queue"),
-                *columns(ColumnKind.INTEGER, "offset", "end", "lag"),
-            ),
-        ),
-        JobTable("tags", (*columns(ColumnKind.TEXT, "topic", "tag"), *_COUNTED)),
-        JobTable("keys", (*columns(ColumnKind.TEXT, "topic", "key"), *_COUNTED)),
-        JobTable(
-            "queues",
-            (
-                *columns(ColumnKind.TEXT, "topic", "queue"),
-                *columns(ColumnKind.INTEGER, "messages"),
-                *columns(ColumnKind.SHARE, "share"),
-                *columns(ColumnKind.NUMBER, "to_mean"),
-            ),
-        ),
-        JobTable(
-            "late",
-            (*columns(ColumnKind.INTEGER, "read", "counted"), *columns(ColumnKind.INTEGER, "late", job=_JOB)),
-        ),
+        JobTable("lag", columns("group", "topic", "queue", "offset", "end", "lag")),
+        JobTable("tags", columns("topic", "tag", *_COUNTED)),
+        JobTable("keys", columns("topic", "key", *_COUNTED)),
+        JobTable("queues", columns("topic", "queue", "messages", "share", "to_mean")),
+        JobTable("late", (*columns("read", "counted"), *columns("late", job=_JOB))),
     ),
     plots=(
         JobPlot("throughput", "messages/s"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from engine.pipeline.jobs.description import (
     CHECKPOINT_FOLDER,
     DAY_MS,
@@ -22,14 +24,14 @@ from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Sta
 from engine.texts import Text
 
 _JOB = "transaction-reconciliation"
-_MESSAGE = columns(ColumnKind.TEXT, "message", "topic")
-_KEY = columns(ColumnKind.TEXT, "key")
-_BROKER = columns(ColumnKind.TEXT, "broker")
-_STATUS = columns(ColumnKind.TEXT, "status", cells=Status)
-_FINDING = columns(ColumnKind.TEXT, "finding", cells=TransactionAnomaly)
-_AGREEMENT = columns(ColumnKind.TEXT, "agreement", cells=Agreement)
-_WINDOW = columns(ColumnKind.TEXT, "what", cells=Window)
-_COUNT = columns(ColumnKind.INTEGER, "count")
+#: Column -> what its cells mean.
+_CELLS = {
+    "status": cell_texts(*Status),
+    "finding": cell_texts(*TransactionAnomaly),
+    "agreement": cell_texts(*Agreement),
+    "what": cell_texts(*Window),
+}
+_columns = partial(columns, cells=_CELLS)
 
 DESCRIPTION = JobDescription(
     name=_JOB,
@@ -51,86 +53,41 @@ DESCRIPTION = JobDescription(
         JobParameter("keep_settled_ms", ParameterKind.DURATION, default=600_000, minimum=1_000, maximum=30 * DAY_MS),
     ),
     tables=(
-        JobTable(
-            "summary",
-            (
-                *_STATUS,
-                *columns(ColumnKind.INTEGER, "transactions"),
-                *columns(ColumnKind.SHARE, "share"),
-                *columns(ColumnKind.INTEGER, "checks"),
-            ),
-        ),
-        JobTable("finding_counts", (*_FINDING, *_COUNT), bad_column="count"),
+        JobTable("summary", _columns("status", "transactions", "share", "checks")),
+        JobTable("finding_counts", _columns("finding", "count"), bad_column="count"),
         JobTable(
             "findings",
-            (*_FINDING, *_MESSAGE, *_KEY, *columns(ColumnKind.INTEGER, "commits", "ops"), *_BROKER, *_COUNT),
+            _columns("finding", "message", "topic", "key", "commits", "ops", "broker", "count"),
             bad_column="count",
             text=Text("job.transaction-reconciliation.table.findings"),
         ),
         JobTable(
             "open",
             (
-                *_MESSAGE,
-                *columns(ColumnKind.TEXT, "group", job=_JOB),
-                *_KEY,
-                *_STATUS,
-                *columns(ColumnKind.TIMESTAMP, "since"),
-                *columns(ColumnKind.MILLISECONDS, "age"),
-                *columns(ColumnKind.INTEGER, "checks"),
-                *_BROKER,
-                *columns(ColumnKind.INTEGER, "half_offset"),
+                *_columns("message", "topic"),
+                *columns("group", job=_JOB),
+                *_columns("key", "status", "since", "age", "checks", "broker", "half_offset"),
             ),
         ),
         JobTable(
             "money",
-            (
-                *columns(ColumnKind.INTEGER, "before", "expected", "after", "in_flight", "lost", "from_nowhere"),
-                *columns(ColumnKind.YES_NO, "conserved"),
-                *columns(ColumnKind.INTEGER, "problems"),
-            ),
+            columns("before", "expected", "after", "in_flight", "lost", "from_nowhere", "conserved", "problems"),
             bad_column="problems",
         ),
-        JobTable(
-            "accounts",
-            (
-                *columns(ColumnKind.TEXT, "bank", "account"),
-                *columns(ColumnKind.INTEGER, "opening", "debited", "credited", "balance"),
-            ),
-        ),
-        JobTable(
-            "transfer_counts",
-            (*_AGREEMENT, *columns(ColumnKind.INTEGER, "transfers", "wrong")),
-            bad_column="wrong",
-        ),
+        JobTable("accounts", columns("bank", "account", "opening", "debited", "credited", "balance")),
+        JobTable("transfer_counts", _columns("agreement", "transfers", "wrong"), bad_column="wrong"),
         JobTable(
             "transfers",
             (
-                *_AGREEMENT,
-                *_KEY,
-                *columns(ColumnKind.INTEGER, "debited", "credited"),
-                *columns(ColumnKind.TIMESTAMP, "debited_at", "credited_at"),
-                *columns(ColumnKind.TEXT, "message", cells=Status),
-                *columns(ColumnKind.INTEGER, "wrong"),
+                *_columns("agreement", "key", "debited", "credited", "debited_at", "credited_at"),
+                *columns("message", cells={"message": _CELLS["status"]}),
+                *columns("wrong"),
             ),
             bad_column="wrong",
         ),
+        JobTable("windows", (*_columns("what", "count"), *columns("p50", job=_JOB), *columns("p90", "p99", "longest"))),
         JobTable(
-            "windows",
-            (
-                *_WINDOW,
-                *_COUNT,
-                *columns(ColumnKind.MILLISECONDS, "p50", job=_JOB),
-                *columns(ColumnKind.MILLISECONDS, "p90", "p99", "longest"),
-            ),
-        ),
-        JobTable(
-            "longest",
-            (
-                *_WINDOW,
-                *_KEY,
-                *columns(ColumnKind.TIMESTAMP, "from", "to"),
-                *columns(ColumnKind.MILLISECONDS, "window"),
-            ),
+            "longest", (*_columns("what", "key"), *columns("from", "to", kind=ColumnKind.TIMESTAMP), *columns("window"))
         ),
     ),
     plots=(
