@@ -25,16 +25,7 @@ _GROUP_AT_MAX = GROUP_MAX_LENGTH + 1 + TOPIC_MAX_LENGTH
 #: Milliseconds per unit in which a duration may be written.
 DURATION_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(rf"(\d{{1,15}})\s*({'|'.join(DURATION_UNITS_MS)})?")
-_SWITCH_WORDS = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
+_SWITCH_WORDS = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
 
 #: Value of a parameter: a text, an integer (of milliseconds for a duration), or a boolean. None: not given.
 Argument = str | int | bool | None

@@ -207,6 +207,11 @@ FOLLOW = JobParameter("follow", ParameterKind.SWITCH, default=False)
 CHECKPOINT_FOLDER = JobParameter("checkpoint_folder", ParameterKind.FOLDER)
 
 
+def messages_max(name: str, default: int, text: Texts | None = None) -> JobParameter:
+    """Return a parameter that bounds the messages of a micro-batch, or of a part of it."""
+    return JobParameter(name, ParameterKind.INTEGER, default, minimum=1, maximum=BATCH_MAX_MESSAGES, text=text)
+
+
 def trigger_ms(default: int) -> JobParameter:
     """Return the parameter for how often a job checks for new messages."""
     return JobParameter("trigger_ms", ParameterKind.DURATION, default=default, minimum=100, maximum=HOUR_MS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.pipeline.jobs.description import (
-    BATCH_MAX_MESSAGES,
     DAY_MS,
     FOLLOW,
     STARTING_OFFSETS,
@@ -17,6 +16,7 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     cell_texts,
     columns,
+    messages_max,
     trigger_ms,
 )
 from engine.texts import Text
@@ -33,17 +33,8 @@ DESCRIPTION = JobDescription(
         replace(STARTING_OFFSETS, text=Text("job.archive.starting_offsets", first=STARTING_OFFSETS.help)),
         FOLLOW,
         replace(trigger_ms(60_000), text=Text("job.archive.trigger_ms")),
-        JobParameter(
-            "max_messages_per_batch",
-            ParameterKind.INTEGER,
-            default=500_000,
-            minimum=1,
-            maximum=BATCH_MAX_MESSAGES,
-            text=Text("job.archive.max_messages_per_batch"),
-        ),
-        JobParameter(
-            "max_messages_per_file", ParameterKind.INTEGER, default=500_000, minimum=1, maximum=BATCH_MAX_MESSAGES
-        ),
+        messages_max("max_messages_per_batch", 500_000, Text("job.archive.max_messages_per_batch")),
+        messages_max("max_messages_per_file", 500_000),
         JobParameter("checkpoint_folder", ParameterKind.FOLDER, text=Text("job.archive.checkpoint_folder")),
     ),
     tables=(

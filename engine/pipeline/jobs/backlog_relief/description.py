@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from engine.pipeline.jobs.description import (
-    BATCH_MAX_MESSAGES,
     NUMBER_MAX,
     JobDescription,
     JobParameter,
@@ -12,6 +11,7 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     cell_texts,
     columns,
+    messages_max,
     trigger_ms,
 )
 from engine.texts import Text
@@ -20,14 +20,7 @@ _MOVE_PARAMETERS = (
     JobParameter("relieve_above", ParameterKind.INTEGER, default=10_000, minimum=0, maximum=NUMBER_MAX),
     JobParameter("until_below", ParameterKind.INTEGER, default=1_000, minimum=0, maximum=NUMBER_MAX),
     JobParameter("left_to_group", ParameterKind.INTEGER, default=1_000, minimum=0, maximum=NUMBER_MAX),
-    JobParameter(
-        "max_messages_per_batch",
-        ParameterKind.INTEGER,
-        default=500_000,
-        minimum=1,
-        maximum=BATCH_MAX_MESSAGES,
-        text=Text("job.backlog-relief.max_messages_per_batch"),
-    ),
+    messages_max("max_messages_per_batch", 500_000, Text("job.backlog-relief.max_messages_per_batch")),
 )
 _SEND_PARAMETERS = (
     JobParameter("send_to", ParameterKind.TOPIC),

@@ -6,7 +6,6 @@ from functools import partial
 
 from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.description import (
-    BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
     DAY_MS,
     FOLLOW,
@@ -18,6 +17,7 @@ from engine.pipeline.jobs.description import (
     ParameterKind,
     cell_texts,
     columns,
+    messages_max,
     trigger_ms,
 )
 from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC
@@ -35,9 +35,7 @@ _PARAMETERS = (
     STARTING_END,
     FOLLOW,
     trigger_ms(2_000),
-    JobParameter(
-        "max_messages_per_batch", ParameterKind.INTEGER, default=1_000_000, minimum=1, maximum=BATCH_MAX_MESSAGES
-    ),
+    messages_max("max_messages_per_batch", 1_000_000),
     CHECKPOINT_FOLDER,
     JobParameter("input_folder", ParameterKind.FOLDER),
 )

@@ -39,10 +39,7 @@ DESCRIPTION = JobDescription(
     about=Text("job.transaction-reconciliation.about"),
     parameters=(
         JobParameter(
-            "topics",
-            ParameterKind.TOPICS,
-            may_be_missing=True,
-            text=Text("job.transaction-reconciliation.topics"),
+            "topics", ParameterKind.TOPICS, may_be_missing=True, text=Text("job.transaction-reconciliation.topics")
         ),
         STARTING_END,
         JobParameter("bank_folder", ParameterKind.FOLDER),
