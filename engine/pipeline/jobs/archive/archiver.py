@@ -36,31 +36,22 @@ _KEY_SCHEMA = "topic string, business_key string, body_hash bigint, store_timest
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveRules:
-    """Rules of an archive.
-
-    :ivar key: what identifies a message: ``keys``, ``unique_id`` or ``property:NAME``.
-    :ivar dedup_window_ms: a copy is recognised if the first was stored at most this long before it; 0: no limit.
-    :ivar max_messages_per_file: a larger batch is divided.
-    """
-
-    key: str = "keys"
-    dedup_window_ms: int = 0
-    max_messages_per_file: int = 500_000
-
-
-@dataclass(frozen=True, slots=True)
 class Archiver:
     """Archive micro-batches; ``foreachBatch`` calls it.
 
     :ivar query_id: returns the id of the query, the same after each restart from its checkpoint; called in a batch.
     :ivar archived: called with the new state after each batch.
+    :ivar key: what identifies a message: ``keys``, ``unique_id`` or ``property:NAME``.
+    :ivar dedup_window_ms: a copy is recognised if the first was stored at most this long before it; 0: no limit.
+    :ivar max_messages_per_file: a larger batch is divided.
     """
 
     folder: CommittedFolder
     query_id: Callable[[], str]
-    rules: ArchiveRules
     archived: Callable[[ArchiveState], None]
+    key: str
+    dedup_window_ms: int
+    max_messages_per_file: int
 
     def add_batch(self, batch: DataFrame, batch_id: int) -> None:
         """Archive a micro-batch unless it is archived already."""
@@ -81,14 +72,14 @@ class Archiver:
 
     def _stage(self, batch: DataFrame, state: ArchiveState) -> Stage:
         # Read from the brokers only once; keys and bodies are both taken from this copy, which may go to disk.
-        messages = with_keys(batch, self.rules.key).persist()
+        messages = with_keys(batch, self.key).persist()
         try:
             count, oldest_ms, topics = messages.agg(
                 F.count("*"), F.min(F.unix_millis("store_timestamp")), F.collect_set("topic")
             ).collect()[0]
             judged = with_kinds(messages, self._archived_keys(batch, state, topics, oldest_ms))
-            files = max(1, -(-count // self.rules.max_messages_per_file))
-            return self.folder.stage(judged.coalesce(files), ("kind", "topic", "day"), self.rules.max_messages_per_file)
+            files = max(1, -(-count // self.max_messages_per_file))
+            return self.folder.stage(judged.coalesce(files), ("kind", "topic", "day"), self.max_messages_per_file)
         finally:
             messages.unpersist()
 
@@ -96,7 +87,7 @@ class Archiver:
         self, batch: DataFrame, state: ArchiveState, topics: list[str], oldest_ms: int | None
     ) -> DataFrame | None:
         """Return the keys that copies in the batch may have: of its topics and of the days within the window."""
-        window_ms = self.rules.dedup_window_ms
+        window_ms = self.dedup_window_ms
         since_ms = max(0, oldest_ms - window_ms) if oldest_ms is not None and window_ms else 0
         places = [
             place

@@ -6,7 +6,7 @@ import hashlib
 import time
 from typing import TYPE_CHECKING
 
-from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
+from engine.pipeline.jobs.archive.archiver import Archiver, query_id_of
 from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommittedFolder
@@ -39,8 +39,10 @@ def archive(run: JobRun) -> None:
     archiver = Archiver(
         folder,
         lambda: query_id_of(checkpoint.read("metadata")),
-        ArchiveRules(arguments["key"], arguments["dedup_window_ms"], arguments["max_messages_per_file"]),
         progress.archived,
+        arguments["key"],
+        arguments["dedup_window_ms"],
+        arguments["max_messages_per_file"],
     )
     run.follow(messages, archiver.add_batch, checkpoint.root)
     if not progress.batches:

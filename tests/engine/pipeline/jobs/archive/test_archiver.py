@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from engine.pipeline.errors import JobFailed, WrongArgument
-from engine.pipeline.jobs.archive.archiver import Archiver, ArchiveRules, query_id_of
+from engine.pipeline.jobs.archive.archiver import Archiver, query_id_of
 from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
@@ -35,7 +35,7 @@ class Archive:
     def store(self, name, *messages):
         store_as_parquet(self.source, name, messages)
 
-    def run(self, dies=None, rules=None):
+    def run(self, dies=None, key="keys", dedup_window_ms=0, max_messages_per_file=500_000):
         """Archive all that is there; ``dies(point)`` says whether the process ends at a point."""
 
         def reached(point):
@@ -43,7 +43,7 @@ class Archive:
                 raise Killed(point)
 
         folder = CommittedFolder(self.spark, str(self.folder), "tester", reached)
-        archiver = Archiver(folder, self.query_id, rules or ArchiveRules(), self.states.append)
+        archiver = Archiver(folder, self.query_id, self.states.append, key, dedup_window_ms, max_messages_per_file)
 
         def add_batch(batch, batch_id):
             archiver.add_batch(batch, batch_id)
@@ -137,7 +137,7 @@ def test_a_message_without_key_goes_by_its_unique_id_and_else_is_unlike_all_othe
 def test_a_property_can_be_the_key(archive):
     of_order = [stored(n, properties={"order": str(n % 2)}, keys=[str(n)]) for n in range(4)]
     archive.store("1", *of_order, stored(5, keys=["0"]))
-    archive.run(rules=ArchiveRules("property:order"))
+    archive.run(key="property:order")
 
     assert sorted(row["queue_offset"] for row in archive.rows()) == [0, 1, 5]
 
@@ -146,14 +146,14 @@ def test_a_key_comes_again_when_its_window_is_over(archive):
     archive.store("1", stored(1, keys=["a"]))
     archive.store("2", stored(2, keys=["a"], at=NOON + timedelta(minutes=59)))
     archive.store("3", stored(3, keys=["a"], at=NOON + timedelta(hours=49)))
-    archive.run(rules=ArchiveRules(dedup_window_ms=3_600_000))
+    archive.run(dedup_window_ms=3_600_000)
 
     assert sorted(row["queue_offset"] for row in archive.rows()) == [1, 3]
 
 
 def test_a_large_batch_becomes_several_files(archive):
     archive.store("1", *(stored(n, keys=[str(n)]) for n in range(10)))
-    archive.run(rules=ArchiveRules(max_messages_per_file=4))
+    archive.run(max_messages_per_file=4)
 
     files = list(archive.folder.glob("topic=*/day=*/*.parquet"))
     assert len(archive.rows()) == 10 and len(files) >= 3
