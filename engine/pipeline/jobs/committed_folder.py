@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.pipeline.errors import JobFailed
@@ -134,8 +134,7 @@ class CommittedFolder:
         version = base.version + 1
         moves = final_names(base, stage, place_of) if stage else {}
         commit = Commit(version, stage.folder if stage else "", moves, state)
-        text = {"version": version, "staging": commit.staging, "moves": moves, "state": state}
-        made = self.files.write_new(_commit_name(version), json.dumps(text, ensure_ascii=False))
+        made = self.files.write_new(_commit_name(version), json.dumps(asdict(commit), ensure_ascii=False))
         # If the writer was very slow, the name may be free again because its commit has been removed.
         if made and self._commit_names()[-1] >= _last_part(version + COMMITS_KEPT):
             self.files.delete(_commit_name(version))

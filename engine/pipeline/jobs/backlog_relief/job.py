@@ -14,7 +14,7 @@ from engine.pipeline.jobs.backlog_relief.backlog import Backlog, is_long, look, 
 from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority
 from engine.pipeline.jobs.backlog_relief.moving import Mover
 from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState, name_of
+from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
 from engine.pipeline.jobs.backlog_relief.sending import ReliefSender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
 from engine.pipeline.jobs.job import JobRun
@@ -192,7 +192,7 @@ class Relief:
         return state
 
     def _writable_queues(self, topic: str) -> list[str]:
-        return [name_of(queue) for queue in self._cluster.writable_queues(topic)]
+        return [str(queue) for queue in self._cluster.writable_queues(topic)]
 
     # --- reporting ---------------------------------------------------------------------------------------------------
 

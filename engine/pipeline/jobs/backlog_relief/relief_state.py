@@ -106,11 +106,12 @@ class ReliefState:
             )
         ranges = msgspec.convert(state["ranges"], dict[str, MovedRange])
         kept = msgspec.convert({**state, "ranges": {}}, cls, str_keys=True)
-        return replace(kept, ranges={queue_of(name): moved for name, moved in ranges.items()})
+        # The topic, a space and the label, as a key prints itself; no topic contains a space.
+        return replace(kept, ranges={parse_label(*name.split(" ", 1)): moved for name, moved in ranges.items()})
 
     def to_json(self) -> dict[str, Any]:
         """Encode the state for the commit."""
-        ranges = {name_of(queue): asdict(moved) for queue, moved in self.ranges.items()}
+        ranges = {str(queue): asdict(moved) for queue, moved in self.ranges.items()}
         return {**asdict(replace(self, ranges={})), "ranges": ranges}
 
     def begin(self, batch: int, topic: str, ranges: Mapping[str, tuple[int, int]]) -> ReliefState:
@@ -128,14 +129,3 @@ class ReliefState:
         if batch.waiting <= 0:
             del batches[number]
         return replace(self, batches=batches, sending=None, sent=self.sent + sent, not_sent=self.not_sent + not_sent)
-
-
-def name_of(queue: QueueKey) -> str:
-    """Return ``topic broker:number``; no topic contains a space."""
-    return f"{queue.topic} {queue.label}"
-
-
-def queue_of(name: str) -> QueueKey:
-    """Parse what :func:`name_of` returned."""
-    topic, _, label = name.partition(" ")
-    return parse_label(topic, label)

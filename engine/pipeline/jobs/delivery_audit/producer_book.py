@@ -119,16 +119,9 @@ class ProducerBook:
         settled = -1 if self.is_sparse else self.settled
         return MissingNumbers(partial(self.numbers.missing, self.first, settled), self.ledger)
 
-    def repeated_numbers(self) -> NumberSet:
-        """Return the numbers that are stored more than once."""
-        union = NumberSet()
-        for numbers in self.repeated.values():
-            union.update(numbers)
-        return union
-
     def out_of_order(self) -> Iterator[tuple[str, NumberSet]]:
         """Yield queue and numbers that are stored once only but after a higher one."""
-        repeated = self.repeated_numbers()
+        repeated = NumberSet.union(self.repeated.values())
         for queue, numbers in self.descending.items():
             yield queue, numbers.without(repeated)
 

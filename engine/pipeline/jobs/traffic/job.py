@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from contextlib import ExitStack
 from math import inf
 from typing import TYPE_CHECKING
@@ -52,9 +53,7 @@ def _figures(run: JobRun, messages: DataFrame, watermark_ms: int | None) -> Data
 
 
 def _picture(run: JobRun, cluster: Cluster, patience_ms: int) -> TrafficPicture:
-    queue_counts: dict[str, int] = {}
-    for queue in cluster.queues(run.names("topics")):
-        queue_counts[queue.topic] = queue_counts.get(queue.topic, 0) + 1
+    queue_counts = Counter(queue.topic for queue in cluster.queues(run.names("topics")))
     return TrafficPicture(run.report, run.arguments["window_ms"], run.arguments["top"], queue_counts, patience_ms)
 
 

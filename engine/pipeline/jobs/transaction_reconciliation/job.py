@@ -42,7 +42,8 @@ def transaction_reconciliation(run: JobRun) -> None:
     """Run the job of :mod:`engine.pipeline.jobs.transaction_reconciliation.description`."""
     if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
         raise JobFailed(Text("job.error.starts_at_the_end"))
-    _refuse_topics_of_the_brokers(run.names("topics"))
+    if wrong := ", ".join(topic for topic in run.names("topics") if topic in NOT_ALLOWED_SEND_TOPICS):
+        raise JobFailed(Text("job.error.topics_of_brokers", wrong=wrong))
     if run.arguments["follow"]:
         _Following(run).work()
     else:
@@ -50,12 +51,6 @@ def transaction_reconciliation(run: JobRun) -> None:
 
 
 JOB = transaction_reconciliation
-
-
-def _refuse_topics_of_the_brokers(topics: Sequence[str]) -> None:
-    wrong = ", ".join(topic for topic in topics if topic in NOT_ALLOWED_SEND_TOPICS)
-    if wrong:
-        raise JobFailed(Text("job.error.topics_of_brokers", wrong=wrong))
 
 
 def _now_ms() -> int:

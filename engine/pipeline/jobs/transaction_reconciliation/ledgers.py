@@ -348,17 +348,10 @@ class Ledgers:
 
     def window_row(self) -> Sequence[Cell]:
         """Return (count, p50, p90, p99, longest) of ms from debit to credit: exact, by nearest rank."""
-        counts = f"SELECT credited_ms - debited_ms AS ms, count(*) {_BOTH_DONE} GROUP BY ms ORDER BY ms"
-        (total,) = next(self._ask(f"SELECT count(*) {_BOTH_DONE}"))
-        if not total:
-            return [0, None, None, None, None]
-        ranks = [-(-total * percent // 100) for percent in (50, 90, 99)]
-        found: list[Cell] = []
-        seen = longest = 0
-        for longest, count in self._ask(counts):
-            seen += count
-            found += [longest] * (sum(rank <= seen for rank in ranks) - len(found))
-        return [total, *found, longest]
+        counts = f"SELECT credited_ms - debited_ms AS ms, count(*) AS transfers {_BOTH_DONE} GROUP BY ms"
+        sums = f"SELECT ms, sum(transfers) OVER (ORDER BY ms) AS up_to, sum(transfers) OVER () AS total FROM ({counts})"
+        ranks = (f"min(ms) FILTER (WHERE up_to * 100 >= total * {percent})" for percent in (50, 90, 99))
+        return list(next(self._ask(f"SELECT coalesce(max(total), 0), {', '.join(ranks)}, max(ms) FROM ({sums})")))
 
     def longest_rows(self) -> list[Sequence[Cell]]:
         """Return (key, from, to, ms), the longest first."""
