@@ -22,6 +22,12 @@ def make_bank(path, account, balance, debits=(), credited=()):
                 add_posting(database, table, account, row)
 
 
+def make_banks(folder, paying, receiving, debits=(), credited=()):
+    """Both ledgers of accounts with these balances."""
+    make_bank(folder / "icbc.db", "A", paying, debits)
+    make_bank(folder / "ccb.db", "B", receiving, credited=credited)
+
+
 def add_posting(database, table, account, row):
     """One more row of ``transfer`` or ``credit``: (key, amount, ms after START)."""
     key, amount, ms = row

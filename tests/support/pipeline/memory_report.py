@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.pipeline.jobs.report import ROWS_MAX, JobReport
 
 
@@ -35,3 +37,13 @@ class MemoryReport(JobReport):
 
     def note(self, text):
         self.notes.append(text)
+
+    @property
+    def english_notes(self):
+        return [note["en"] for note in self.notes]
+
+    def rows(self, description, name):
+        """The rows of a table by the names of its columns, in English."""
+        (columns,) = ([column.name for column in table.columns] for table in description.tables if table.name == name)
+        english = [[cell["en"] if isinstance(cell, Mapping) else cell for cell in row] for row in self.tables[name]]
+        return [dict(zip(columns, row, strict=True)) for row in english]

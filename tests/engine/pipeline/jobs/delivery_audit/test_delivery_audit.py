@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -34,8 +33,6 @@ from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.waiting import wait_until
 
-COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
-
 
 def audit(spark, rows_max: int = ROWS_MAX, **arguments) -> MemoryReport:
     report = MemoryReport(rows_max)
@@ -45,12 +42,11 @@ def audit(spark, rows_max: int = ROWS_MAX, **arguments) -> MemoryReport:
 
 
 def rows(report: MemoryReport, table: str) -> list[dict]:
-    english = [[cell["en"] if isinstance(cell, Mapping) else cell for cell in row] for row in report.tables[table]]
-    return [dict(zip(COLUMNS[table], row, strict=True)) for row in english]
+    return report.rows(DESCRIPTION, table)
 
 
 def notes(report: MemoryReport) -> str:
-    return "\n".join(note["en"] for note in report.notes)
+    return "\n".join(report.english_notes)
 
 
 def write(folder, *tables: pa.Table) -> str:

@@ -49,6 +49,12 @@ def book_of(*batches: list[Stored], judge_until_ms: int = ALL_TIME_MS) -> Delive
     return book
 
 
+def notes_on(book: DeliveryBook) -> str:
+    report = MemoryReport()
+    AuditReporter(report).conclude(book, None)
+    return "\n".join(report.english_notes)
+
+
 def verdict(book: DeliveryBook, producer: str = "p"):
     return book.producers[producer, "T"].verdict()
 
@@ -179,9 +185,7 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     (last, first) = located(found, {("p", "T"): {1: ["b:0 offset 1"]}})
     assert first.where["en"] == "after b:0 offset 1"
     assert last.where is None
-    report = MemoryReport()
-    AuditReporter(report).conclude(book, None)
-    assert not any("no numbered message is lost" in note["en"] for note in report.notes)
+    assert "no numbered message is lost" not in notes_on(book)
 
 
 def test_a_producer_of_whom_nothing_is_stored_is_known_by_its_ledger():
@@ -266,9 +270,7 @@ def test_numbers_that_lie_too_far_apart_are_not_kept_and_that_is_said(monkeypatc
     )
     found, _ = findings_of(book, None)
     assert [(one.kind, one.who, one.count) for one in found] == [("lost", "q", 1), ("too sparse", "p", 20)]
-    report = MemoryReport()
-    AuditReporter(report).conclude(book, None)
-    reported = " ".join(note["en"] for note in report.notes)
+    reported = notes_on(book)
     assert "The numbers of 1 producers are too sparse to be judged (20 messages)" in reported
     assert "missing, but too recently" not in reported
 
@@ -313,9 +315,7 @@ def test_of_more_producers_than_have_a_book_messages_are_counted_and_that_is_sai
     assert (reported.stored, reported.lost, reported.duplicated, reported.is_numbered) == (7, 0, 0, False)
     found, _ = findings_of(book, None)
     assert [(one.kind, one.who) for one in found] == [("lost", "a"), ("lost", "b")]
-    report = MemoryReport()
-    AuditReporter(report).conclude(book, None)
-    notes = " ".join(note["en"] for note in report.notes)
+    notes = notes_on(book)
     assert "T has more than 2 producers. For the others, with 7 messages," in notes
     assert "1 messages have no number" in notes
 
@@ -325,9 +325,7 @@ def test_what_is_no_ledger_is_counted_and_reported():
     for body in (b"x", b"\xff", b""):
         book.read_ledger(body, EPOCH_MS)
     book = loaded(saved(book), DeliveryBook)
-    report = MemoryReport()
-    AuditReporter(report).conclude(book, None)
-    assert any(note["en"].startswith("3 messages of the ledger topic are not valid ledgers") for note in report.notes)
+    assert "3 messages of the ledger topic are not valid ledgers" in notes_on(book)
     assert not verdict(book).has_ended
 
 

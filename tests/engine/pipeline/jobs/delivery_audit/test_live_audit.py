@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 import pytest
 
@@ -17,7 +16,6 @@ from engine.pipeline.source.cluster.cluster import open_cluster
 from tests.support.live.live_server import LiveServer
 from tests.support.pipeline.memory_report import MemoryReport
 
-COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 COUNT = 60
 #: Numbers that were given and whose messages nobody sent: to the audit they are lost.
 LOST = (10, 11, 40)
@@ -65,8 +63,7 @@ def audit(spark, server, watch=lambda _query: None, **arguments) -> MemoryReport
 
 
 def rows(report: MemoryReport, table: str) -> list[dict]:
-    english = [[cell["en"] if isinstance(cell, Mapping) else cell for cell in row] for row in report.tables[table]]
-    return [dict(zip(COLUMNS[table], row, strict=True)) for row in english]
+    return report.rows(DESCRIPTION, table)
 
 
 def check(report: MemoryReport) -> None:

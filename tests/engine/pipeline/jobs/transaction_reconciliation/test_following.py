@@ -14,7 +14,7 @@ from engine.pipeline.jobs.transaction_reconciliation.job import _Following
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Window
-from tests.support.live.bank_files import START_MS, make_bank, post
+from tests.support.live.bank_files import START_MS, make_banks, post
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog, messages
 
@@ -72,8 +72,7 @@ def make_stream(spark, tmp_path, monkeypatch):
 
 def test_from_now_on_means_from_the_first_micro_batch_on_and_a_restart_does_not_change_it(make_stream, tmp_path):
     debits = [("before the first batch", 10, 50), ("after it", 10, 150)]
-    make_bank(tmp_path / "icbc.db", "A", 80, debits=debits)
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 80, 0, debits=debits)
     stream = make_stream(starting_offsets="latest")
     # Spark fixes where it begins after the job was made, and before the first micro-batch.
     stream.now_ms, stream.log.now_ms = 100, 200
@@ -88,8 +87,7 @@ def test_from_now_on_means_from_the_first_micro_batch_on_and_a_restart_does_not_
 
 def test_what_a_stream_has_no_room_for_stays_in_flight_also_after_a_restart(make_stream, tmp_path, monkeypatch):
     monkeypatch.setattr(ledgers_module, "UNCREDITED_MAX", 2)
-    make_bank(tmp_path / "icbc.db", "A", 60, debits=[(f"t{number}", 10, number) for number in range(4)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 60, 0, debits=[(f"t{number}", 10, number) for number in range(4)])
     stream = make_stream()
     stream.log.now_ms = 10
     stream.settled("seen")
@@ -105,8 +103,7 @@ def test_what_a_stream_has_no_room_for_stays_in_flight_also_after_a_restart(make
 
 
 def test_the_state_of_another_version_is_refused(make_stream, tmp_path, monkeypatch):
-    make_bank(tmp_path / "icbc.db", "A", 100)
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 100, 0)
     stream = make_stream()
     stream.settled("seen")
     stream.batch(0)
@@ -120,8 +117,7 @@ def test_the_state_of_another_version_is_refused(make_stream, tmp_path, monkeypa
 
 
 def test_a_committed_message_without_a_transfer_is_reported_for_good(make_stream, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 100)
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 100, 0)
     stream = make_stream(keep_settled_ms=1_000)
     stream.log.half("wrong", key="wrong")
     stream.log.commit("wrong")
@@ -136,8 +132,7 @@ def test_a_committed_message_without_a_transfer_is_reported_for_good(make_stream
 
 
 def test_ledgers_that_were_not_looked_at_for_a_while_are_not_called_lost(make_stream, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("waits", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("waits", 10, 5)])
     stream = make_stream(keep_settled_ms=1_000)
     stream.log.half("waits", key="waits")
     stream.log.commit("waits")
@@ -156,8 +151,7 @@ def test_ledgers_that_were_not_looked_at_for_a_while_are_not_called_lost(make_st
 
 
 def test_a_credit_is_reported_though_no_message_comes(make_stream, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("t", 10, 5)])
     stream = make_stream()
     stream.log.half("t", key="t")
     stream.log.commit("t")
@@ -175,8 +169,7 @@ def test_a_credit_is_reported_though_no_message_comes(make_stream, tmp_path):
 
 
 def test_ledgers_that_stay_as_they_are_are_not_reported_again(make_stream, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("t", 10, 5)])
     stream = make_stream()
     stream.idle()
     assert stream.report.tables == {}
@@ -188,8 +181,7 @@ def test_ledgers_that_stay_as_they_are_are_not_reported_again(make_stream, tmp_p
 
 
 def test_a_bank_that_goes_away_while_no_message_comes_is_found_by_the_next_micro_batch(make_stream, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("t", 10, 5)])
     stream = make_stream()
     stream.settled("other")
     stream.batch(0)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
-from tests.support.live.bank_files import make_bank, post
+from tests.support.live.bank_files import make_banks, post
 
 PATIENCE_S = 30
 
 
 def test_what_a_bank_commits_is_reported_again_by_itself_until_the_end(tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("t", 10, 5)])
     reported, has_reported = [], threading.Event()
     with LedgerWatch(tmp_path, every_ms=1) as watch:
         with watch.look() as ledgers:

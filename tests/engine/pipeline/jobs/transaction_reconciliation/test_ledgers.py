@@ -15,7 +15,7 @@ from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.summary import keys_of
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
-from tests.support.live.bank_files import START_MS, make_bank
+from tests.support.live.bank_files import START_MS, make_banks
 from tests.support.pipeline.transaction_log import TransactionLog, messages
 
 
@@ -50,8 +50,9 @@ def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spar
     log.commit("id-stranger")
     debited = ["agreed", "on its way", "undecided", "rolled back", "given up", "no message", "too much", "too little"]
     given = {"agreed": 10, "from nowhere": 10, "too much": 20, "too little": 4}
-    make_bank(tmp_path / "icbc.db", "A", 1_000, debits=[(key, 10, 5) for key in debited])
-    make_bank(tmp_path / "ccb.db", "B", 44, credited=[(key, amount, 65) for key, amount in given.items()])
+    make_banks(
+        tmp_path, 1_000, 44, [(key, 10, 5) for key in debited], [(key, cents, 65) for key, cents in given.items()]
+    )
     (tmp_path / "bank-id").write_text("0123abcd")
     with compared(spark, tmp_path, log) as ledgers:
         rows, sums = ledgers.transfer_rows(), ledgers.money()
@@ -80,8 +81,7 @@ def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spar
 
 
 def test_a_debit_younger_than_every_message_that_was_read_may_still_have_one(spark, tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("young", 10, 50), ("as old", 10, 20), ("old", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("young", 10, 50), ("as old", 10, 20), ("old", 10, 5)])
     with compared(spark, tmp_path, TransactionLog(), read_until_ms=START_MS + 20) as ledgers:
         assert {row[1]: row[0] for row in ledgers.transfer_rows()} == {
             "young": Agreement.UNDECIDED,
@@ -94,8 +94,7 @@ def test_a_stream_remembers_the_oldest_debits_and_of_the_others_it_says_no_loss(
     monkeypatch.setattr(ledgers_module, "UNCREDITED_MAX", 2)
     # Not in the order of their times; the oldest of all is credited.
     debits = [("third", 10, 30), ("first", 10, 10), ("fourth", 10, 40), ("second", 10, 20), ("done", 10, 1)]
-    make_bank(tmp_path / "icbc.db", "A", 50, debits=debits)
-    make_bank(tmp_path / "ccb.db", "B", 10, credited=[("done", 10, 60)])
+    make_banks(tmp_path, 50, 10, debits=debits, credited=[("done", 10, 60)])
     with Ledgers(tmp_path) as ledgers:
         assert ledgers.uncredited() == ["first", "second"]
         assert ledgers.uncredited_beyond() == (START_MS + 30, START_MS + 40)
@@ -122,8 +121,7 @@ def test_a_stream_remembers_the_oldest_debits_and_of_the_others_it_says_no_loss(
     ],
 )
 def test_of_several_messages_with_one_key_the_one_that_may_still_bring_the_credit_counts(tmp_path, statuses, agreement):
-    make_bank(tmp_path / "icbc.db", "A", 80, debits=[("one", 10, 1), ("other", 10, 2)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 80, 0, debits=[("one", 10, 1), ("other", 10, 2)])
     with Ledgers(tmp_path) as ledgers:
         ledgers.add_messages(zip(["one", "one"], statuses, strict=True))
         ledgers.add_messages(zip(["other", "other"], statuses[::-1], strict=True))
@@ -143,8 +141,7 @@ def test_a_folder_that_is_no_banks_is_named(tmp_path):
     ("column", "value"), [("amount", "10.5"), ("amount", "'ten'"), ("at_ms", "NULL"), ("key", "NULL")]
 )
 def test_postings_that_are_none_are_refused(tmp_path, column, value):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 10, credited=[("t", 10, 5)])
+    make_banks(tmp_path, 90, 10, debits=[("t", 10, 5)], credited=[("t", 10, 5)])
     with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
         database.execute(f"UPDATE transfer SET {column} = {value}")
     reported = rf"icbc\.db is not a bank database: in table transfer, 1 rows have no \w+ in column {column}"
@@ -154,8 +151,7 @@ def test_postings_that_are_none_are_refused(tmp_path, column, value):
 
 @pytest.mark.parametrize(("column", "value"), [("balance", "'much'"), ("balance", "NULL"), ("name", "NULL")])
 def test_accounts_that_are_none_are_refused(tmp_path, column, value):
-    make_bank(tmp_path / "icbc.db", "A", 90)
-    make_bank(tmp_path / "ccb.db", "B", 10)
+    make_banks(tmp_path, 90, 10)
     with closing(sqlite3.connect(tmp_path / "ccb.db")) as database, database:
         database.execute(f"UPDATE account SET {column} = {value}")
     with pytest.raises(JobFailed, match=rf"ccb\.db .* in table account, 1 rows have no \w+ in column {column}"):
@@ -164,8 +160,7 @@ def test_accounts_that_are_none_are_refused(tmp_path, column, value):
 
 def test_of_many_accounts_and_transfers_some_are_reported_and_all_are_counted(tmp_path):
     debits = [(f"t{number:04}", 10, number) for number in range(600)]
-    make_bank(tmp_path / "icbc.db", "A", 1_000, debits=debits)
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 1_000, 0, debits=debits)
     with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
         database.executemany("INSERT INTO account VALUES (?, 1)", [(f"C{number}",) for number in range(700)])
     with Ledgers(tmp_path) as ledgers:
@@ -189,8 +184,7 @@ def test_of_many_accounts_and_transfers_some_are_reported_and_all_are_counted(tm
 
 
 def test_a_bank_can_go_on_while_its_ledger_is_looked_at(tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 0)
+    make_banks(tmp_path, 90, 0, debits=[("t", 10, 5)])
     with Ledgers(tmp_path) as ledgers, closing(sqlite3.connect(tmp_path / "icbc.db", timeout=0)) as bank:
         with bank:
             bank.execute("INSERT INTO transfer VALUES ('later', 'A', 10, 1, 1)")

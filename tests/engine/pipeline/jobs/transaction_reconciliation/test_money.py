@@ -10,7 +10,7 @@ from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPT
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.results import money_row
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
-from tests.support.live.bank_files import make_bank, post
+from tests.support.live.bank_files import make_bank, make_banks, post
 
 
 def reported(ledgers, expected=None):
@@ -21,8 +21,7 @@ def reported(ledgers, expected=None):
 
 @pytest.fixture
 def folder(tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 90, debits=[("t", 10, 5)])
-    make_bank(tmp_path / "ccb.db", "B", 10, credited=[("t", 10, 65)])
+    make_banks(tmp_path, 90, 10, debits=[("t", 10, 5)], credited=[("t", 10, 65)])
     return tmp_path
 
 
@@ -66,8 +65,8 @@ def test_another_opening_sum_than_the_ledgers_say_is_a_problem_and_the_sums_stil
 
 
 def test_the_plot_of_money_in_flight_ends_where_the_table_stands(tmp_path):
-    make_bank(tmp_path / "icbc.db", "A", 0, debits=[(key, 10, 5) for key in ("lost", "gone", "open", "less", "more")])
-    make_bank(tmp_path / "ccb.db", "B", 0, credited=[("less", 4, 65), ("more", 25, 65), ("nowhere", 10, 65)])
+    debits = [(key, 10, 5) for key in ("lost", "gone", "open", "less", "more")]
+    make_banks(tmp_path, 0, 0, debits, credited=[("less", 4, 65), ("more", 25, 65), ("nowhere", 10, 65)])
     with Ledgers(tmp_path) as ledgers:
         ledgers.add_messages(zip(["lost", "gone", "open"], ["rolled back", "given up", "open"], strict=True))
         ledgers.compare()
