@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.listener import (
@@ -21,7 +23,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from engine.pipeline.jobs.report import JobReport
-from engine.pipeline.source.cluster.queue_offsets import Offsets, QueueKey, from_json_object, to_json_object
+from engine.pipeline.source.cluster.queue_offsets import Offsets, from_json_object, to_json_object
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -33,15 +35,12 @@ TASKS_INTERVAL_S = 0.5
 
 
 class QueryProgress(StreamingQueryListener):
-    """Reports every micro-batch of every query: its figures, and the offsets that it reached."""
+    """Reports every micro-batch of a job's query: its figures, and the offsets that it reached."""
 
     def __init__(self, report: JobReport) -> None:
         self._report = report
         self._changed = threading.Condition()
         self._ended: dict[str, None] = {}
-        #: Offsets of each query, since a job may have several over different topics.
-        self._reached: dict[str, Offsets] = {}
-        self._latest: dict[str, Offsets] = {}
         self.running = 0
         #: Micro-batches that were reported.
         self.batches = 0
@@ -69,19 +68,15 @@ class QueryProgress(StreamingQueryListener):
     def note(self, progress: Mapping[str, Any]) -> None:
         """Report one progress event, as Spark writes it in JSON."""
         self.batches += 1
-        query = str(progress.get("id"))
         sources = [source for source in progress.get("sources", []) if isinstance(source, dict)]
-        reached = _merged(queue_offsets(source.get("endOffset")) for source in sources)
-        # Spark leaves it out, or writes "null", until a source has reported the ends of the queues.
-        latest = _merged(queue_offsets(source.get("latestOffset")) for source in sources)
+        # Sources read different topics. Spark leaves "latestOffset" out, or writes "null", until one has reported it.
+        reached, latest = (
+            dict(chain.from_iterable(queue_offsets(source.get(name)).items() for source in sources))
+            for name in ("endOffset", "latestOffset")
+        )
         self._report.batch(batch_figures(progress, lag_of(reached, latest)))
         if reached:
-            self._reached[query] = reached
-            self._latest[query] = latest
-            latest = _merged(self._latest.values())
-            self._report.offsets(
-                to_json_object(_merged(self._reached.values())), to_json_object(latest) if latest else None
-            )
+            self._report.offsets(to_json_object(reached), to_json_object(latest) if latest else None)
 
 
 def batch_figures(progress: Mapping[str, Any], lag: int | None) -> dict[str, Any]:
@@ -123,21 +118,9 @@ def lag_of(reached: Offsets, latest: Offsets) -> int | None:
     return sum(max(0, end - reached.get(queue, end)) for queue, end in latest.items()) if latest else None
 
 
-def _merged(several: Iterable[Offsets]) -> dict[QueueKey, int]:
-    """Merge offsets of several queries; if two read the same queue the smaller offset counts, which both have
-    reached.
-    """
-    merged: dict[QueueKey, int] = {}
-    for offsets in several:
-        merged |= {queue: min(offset, merged.get(queue, offset)) for queue, offset in offsets.items()}
-    return merged
-
-
 def _rate(value: object) -> float | None:
     """Return a rate in a form that JSON allows: Spark's is NaN or infinite for a batch without duration."""
-    if not isinstance(value, int | float) or value != value or value in (float("inf"), float("-inf")):
-        return None
-    return round(float(value), 1)
+    return round(float(value), 1) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyspark.accumulators import AccumulatorParam
+from pyspark.accumulators import AddingAccumulatorParam
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ class SparkSpread:
         if not items:
             return
         context, group = self._context, f"spread-{uuid.uuid4()}"
-        arrived = context.accumulator([], _Gathered())
+        arrived = context.accumulator([], AddingAccumulatorParam[list[Any]]([]))
         failures: list[BaseException] = []
 
         run_piece = functools.partial(_run_piece, function, arrived)
@@ -95,14 +95,3 @@ def _settle() -> None:
     """Freeze what is imported so far, once per worker: the garbage collector need not scan it after every world."""
     gc.collect()
     gc.freeze()
-
-
-class _Gathered(AccumulatorParam[list[Any]]):
-    """An accumulator that is a growing list."""
-
-    def zero(self, value: list[Any]) -> list[Any]:
-        return []
-
-    def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:  # noqa: N802 - Spark calls it so
-        value1.extend(value2)
-        return value1

@@ -10,9 +10,8 @@ from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from tests.support.pipeline.memory_report import MemoryReport
 
 
-def progress(query="q1", end=None, latest=None, rows=100):
+def progress(end=None, latest=None, rows=100):
     return {
-        "id": query,
         "name": "audit",
         "timestamp": "2026-11-22T04:00:00.000Z",
         "batchId": 7,
@@ -46,16 +45,11 @@ def test_a_batch_is_reported_with_its_figures_its_offsets_and_its_lag():
     json.dumps(report.batches, allow_nan=False)
 
 
-def test_offsets_of_several_queries_come_together_and_of_two_over_one_queue_the_smaller_counts():
-    report = MemoryReport()
-    queries = QueryProgress(report)
-    queries.note(progress("q1", end={"orders": {"broker-a:0": 5}, "refunds": {"broker-a:0": 1}}))
-    queries.note(progress("q2", end={"orders": {"broker-a:0": 3}, "payments": {"broker-b:1": 8}}))
-    assert report.reached == {
-        "orders": {"broker-a:0": 3},
-        "payments": {"broker-b:1": 8},
-        "refunds": {"broker-a:0": 1},
-    }
+def test_offsets_of_several_sources_come_together():
+    report, orders, refunds = MemoryReport(), {"orders": {"broker-a:0": 5}}, {"refunds": {"broker-a:0": 1}}
+    sources = progress(end=orders, latest=orders)["sources"] + progress(end=refunds)["sources"]
+    QueryProgress(report).note(progress() | {"sources": sources})
+    assert (report.reached, report.latest) == (orders | refunds, orders)
 
 
 def test_the_offsets_of_other_sources_are_left_alone():
