@@ -16,18 +16,6 @@ from engine.pipeline.jobs.description import (
 )
 from engine.texts import Text
 
-_MOVE_PARAMETERS = (
-    JobParameter("relieve_above", ParameterKind.INTEGER, default=10_000, minimum=0, maximum=NUMBER_MAX),
-    JobParameter("until_below", ParameterKind.INTEGER, default=1_000, minimum=0, maximum=NUMBER_MAX),
-    JobParameter("left_to_group", ParameterKind.INTEGER, default=1_000, minimum=0, maximum=NUMBER_MAX),
-    messages_max("max_messages_per_batch", 500_000, Text("job.backlog-relief.max_messages_per_batch")),
-)
-_SEND_PARAMETERS = (
-    JobParameter("send_to", ParameterKind.TOPIC),
-    JobParameter("messages_per_second", ParameterKind.INTEGER, default=0, minimum=0, maximum=1_000_000),
-    JobParameter("max_message_bytes", ParameterKind.INTEGER, default=4_194_304, minimum=1_024, maximum=1 << 30),
-)
-
 DESCRIPTION = JobDescription(
     name="backlog-relief",
     title=Text("job.backlog-relief.title"),
@@ -38,8 +26,13 @@ DESCRIPTION = JobDescription(
         JobParameter("group", ParameterKind.GROUP, required=True),
         JobParameter("low_priority", ParameterKind.TEXT, required=True),
         JobParameter("folder", ParameterKind.FOLDER, required=True, text=Text("job.backlog-relief.folder")),
-        *_MOVE_PARAMETERS,
-        *_SEND_PARAMETERS,
+        JobParameter("relieve_above", ParameterKind.INTEGER, default=10_000, minimum=0, maximum=NUMBER_MAX),
+        JobParameter("until_below", ParameterKind.INTEGER, default=1_000, minimum=0, maximum=NUMBER_MAX),
+        JobParameter("left_to_group", ParameterKind.INTEGER, default=1_000, minimum=0, maximum=NUMBER_MAX),
+        messages_max("max_messages_per_batch", 500_000, Text("job.backlog-relief.max_messages_per_batch")),
+        JobParameter("send_to", ParameterKind.TOPIC),
+        JobParameter("messages_per_second", ParameterKind.INTEGER, default=0, minimum=0, maximum=1_000_000),
+        JobParameter("max_message_bytes", ParameterKind.INTEGER, default=4_194_304, minimum=1_024, maximum=1 << 30),
         JobParameter("follow", ParameterKind.SWITCH, default=False, text=Text("job.backlog-relief.follow")),
         trigger_ms(5_000),
     ),

@@ -24,22 +24,6 @@ from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.texts import Text
 
-_PARAMETERS = (
-    JobParameter("topics", ParameterKind.TOPICS, unless="input_folder", text=Text("job.delivery-audit.topics")),
-    JobParameter("groups", ParameterKind.GROUPS),
-    JobParameter("judge_groups", ParameterKind.SWITCH, default=True),
-    JobParameter("trace_topic", ParameterKind.TOPIC, default=TRACE_TOPIC),
-    JobParameter("ledger_topic", ParameterKind.TOPIC, default=NUMBERING_LEDGER_TOPIC),
-    JobParameter("late_ms", ParameterKind.DURATION, default=1_000, minimum=0, maximum=DAY_MS),
-    JobParameter("grace_ms", ParameterKind.DURATION, default=5_000, minimum=0, maximum=DAY_MS),
-    STARTING_END,
-    FOLLOW,
-    trigger_ms(2_000),
-    messages_max("max_messages_per_batch", 1_000_000),
-    CHECKPOINT_FOLDER,
-    JobParameter("input_folder", ParameterKind.FOLDER),
-)
-
 #: The counts of a verdict in the table of producers.
 VERDICT_COUNTS = (
     "numbered",
@@ -61,30 +45,43 @@ _columns = partial(
         "from_to": cell_texts("born > stored", "stored > consumed"),
     },
 )
-_TABLES = (
-    JobTable(
-        "producers", _columns("producer", "topic", *VERDICT_COUNTS, "has_ended", "findings"), bad_column="findings"
-    ),
-    JobTable("finding_counts", _columns("kind", "count"), bad_column="count"),
-    JobTable(
-        "findings",
-        _columns("kind", "topic", "who", "queue", "first", "last", "count", "certainty", "where"),
-        bad_column="count",
-    ),
-    JobTable(
-        "groups",
-        _columns("group", "topic", "stored", "consumed", "missing", "unreported", "twice", "failed", "findings"),
-        bad_column="findings",
-    ),
-    JobTable("latency", _columns("from_to", "topic", "group", "messages", "p50", "p95", "p99", "longest")),
-)
 
 DESCRIPTION = JobDescription(
     name="delivery-audit",
     title=Text("job.delivery-audit.title"),
     about=Text("job.delivery-audit.about"),
-    parameters=_PARAMETERS,
-    tables=_TABLES,
+    parameters=(
+        JobParameter("topics", ParameterKind.TOPICS, unless="input_folder", text=Text("job.delivery-audit.topics")),
+        JobParameter("groups", ParameterKind.GROUPS),
+        JobParameter("judge_groups", ParameterKind.SWITCH, default=True),
+        JobParameter("trace_topic", ParameterKind.TOPIC, default=TRACE_TOPIC),
+        JobParameter("ledger_topic", ParameterKind.TOPIC, default=NUMBERING_LEDGER_TOPIC),
+        JobParameter("late_ms", ParameterKind.DURATION, default=1_000, minimum=0, maximum=DAY_MS),
+        JobParameter("grace_ms", ParameterKind.DURATION, default=5_000, minimum=0, maximum=DAY_MS),
+        STARTING_END,
+        FOLLOW,
+        trigger_ms(2_000),
+        messages_max("max_messages_per_batch", 1_000_000),
+        CHECKPOINT_FOLDER,
+        JobParameter("input_folder", ParameterKind.FOLDER),
+    ),
+    tables=(
+        JobTable(
+            "producers", _columns("producer", "topic", *VERDICT_COUNTS, "has_ended", "findings"), bad_column="findings"
+        ),
+        JobTable("finding_counts", _columns("kind", "count"), bad_column="count"),
+        JobTable(
+            "findings",
+            _columns("kind", "topic", "who", "queue", "first", "last", "count", "certainty", "where"),
+            bad_column="count",
+        ),
+        JobTable(
+            "groups",
+            _columns("group", "topic", "stored", "consumed", "missing", "unreported", "twice", "failed", "findings"),
+            bad_column="findings",
+        ),
+        JobTable("latency", _columns("from_to", "topic", "group", "messages", "p50", "p95", "p99", "longest")),
+    ),
     plots=(JobPlot("latency", "ms"), JobPlot("rate", "1/s")),
     runs_until_stopped=None,
 )

@@ -27,12 +27,7 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
 from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
-from engine.pipeline.jobs.delivery_audit.summaries import (
-    LatencySpans,
-    latency_spans,
-    narrow,
-    segments_of,
-)
+from engine.pipeline.jobs.delivery_audit.summaries import LatencySpans, latency_spans, narrow, segments_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles

@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import Cell
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers, Money
-from engine.pipeline.jobs.transaction_reconciliation.summary import (
-    ReconciliationSummary,
-    buckets_over,
-    keys_of,
-)
+from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary, buckets_over, keys_of
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, halves_until_ms, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly, Window
 from engine.texts import Text

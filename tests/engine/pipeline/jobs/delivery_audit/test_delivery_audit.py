@@ -24,12 +24,7 @@ from engine.pipeline.jobs.report import ALL_ROWS, ROWS_MAX
 from engine.protocol.message.message_id import UniqueIdGenerator
 from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.names import TRACE_TOPIC
-from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
-    EPOCH_MS,
-    Stored,
-    message_table,
-    numbered_table,
-)
+from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Stored, message_table, numbered_table
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.waiting import wait_until
 

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from engine.pipeline.jobs.delivery_audit.latencies import ROUNDED_LATENCY
-from engine.pipeline.jobs.delivery_audit.summaries import (
-    TIME_SPANS_MAX,
-    UNNUMBERED,
-    latency_spans,
-    narrow,
-    segments_of,
-)
+from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, UNNUMBERED, latency_spans, narrow, segments_of
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     EPOCH_MS,
     Stored,

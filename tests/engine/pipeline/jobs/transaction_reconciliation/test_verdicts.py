@@ -12,13 +12,7 @@ import pytest
 
 from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.summary import ReconciliationSummary
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import (
-    OpQueue,
-    bounds_of,
-    forget,
-    halves_until_ms,
-    judge,
-)
+from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, forget, halves_until_ms, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import Status, TransactionAnomaly
 from tests.support.pipeline.transaction_log import START, TransactionLog, messages
 
