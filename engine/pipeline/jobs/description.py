@@ -179,8 +179,6 @@ class JobDescription:
 
     :ivar name: as in ``glassmq pipeline NAME``.
     :ivar about: what it answers, in two or three sentences.
-    :ivar runs_until_stopped: whether it continues with newly stored messages (True), ends by itself (False), or its
-        parameter ``follow`` decides (None).
     """
 
     name: str
@@ -189,7 +187,11 @@ class JobDescription:
     parameters: tuple[JobParameter, ...]
     tables: tuple[JobTable, ...] = ()
     plots: tuple[JobPlot, ...] = ()
-    runs_until_stopped: bool | None = False
+
+    @property
+    def runs_until_stopped(self) -> bool | None:
+        """Return False if the job ends by itself, or None if its parameter ``follow`` decides."""
+        return None if any(parameter.name == "follow" for parameter in self.parameters) else False
 
 
 # --- parameters that several jobs have -------------------------------------------------------------------------------

@@ -65,7 +65,6 @@ DESCRIPTION = JobDescription(
         ),
     ),
     plots=(JobPlot("speed", "rows/s", series_texts={"all": {"en": "all", "zh": "全部"}}, text=both("Speed")),),
-    runs_until_stopped=None,
 )
 
 

@@ -48,5 +48,4 @@ DESCRIPTION = JobDescription(
         JobPlot("rate", "1/s", series_texts=cell_texts("messages"), text=Text("job.archive.plot.rate")),
         JobPlot("copies", "1", series_texts=cell_texts("copies", "changed")),
     ),
-    runs_until_stopped=None,
 )

@@ -56,5 +56,4 @@ DESCRIPTION = JobDescription(
         JobPlot("backlog", "1", series_texts=cell_texts("with relief", "without")),
         JobPlot("waiting", "1", series_texts=cell_texts("messages")),
     ),
-    runs_until_stopped=None,
 )

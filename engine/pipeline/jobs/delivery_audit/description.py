@@ -83,5 +83,4 @@ DESCRIPTION = JobDescription(
         JobTable("latency", _columns("from_to", "topic", "group", "messages", "p50", "p95", "p99", "longest")),
     ),
     plots=(JobPlot("latency", "ms"), JobPlot("rate", "1/s")),
-    runs_until_stopped=None,
 )

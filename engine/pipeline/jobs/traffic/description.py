@@ -62,5 +62,4 @@ DESCRIPTION = JobDescription(
         JobPlot("lag", "messages"),
         JobPlot("imbalance", "x"),
     ),
-    runs_until_stopped=None,
 )

@@ -91,5 +91,4 @@ DESCRIPTION = JobDescription(
         JobPlot("open", "messages", series_texts=cell_texts("open")),
         JobPlot("in_flight", "money", series_texts=cell_texts("in flight")),
     ),
-    runs_until_stopped=None,
 )

@@ -15,6 +15,8 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_COLUMNS, merge
@@ -89,9 +91,7 @@ class StreamState:
         known = [number for number in self._numbers() if number < batch_id]
         if not known or not self._files.exists(name := _memory_name(known[-1])):
             return None
-        kept = json.loads(self._files.read(name))
-        span = kept["unknown"]
-        return LedgerMemory(span and (span[0], span[1]), tuple(kept["without_transfer"]))
+        return msgspec.json.decode(self._files.read(name), type=LedgerMemory)
 
     def keep_memory(self, batch_id: int, memory: LedgerMemory | None) -> None:
         """Store the memory as the last step of a micro-batch; None: there is nothing to store."""

@@ -141,10 +141,8 @@ def test_a_stream_goes_on_after_a_stop_where_it_was_and_counts_nothing_twice(liv
     report = follow_until(live, spark, lambda report: summary(report) == {"rolled back": 1, "committed": 4}, **options)
     assert report.tables["findings"] == []
     forgotten, remembered = state_of(tmp_path / "facts")
-    assert (forgotten["rolled back"], sum(row["topic"] == "Parcels" for row in remembered)) == (
-        1,
-        4 - forgotten["committed"],
-    )
+    assert forgotten["rolled back"] == 1
+    assert sum(row["topic"] == "Parcels" for row in remembered) == 4 - forgotten["committed"]
     assert 1 <= forgotten["committed"] <= 3
     assert forgotten["its topic is not read"] >= 2
 
