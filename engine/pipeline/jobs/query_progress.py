@@ -39,8 +39,8 @@ class QueryProgress(StreamingQueryListener):
 
     def __init__(self, report: JobReport) -> None:
         self._report = report
-        self._changed = threading.Condition()
-        self._ended: dict[str, None] = {}
+        #: Run of a query -> set when it has ended.
+        self._ended: dict[str, threading.Event] = {}
         self.running = 0
         #: Micro-batches that were reported.
         self.batches = 0
@@ -49,8 +49,7 @@ class QueryProgress(StreamingQueryListener):
         """Wait for the query's last event, which comes from another thread after its end; return whether it came in
         time.
         """
-        with self._changed:
-            return self._changed.wait_for(lambda: run_id in self._ended, limit_s)
+        return self._ended.setdefault(run_id, threading.Event()).wait(limit_s)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
         self.running += 1
@@ -60,10 +59,8 @@ class QueryProgress(StreamingQueryListener):
         self.note(json.loads(event.progress.json))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
-        with self._changed:
-            self.running -= 1
-            self._ended[str(event.runId)] = None
-            self._changed.notify_all()
+        self.running -= 1
+        self._ended.setdefault(str(event.runId), threading.Event()).set()
 
     def note(self, progress: Mapping[str, Any]) -> None:
         """Report one progress event, as Spark writes it in JSON."""

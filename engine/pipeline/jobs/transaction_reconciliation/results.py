@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 Rows = list[Sequence[Cell]]
 #: Statuses that still require action come first.
-_STATUS_ORDER = (
-    Status.OPEN,
-    Status.NOT_COMMITTED,
-    Status.GIVEN_UP,
-    Status.ROLLED_BACK,
-    Status.COMMITTED,
-    Status.NOT_READ,
-)
+_STATUS_ORDER = (*UNSETTLED, Status.ROLLED_BACK, Status.COMMITTED, Status.NOT_READ)
 
 
 def _now_ms() -> int:

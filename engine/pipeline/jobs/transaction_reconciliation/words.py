@@ -53,15 +53,7 @@ class Agreement(StrEnum):
 
 
 #: Disagreements that do not resolve themselves.
-BAD = (
-    Agreement.FROM_NOWHERE,
-    Agreement.TOO_MUCH,
-    Agreement.TOO_LITTLE,
-    Agreement.ROLLED_BACK,
-    Agreement.NO_MESSAGE,
-    Agreement.GIVEN_UP,
-    Agreement.NO_TRANSFER,
-)
+BAD = tuple(one for one in Agreement if one not in (Agreement.UNDECIDED, Agreement.ON_ITS_WAY, Agreement.AGREED))
 
 
 class Window(StrEnum):
