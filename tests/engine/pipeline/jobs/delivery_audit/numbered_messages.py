@@ -32,9 +32,8 @@ class Stored:
 
 def message_table(messages: list[Stored]) -> pa.Table:
     """In the given order; offsets are counted per queue."""
-    offsets: dict[tuple[str, int], int] = defaultdict(int)
     rows = []
-    for message in messages:
+    for offset, message in with_offsets(messages):
         properties = {"UNIQ_KEY": message.unique_id or "none"}
         if message.producer is not None:
             properties |= {PRODUCER_ID_PROPERTY: message.producer, SEQUENCE_NUMBER_PROPERTY: str(message.number)}
@@ -43,7 +42,7 @@ def message_table(messages: list[Stored]) -> pa.Table:
                 message.topic,
                 "broker-a",
                 message.queue,
-                offsets[message.topic, message.queue],
+                offset,
                 message.unique_id,
                 list(properties.items()),
                 (message.stored_ms - message.latency_ms) * 1_000,
@@ -51,14 +50,7 @@ def message_table(messages: list[Stored]) -> pa.Table:
                 message.body,
             )
         )
-        offsets[message.topic, message.queue] += 1
-    return pa.Table.from_arrays(
-        [
-            pa.array(column, kind.type)
-            for column, kind in zip(zip(*rows, strict=True) if rows else [[]] * len(SCHEMA), SCHEMA, strict=True)
-        ],
-        schema=SCHEMA,
-    )
+    return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema=SCHEMA)
 
 
 SCHEMA = pa.schema(
