@@ -146,7 +146,8 @@ class CommittedFolder:
         self._reached("committed")
         self._publish(commit)
         self._reached("published")
-        self._forget(version - COMMITS_KEPT)
+        for name in self._commit_names()[:-COMMITS_KEPT]:
+            self.files.delete(f"{_COMMITS}/{name}")
         return commit
 
     def _commit_names(self) -> list[str]:
@@ -162,13 +163,6 @@ class CommittedFolder:
                 )
             self._reached("moved a file")
         self.files.delete(commit.staging)
-
-    def _forget(self, up_to: int) -> None:
-        version = up_to
-        while version > 0 and self.files.exists(_commit_name(version)):
-            version -= 1
-        for old in range(version + 1, up_to + 1):
-            self.files.delete(_commit_name(old))
 
     def _remove_leftovers(self) -> None:
         kept = self.latest().staging

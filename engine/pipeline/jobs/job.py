@@ -121,6 +121,16 @@ class JobRun:
         return call
 
 
+@contextmanager
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Yield ``frame``, which Spark reads or computes only once until the block ends."""
+    frame = frame.persist()
+    try:
+        yield frame
+    finally:
+        frame.unpersist()
+
+
 #: What ``glassmq pipeline`` runs: it works until done or stopped, and raises :class:`~engine.pipeline.errors.JobFailed`
 #: for problems that the user can solve.
 Job = Callable[[JobRun], None]

@@ -24,6 +24,7 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.archive.deduplication import with_keys, with_kinds
 from engine.pipeline.jobs.archive.state import ArchiveState, place_in_archive, topic_and_day
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder, Stage
+from engine.pipeline.jobs.job import persisted
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -72,16 +73,13 @@ class Archiver:
 
     def _stage(self, batch: DataFrame, state: ArchiveState) -> Stage:
         # Read from the brokers only once; keys and bodies are both taken from this copy, which may go to disk.
-        messages = with_keys(batch, self.key).persist()
-        try:
+        with persisted(with_keys(batch, self.key)) as messages:
             count, oldest_ms, topics = messages.agg(
                 F.count("*"), F.min(F.unix_millis("store_timestamp")), F.collect_set("topic")
             ).collect()[0]
             judged = with_kinds(messages, self._archived_keys(batch, state, topics, oldest_ms))
             files = max(1, -(-count // self.max_messages_per_file))
             return self.folder.stage(judged.coalesce(files), ("kind", "topic", "day"), self.max_messages_per_file)
-        finally:
-            messages.unpersist()
 
     def _archived_keys(
         self, batch: DataFrame, state: ArchiveState, topics: list[str], oldest_ms: int | None

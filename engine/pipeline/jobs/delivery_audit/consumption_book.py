@@ -11,6 +11,7 @@ from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 from engine.pipeline.jobs.delivery_audit.latencies import Latencies
 from engine.pipeline.jobs.delivery_audit.offset_sets import add_word
 from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwner, QueueOwners
+from engine.pipeline.jobs.job import persisted
 from engine.protocol.number_ranges import NumberRange, count_of
 from engine.protocol.number_set import NumberSet
 
@@ -71,15 +72,12 @@ class ConsumptionBook:
 
         :param history: as :func:`~engine.pipeline.jobs.delivery_audit.consumption.history_of` returns it.
         """
-        facts = facts_of(history, judged).persist()
-        try:
+        with persisted(facts_of(history, judged)) as facts:
             for row in counted(facts).collect():
                 self._add_counts(row)
             if len(self.samples) < min(SAMPLES_MAX, sum(self.not_stored.values())):
                 lost = lost_messages(facts).orderBy("at_ms").limit(SAMPLES_MAX - len(self.samples))
                 self.samples += [NotStored(*row) for row in lost.collect()]
-        finally:
-            facts.unpersist()
 
     def _add_counts(self, row: Row) -> None:
         """Add a row of :func:`~engine.pipeline.jobs.delivery_audit.consumption.counted`."""

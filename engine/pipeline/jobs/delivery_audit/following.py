@@ -29,6 +29,7 @@ from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_
 from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
 from engine.pipeline.jobs.delivery_audit.summaries import LatencySpans, latency_spans, narrow, segments_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
+from engine.pipeline.jobs.job import persisted
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.texts import Text
@@ -115,13 +116,10 @@ class Follower:
         is_special = topic.isin(rules.trace_topic, rules.ledger_topic)
         frame = frame.withColumn("body", F.when(is_special, F.col("body")))
         # Used several times; without this the source would be read as often.
-        frame = narrow(frame, "body").persist()
-        try:
-            latency = self._add_messages(frame)
+        with persisted(narrow(frame, "body")) as narrowed:
+            latency = self._add_messages(narrowed)
             if rules.has_trace:
-                self._add_events(frame, batch)
-        finally:
-            frame.unpersist()
+                self._add_events(narrowed, batch)
         self.batch = batch
         self._save()
         self._report()
@@ -163,13 +161,10 @@ class Follower:
             events = events.union(self._spark.read.parquet(self.files.uri(_pending(self.batch))))
         horizon_ms = self.book.horizon_ms
         judged = JudgedTime(horizon_ms - rules.grace_ms, self.book.acknowledged_since_ms)
-        history = history_of(events).persist()
-        try:
+        with persisted(history_of(events)) as history:
             kept = unsettled(history, judged, self.consumption.expected(), horizon_ms - FORGET_AFTER_MS)
             kept.write.mode("overwrite").parquet(self.files.uri(_pending(batch)))
             self.consumption.add(history, judged)
-        finally:
-            history.unpersist()
 
     # --- kept state --------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from engine.pipeline.jobs.delivery_audit.locating import locate
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, latency_spans, narrow, segments_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
-from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.job import JobRun, persisted
 from engine.pipeline.source.cluster.cluster import open_cluster
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, RETRY_GROUP_TOPIC_PREFIX, SYSTEM_TOPICS
 from engine.texts import Text
@@ -112,11 +112,8 @@ def audit(
     if ledgers is not None:
         book.read_ledgers(ledgers.selectExpr("body", "unix_millis(store_timestamp) AS stored_ms"))
     # Used several times; without this the source would be read as often.
-    messages = narrow(messages).persist()
-    try:
-        _audit_messages(run, book, messages, trace, groups, judge_until_ms)
-    finally:
-        messages.unpersist()
+    with persisted(narrow(messages)) as narrowed:
+        _audit_messages(run, book, narrowed, trace, groups, judge_until_ms)
 
 
 def _audit_messages(

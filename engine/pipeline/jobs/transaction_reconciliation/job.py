@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.functions import lit
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.job import JobRun
+from engine.pipeline.jobs.job import JobRun, persisted
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
@@ -107,8 +107,7 @@ def _reconcile_once(run: JobRun) -> None:
         ends = _system_ends(cluster, op_queue)
         _report_of(run, op_queue)
         # Persisted, since it may have to give the topics first; read once.
-        system = parts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
-        try:
+        with persisted(parts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body")))) as system:
             wanted = run.names("topics") or _named_topics(system)
             topics = cluster.known(wanted)
             _report_unknown(run, [topic for topic in wanted if topic not in topics])
@@ -121,13 +120,8 @@ def _reconcile_once(run: JobRun) -> None:
                 # once.
                 parts = system.unionByName(committed.withColumn("part", lit("committed")))
             # Only a stream needs to know later where half messages were.
-            merged = merge(facts_of(parts)).drop("half_offsets").persist()
-            try:
+            with persisted(merge(facts_of(parts)).drop("half_offsets")) as merged:
                 ReconciliationReporter(run, op_queue, topics).report(merged, ledgers)
-            finally:
-                merged.unpersist()
-        finally:
-            system.unpersist()
     reported = to_json_object(ends)
     run.report.offsets(reported, reported)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.job import persisted
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_COLUMNS, merge
 from engine.texts import Text
@@ -71,11 +72,8 @@ class StreamState:
             if before.columns != list(FACT_COLUMNS):
                 raise JobFailed(Text("job.error.other_version", folder=self._files.root))
             facts = forget(before).unionByName(facts)
-        facts = facts.persist()
-        try:
-            merge(facts).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
-        finally:
-            facts.unpersist()
+        with persisted(facts) as kept:
+            merge(kept).write.mode("overwrite").parquet(self._files.uri(str(batch_id)))
         for number in known[:-1]:
             if number < batch_id - 1:
                 self._files.delete(str(number))
