@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ class JobRun:
 
         :param checkpoint: folder in which Spark records how far it has read.
         """
-        writer = frame.writeStream.outputMode(output_mode).foreachBatch(self._each_batch(function))
+        writer = frame.writeStream.outputMode(output_mode).foreachBatch(partial(self._call, function))
         writer = writer.option("checkpointLocation", checkpoint)
         if name is not None:
             writer = writer.queryName(name)
@@ -106,19 +107,15 @@ class JobRun:
             else:
                 return
 
-    def _each_batch(self, function: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """Wrap ``function``: Spark passes on only the text of its error, so the job's own error, in both languages, is
+    def _call(self, function: Callable[[DataFrame, int], None], batch: DataFrame, batch_id: int) -> None:
+        """Call ``function``. Spark passes on only the text of its error, so the job's own error, in both languages, is
         kept as :attr:`failure`.
         """
-
-        def call(batch: DataFrame, batch_id: int) -> None:
-            try:
-                function(batch, batch_id)
-            except PipelineError as failure:
-                self.failure = failure
-                raise
-
-        return call
+        try:
+            function(batch, batch_id)
+        except PipelineError as failure:
+            self.failure = failure
+            raise
 
 
 @contextmanager

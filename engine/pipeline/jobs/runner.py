@@ -8,6 +8,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,27 +140,22 @@ class _Run:
             spark.streams.addListener(queries)
             try:
                 with reported_tasks(spark.sparkContext, self.report, queries):
-                    run = JobRun(
-                        spark, self.arguments, self.cluster, self.report, self._watcher(queries), stop=self.stop
-                    )
+                    watch = partial(self._watch, queries)
+                    run = JobRun(spark, self.arguments, self.cluster, self.report, watch, self.stop)
                     self.job(run)
             finally:
                 in_passing(lambda: spark.streams.removeListener(queries)).join(_LAST_WORD_S)
         except BaseException as failure:  # the waiting thread raises it
             self.failure = (run and run.failure) or failure
 
-    def _watcher(self, queries: QueryProgress) -> Callable[[StreamingQuery], None]:
-        """Return the function with which a job waits for its query."""
-
-        def watch(query: StreamingQuery) -> None:
-            # It raises the query's error. It accepts fractions of a second, whatever its annotation says.
-            while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]
-                if self.stop.is_set():
-                    query.stop()
-                    return
-            queries.wait_until_ended(str(query.runId), _LAST_WORD_S)
-
-        return watch
+    def _watch(self, queries: QueryProgress, query: StreamingQuery) -> None:
+        """Wait for the job's query."""
+        # It raises the query's error. It accepts fractions of a second, whatever its annotation says.
+        while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]
+            if self.stop.is_set():
+                query.stop()
+                return
+        queries.wait_until_ended(str(query.runId), _LAST_WORD_S)
 
     def _end_work(self) -> None:
         """Cancel what Spark runs; queries are stopped by the threads that watch them."""

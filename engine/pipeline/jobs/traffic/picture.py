@@ -202,7 +202,7 @@ class TrafficPicture:
                 [topic, queue, count, count / of_topic.messages, count / mean]
                 for queue, count in of_topic.queues.items()
             ]
-        return sorted(rows, key=lambda row: (-_number(row[4]), str(row[0]), str(row[1])))
+        return sorted(rows, key=lambda row: (-float(row[4] or 0), str(row[0]), str(row[1])))
 
     def _item_rows(self, name: str, sums: Mapping[str, WindowSums]) -> list[list[Cell]]:
         """Return rows for the most frequent tags or keys of each topic."""
@@ -245,8 +245,3 @@ class WindowSums:
         of_window = window.messages, window.start_ms
         self.tags.add(window.tags, *of_window, are_exact=window.tags_exact, are_all=window.tags_all)
         self.keys.add(window.keys, *of_window, are_exact=window.keys_exact, are_all=window.keys_all)
-
-
-def _number(value: Cell) -> float:
-    assert isinstance(value, int | float)
-    return value
