@@ -10,13 +10,12 @@ import pytest
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.report import ALL_ROWS
 from engine.pipeline.jobs.transaction_reconciliation import ledgers as ledgers_module
-from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
 from engine.pipeline.jobs.transaction_reconciliation.summary import keys_of
-from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status
 from tests.support.live.bank_files import START_MS, make_banks
-from tests.support.pipeline.transaction_log import TransactionLog, messages
+from tests.support.pipeline.judged_facts import JudgedFacts
+from tests.support.pipeline.transaction_log import TransactionLog
 
 
 def halves_of(log, *keys):
@@ -28,13 +27,10 @@ def halves_of(log, *keys):
 @contextmanager
 def compared(spark, folder, log, read_until_ms=None):
     """Compare the ledgers in ``folder`` with the messages of ``log``."""
-    merged = merge(facts_of(parts_of(messages(spark, log.rows)))).persist()
     with Ledgers(folder) as ledgers:
-        judged = judge(merged, bounds_of(merged), OpQueue())
-        ledgers.add_messages(keys_of(judged, ledgers.producer_group))
+        ledgers.add_messages(keys_of(JudgedFacts(spark).read(log.rows).judged(), ledgers.producer_group))
         ledgers.compare(read_until_ms)
         yield ledgers
-    merged.unpersist()
 
 
 def test_each_transfer_is_compared_with_the_other_bank_and_with_its_message(spark, tmp_path):

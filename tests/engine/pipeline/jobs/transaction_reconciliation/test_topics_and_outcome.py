@@ -9,11 +9,12 @@ import pytest
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.transaction_reconciliation.description import DESCRIPTION
-from engine.pipeline.jobs.transaction_reconciliation.facts import facts_of, merge, parts_of
+from engine.pipeline.jobs.transaction_reconciliation.facts import parts_of
 from engine.pipeline.jobs.transaction_reconciliation.job import JOB, _named_topics
 from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue
 from engine.pipeline.jobs.transaction_reconciliation.words import Agreement, Status, TransactionAnomaly, Window
+from tests.support.pipeline.judged_facts import JudgedFacts
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.transaction_log import TransactionLog, messages
 
@@ -51,8 +52,7 @@ def test_what_could_not_be_looked_at_is_not_called_right(spark, op_queue, senten
     log.half("t")
     log.commit("t")
     run = JobRun(spark, {"topics": "Transfers"}, {}, report, print)
-    merged = merge(facts_of(parts_of(messages(spark, log.rows))))
-    ReconciliationReporter(run, op_queue, ("Transfers",)).report(merged, None)
+    ReconciliationReporter(run, op_queue, ("Transfers",)).report(JudgedFacts(spark).read(log.rows).state, None)
     (note,) = report.notes
     assert note["en"].startswith(sentence)
 
