@@ -142,9 +142,8 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
         yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored, Certainty.CERTAIN)
     # Without its ledger it is not known whether the producer was refused.
     lost = Certainty.LIKELY if book.ledger is None else Certainty.CERTAIN
-    certainties = (lost, Certainty.POSSIBLE)
-    gaps = (book.missing.lost(), book.missing.unknown())
-    for kind, certainty, ranges in zip(_GAPS, certainties, gaps, strict=True):
+    gaps = (("lost", lost, book.missing.lost()), ("unknown", Certainty.POSSIBLE, book.missing.unknown()))
+    for kind, certainty, ranges in gaps:
         for first, last in ranges:
             yield AuditFinding(kind, *about, "", first, last, last - first + 1, certainty)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
@@ -171,22 +170,17 @@ def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditF
         yield replace(finding, where=where)
 
 
-def _between(before: Sequence[str], after: Sequence[str]) -> Texts | None:
-    reported = [Text("job.where.after", place=_place(place)) for place in before[:1]]
-    reported += [Text("job.where.before", place=_place(place)) for place in after[:1]]
+def _between(before: Sequence[Text], after: Sequence[Text]) -> Texts | None:
+    reported = [Text("job.where.after", place=place) for place in before[:1]]
+    reported += [Text("job.where.before", place=place) for place in after[:1]]
     return joined("words.semicolon", reported) if reported else None
 
 
-def _listed(places: Sequence[str]) -> Texts:
-    reported = [_place(place) for place in places[:PLACES_MAX]]
+def _listed(places: Sequence[Text]) -> Texts:
+    reported = list(places[:PLACES_MAX])
     if len(places) > PLACES_MAX:
         reported.append(Text("job.where.more", count=len(places) - PLACES_MAX))
     return joined("words.semicolon", reported) if reported else plain("")
-
-
-def _place(place: str) -> Text:
-    queue, _, offset = place.rpartition(" offset ")
-    return Text("job.where.place", queue=queue, offset=offset)
 
 
 def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], list[int]]:

@@ -23,6 +23,7 @@ from engine.protocol import number_set
 from engine.protocol.message.numbering_ledger import NumberingLedger
 from engine.protocol.number_ranges import count_of
 from engine.protocol.number_set import NumberSet
+from engine.texts import Text
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     ALL_TIME_MS,
     EPOCH_MS,
@@ -177,7 +178,7 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     ]
     assert verdict(book).findings == 6
     assert wanted_places(found) == {("p", "T"): [1, 3, 9]}
-    (last, first) = located(found, {("p", "T"): {1: ["b:0 offset 1"]}})
+    (last, first) = located(found, {("p", "T"): {1: [Text("job.where.place", queue="b:0", offset=1)]}})
     assert first.where["en"] == "after b:0 offset 1"
     assert last.where is None
     assert "no numbered message is lost" not in notes_on(book)
