@@ -10,7 +10,7 @@ was checked when it was stored.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -33,8 +33,6 @@ _SIZE = struct.Struct(">i")
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 #: Kafka's ``timestampType`` of a time that the broker's clock gave.
 _LOG_APPEND_TIME = 1
-
-
 #: numpy's names for the numbers of the layout.
 _NUMPY_TYPES = {"i": ">i4", "I": ">u4", "q": ">i8"}
 
@@ -48,17 +46,6 @@ def _fixed_part(host_sizes: tuple[int, int]) -> np.dtype[Any]:
 #: Bits of the system flag that change the layout -> the layout.
 _LAYOUTS = {flags: _fixed_part(sizes) for flags, sizes in HOST_SIZES.items()}
 _SYS_FLAG_AT = _LAYOUTS[0].fields["sys_flag"][1]  # type: ignore[index]  # a structured dtype has fields
-_NUMBERS = (
-    "queue_id",
-    "queue_offset",
-    "commit_log_offset",
-    "sys_flag",
-    "born_timestamp",
-    "store_timestamp",
-    "reconsume_times",
-    "prepared_transaction_offset",
-    "body_length",
-)
 
 
 def message_starts(data: bytes) -> Int64Array:
@@ -111,25 +98,18 @@ class StoredBatch:
 
     def _gather_fixed_parts(self) -> None:
         layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & HOST_FLAGS
-        kinds = [0] if not layouts.any() else [int(kind) for kind in np.unique(layouts)]
+        kinds = np.unique(layouts).tolist() if layouts.any() else [0]
         #: Layout -> (positions of its messages in the batch, their fixed parts).
-        self._fixed: list[tuple[Int64Array | None, npt.NDArray[Any]]] = []
-        if len(kinds) == 1:
-            self._fixed.append((None, _gather(self._data, self._starts, _LAYOUTS[kinds[0]])))
-        else:
-            for kind in kinds:
-                places = np.flatnonzero(layouts == kind)
-                self._fixed.append((places, _gather(self._data, self._starts[places], _LAYOUTS[kind])))
+        self._fixed: list[tuple[slice | Int64Array, npt.NDArray[Any]]] = []
+        for kind in kinds:
+            places = slice(None) if len(kinds) == 1 else np.flatnonzero(layouts == kind)
+            self._fixed.append((places, _gather(self._data, self._starts[places], _LAYOUTS[kind])))
         if any(bool((fixed["magic"] != MESSAGE_MAGIC).any()) for _, fixed in self._fixed):
             raise _broken("there is something other than a message")
 
     def number(self, name: str) -> npt.NDArray[Any]:
         """Return one fixed field of all messages, in native byte order."""
-        first_places, first = self._fixed[0]
-        native = first.dtype[name].newbyteorder("=")
-        if first_places is None:
-            return first[name].astype(native)
-        values = np.empty(len(self), native)
+        values = np.empty(len(self), self._fixed[0][1].dtype[name].newbyteorder("="))
         for places, fixed in self._fixed:
             values[places] = fixed[name]
         return values
@@ -137,8 +117,7 @@ class StoredBatch:
     def _find_variable_parts(self) -> None:
         self._body_starts = np.empty(len(self), np.int64)
         for places, fixed in self._fixed:
-            where: Any = slice(None) if places is None else places
-            self._body_starts[where] = self._starts[where] + fixed.dtype.itemsize
+            self._body_starts[places] = self._starts[places] + fixed.dtype.itemsize
         ends = self._starts + self.number("size")
         lengths = self.number("body_length")
         self._body_ends = self._body_starts + lengths
@@ -205,9 +184,9 @@ class StoredBatch:
 
     def _in_order(self, arrays: Sequence[Any]) -> Any:
         """Return the arrays of the layouts as one, in the order of the messages."""
-        if self._fixed[0][0] is None:
+        if len(arrays) == 1:
             return arrays[0]
-        places = np.concatenate([places for places, _ in self._fixed if places is not None])
+        places = np.concatenate([places for places, _ in self._fixed if not isinstance(places, slice)])
         return pa.concat_arrays(arrays).take(pa.array(np.argsort(places)))
 
     @cached_property
@@ -217,46 +196,35 @@ class StoredBatch:
 
     def column(self, name: str, broker_name: str) -> Any:
         """Return one column of :mod:`engine.pipeline.source.decoding.schema`."""
-        match KAFKA_NAMES.get(name, name):
-            case "topic":
-                return self.topics()
-            case "broker_name":
-                return pa.repeat(pa.scalar(broker_name, pa.string()), len(self))
-            case "message_id":
-                return self.message_ids()
-            case "unique_id" | "tags":
-                return self.properties.value_of(PROPERTY_TAGS if name == "tags" else PROPERTY_UNIQUE_KEY)
-            case "keys":
-                return self.properties.keys()
-            case "properties":
-                return self.properties.as_maps()
-            case "born_timestamp" | "store_timestamp" as time:
-                return self.timestamps(time)
-            case "born_host":
-                return self.born_hosts()
-            case "body":
-                return self.bodies()
-            case "key" | "headers" | "timestampType":
-                return self._kafka_column(name)
-            case _ if name.startswith(PROPERTY_PREFIX):
-                return self.properties.value_of(name.removeprefix(PROPERTY_PREFIX))
-            case number:
-                assert number in _NUMBERS, name
-                return pa.array(self.number(number))
-
-    def _kafka_column(self, name: str) -> Any:
-        """Return a column that only Kafka's source has."""
-        match name:
-            case "key":
-                return self.properties.value_of(PROPERTY_KEYS).cast(pa.binary())
-            case "headers":
-                return self.properties.as_headers()
-            case _:
-                return pa.repeat(pa.scalar(_LOG_APPEND_TIME, pa.int32()), len(self))
+        name = KAFKA_NAMES.get(name, name)
+        if name == "broker_name":
+            return pa.repeat(pa.scalar(broker_name, pa.string()), len(self))
+        if name.startswith(PROPERTY_PREFIX):
+            return self.properties.value_of(name.removeprefix(PROPERTY_PREFIX))
+        return _COLUMNS[name](self) if name in _COLUMNS else pa.array(self.number(name))
 
     def record_batch(self, schema: Any, broker_name: str) -> Any:
         """Return the columns of an Arrow schema."""
         return pa.RecordBatch.from_arrays([self.column(name, broker_name) for name in schema.names], schema=schema)
+
+
+#: Column -> its values; other columns are single properties, or numbers of the layout.
+_COLUMNS: dict[str, Callable[[StoredBatch], Any]] = {
+    "topic": StoredBatch.topics,
+    "message_id": StoredBatch.message_ids,
+    "unique_id": lambda batch: batch.properties.value_of(PROPERTY_UNIQUE_KEY),
+    "keys": lambda batch: batch.properties.keys(),
+    "tags": lambda batch: batch.properties.value_of(PROPERTY_TAGS),
+    "properties": lambda batch: batch.properties.as_maps(),
+    "born_timestamp": lambda batch: batch.timestamps("born_timestamp"),
+    "store_timestamp": lambda batch: batch.timestamps("store_timestamp"),
+    "born_host": StoredBatch.born_hosts,
+    "body": StoredBatch.bodies,
+    # Columns that only Kafka's source has.
+    "key": lambda batch: batch.properties.value_of(PROPERTY_KEYS).cast(pa.binary()),
+    "headers": lambda batch: batch.properties.as_headers(),
+    "timestampType": lambda batch: pa.repeat(pa.scalar(_LOG_APPEND_TIME, pa.int32()), len(batch)),
+}
 
 
 def bounded_batches(data: bytes, starts: Int64Array, decompressed_max_bytes: int) -> Iterator[StoredBatch]:
