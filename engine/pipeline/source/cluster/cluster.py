@@ -31,7 +31,6 @@ from engine.protocol.names import (
     RETRY_GROUP_TOPIC_PREFIX,
     SCHEDULE_TOPIC,
     SYSTEM_TOPICS,
-    TOOLS_CONSUMER_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
@@ -101,8 +100,8 @@ class Cluster:
 
     def known(self, topics: Sequence[str]) -> tuple[str, ...]:
         """Return the ``topics`` that have a readable queue."""
-        routes = zip(topics, self._routes(topics), strict=True)
-        return tuple(topic for topic, route in routes if self._queues_of(topic, route))
+        readable = {queue.topic for queue in self.queues_there_are(topics)}
+        return tuple(topic for topic in topics if topic in readable)
 
     def _nothing_to_read(self, topic: str, route: TopicRouteData | None) -> str:
         if route is not None:
@@ -114,18 +113,14 @@ class Cluster:
 
         Raises :class:`RocketMQError` if no queue is writable.
         """
-        route = self._routes([topic])[0]
-        queues: list[QueueKey] = []
-        if route is not None:
-            for broker in route.broker_datas:
-                self._note_master(broker)
-            queues = [
-                QueueKey(topic, data.broker_name, queue_id)
-                for data in route.queue_datas
-                # Only a master accepts messages.
-                if is_writable(data.perm) and data.broker_name in self._masters
-                for queue_id in range(data.write_queue_nums)
-            ]
+        (route,) = self._routes([topic])
+        queues = [
+            QueueKey(topic, data.broker_name, queue_id)
+            for data in (() if route is None else route.queue_datas)
+            # Only a master accepts messages.
+            if is_writable(data.perm) and data.broker_name in self._masters
+            for queue_id in range(data.write_queue_nums)
+        ]
         if not queues:
             raise RocketMQError(
                 "ROCKETMQ_UNKNOWN_TOPIC",
@@ -158,8 +153,6 @@ class Cluster:
     def _queues_of(self, topic: str, route: TopicRouteData | None) -> list[QueueKey]:
         if route is None:
             return self._unrouted_queues(topic)
-        for broker in route.broker_datas:
-            self._note_master(broker)
         return [
             QueueKey(topic, data.broker_name, queue_id)
             for data in route.queue_datas
@@ -172,13 +165,13 @@ class Cluster:
         count = _UNROUTED_QUEUES.get(topic)
         if count is None:
             return []
-        for broker in self._brokers():
-            self._note_master(broker)
+        self._note_masters(self._brokers())
         return [QueueKey(topic, name, queue_id) for name in sorted(self._masters) for queue_id in range(count)]
 
-    def _note_master(self, broker: BrokerData) -> None:
-        if broker.master_address is not None:
-            self._masters[broker.broker_name] = broker.master_address
+    def _note_masters(self, brokers: Iterable[BrokerData]) -> None:
+        self._masters |= {
+            broker.broker_name: broker.master_address for broker in brokers if broker.master_address is not None
+        }
 
     def _similar(self, topic: str) -> str:
         """Return a hint for a misspelt name; empty on errors, as one error must not replace another."""
@@ -252,13 +245,17 @@ class Cluster:
                 raise error if group is None else RocketMQError(error.condition, f"group {group!r}, {error.text}")
         return found
 
+    def ask_queue(
+        self, queue: QueueKey, asked: AdminQuestion[_T], *, without: Collection[int] | None = ()
+    ) -> _T | None:
+        """Return the master's answer about one queue, as :meth:`ask_queues` does; None if it is left out."""
+        return self.ask_queues([queue], lambda _: asked, without=without).get(queue)
+
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def pull(
-        self, queue: QueueKey, offset: int, max_messages: int, group: str = TOOLS_CONSUMER_GROUP
-    ) -> RemotingCommand:
+    def pull(self, queue: QueueKey, offset: int, max_messages: int) -> RemotingCommand:
         """Return the answer to one pull, as in :func:`~engine.protocol.body.question.look`."""
-        asked = question.look(queue, offset, max_messages, group=group, max_bytes=PULL_BYTES)
+        asked = question.look(queue, offset, max_messages, max_bytes=PULL_BYTES)
         return self.ask_broker(queue.broker_name, queue.topic, [asked.request()])[0]
 
     def lets_pull(self, queue: QueueKey) -> bool:
@@ -308,17 +305,16 @@ class Cluster:
         return client
 
     def _routes(self, topics: Sequence[str]) -> list[TopicRouteData | None]:
-        """Return the route of each topic; None if the name server does not know it."""
+        """Return the route of each topic, and note its masters; None if the name server does not know the topic."""
         asked = [question.topic_route(topic) for topic in topics]
         answers = self._exchange_with_name_server([one.request() for one in asked])
         routes: list[TopicRouteData | None] = []
         for topic, one, answer in zip(topics, asked, answers, strict=True):
-            if answer.code == ResponseCode.TOPIC_NOT_EXIST:
-                routes.append(None)
-            elif answer.code == ResponseCode.SUCCESS:
-                routes.append(one.read(answer))
-            else:
+            if answer.code not in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.SUCCESS):
                 raise refusal(topic, self._name_servers_text, answer)
+            route = one.read(answer) if answer.code == ResponseCode.SUCCESS else None
+            self._note_masters(() if route is None else route.broker_datas)
+            routes.append(route)
         return routes
 
     def _ask_name_server(self, asked: AdminQuestion[_T]) -> _T:

@@ -31,6 +31,10 @@ BUSY_RETRIES = 5
 BUSY_PAUSE_MS = 50
 #: The broker's codes for "try again in a moment".
 BUSY_CODES = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL})
+#: The broker's codes for a pull of messages that do not exist, or no longer exist.
+NOTHING_FOUND_CODES = frozenset(
+    {ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_RETRY_IMMEDIATELY}
+)
 
 
 class NodeClient:
@@ -126,9 +130,9 @@ class NodeClient:
 
     def _connected(self) -> BlockingConnection:
         connection = self._connection
-        if connection is not None and not self._unanswered and _is_stale(connection):
+        is_stale = connection is not None and time.monotonic() - connection.last_used_s > _IDLE_LIMIT_S
+        if is_stale and not self._unanswered:
             self.close()
-            connection = None
         if connection is None or not connection.is_open:
             self._unanswered.clear()
             try:
@@ -148,10 +152,6 @@ class NodeClient:
         if self._options.security_token is not None:
             fields[SECURITY_TOKEN] = self._options.security_token
         fields[SIGNATURE] = sign(fields, request.body, self._secret_key)
-
-
-def _is_stale(connection: BlockingConnection) -> bool:
-    return time.monotonic() - connection.last_used_s > _IDLE_LIMIT_S
 
 
 #: Errors for a node that cannot be reached.

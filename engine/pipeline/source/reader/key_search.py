@@ -11,7 +11,6 @@ from contextlib import closing
 from itertools import groupby
 
 from engine.pipeline.source.cluster.cluster import Cluster
-from engine.pipeline.source.cluster.node_client import refusal
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
 from engine.pipeline.source.reader.offset_range import OffsetRange
@@ -53,22 +52,20 @@ def find_key(options: ReadOptions, ranges: Sequence[OffsetRange], key: str) -> l
 
 def _search(cluster: Cluster, queue: QueueKey, key: str) -> _Records | None:
     """Return all messages that the index of the queue's broker has for a key of its topic; None if it cannot."""
-    address = cluster.refresh_master(queue.topic, queue.broker_name)
+    cluster.refresh_master(queue.topic, queue.broker_name)
     found: _Records = {}
     end_ms: int | None = None
     for _ in range(_PAGES_MAX):
         asked = messages_called(queue.topic, key, _PAGE_MAX, end_ms=end_ms)
-        (answer,) = cluster.ask_broker(queue.broker_name, queue.topic, [asked.request()])
-        if answer.code == ResponseCode.QUERY_NOT_FOUND:
+        data = cluster.ask_queue(queue, asked, without=(ResponseCode.QUERY_NOT_FOUND,))
+        if data is None:
             return found
-        if answer.code != ResponseCode.SUCCESS:
-            raise refusal(queue.topic, address, answer)
-        starts = message_starts(answer.body)
-        batch = StoredBatch(answer.body, starts)
+        starts = message_starts(data)
+        batch = StoredBatch(data, starts)
         known = len(found)
         columns = [batch.number(name).tolist() for name in ("commit_log_offset", "queue_id", "queue_offset")]
-        for place, queue_id, offset, start, end in zip(*columns, starts, [*starts[1:], len(answer.body)], strict=True):
-            found[place] = queue_id, offset, answer.body[start:end]
+        for place, queue_id, offset, start, end in zip(*columns, starts, [*starts[1:], len(data)], strict=True):
+            found[place] = queue_id, offset, data[start:end]
         if len(starts) < _PAGE_MAX:
             return found
         if len(found) == known:

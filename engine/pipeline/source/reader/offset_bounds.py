@@ -8,17 +8,12 @@ from functools import partial
 
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import wrong_option
-from engine.pipeline.source.cluster.node_client import refusal
+from engine.pipeline.source.cluster.node_client import NOTHING_FOUND_CODES, PULL_BYTES
 from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
 from engine.pipeline.source.decoding.stored_batch import StoredBatch
 from engine.pipeline.source.reader.options import Bound, start_after_end
 from engine.pipeline.source.reader.range_puller import report_loss
-from engine.protocol.response_code import ResponseCode
-
-#: The message does not exist, or no longer exists.
-_GONE_CODES = frozenset(
-    {ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_RETRY_IMMEDIATELY}
-)
+from engine.protocol.body.question import look
 
 
 class OffsetBounds:
@@ -108,9 +103,6 @@ class OffsetBounds:
         """Return when a message was stored; -1 for one that was deleted meanwhile, since that is older than all
         others.
         """
-        answer = self._cluster.pull(queue, offset, 1, self._group)
-        if answer.code in _GONE_CODES:
-            return -1
-        if answer.code != ResponseCode.SUCCESS:
-            raise refusal(queue.topic, self._cluster.master(queue.broker_name), answer)
-        return int(StoredBatch(answer.body).number("store_timestamp")[0])
+        asked = look(queue, offset, 1, group=self._group, max_bytes=PULL_BYTES)
+        data = self._cluster.ask_queue(queue, asked, without=NOTHING_FOUND_CODES)
+        return -1 if data is None else int(StoredBatch(data).number("store_timestamp")[0])

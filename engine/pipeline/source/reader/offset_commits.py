@@ -72,9 +72,8 @@ class OffsetCommits:
         Brokers do that at a member's first heartbeat, so this joins the group for a moment. Raises
         ``ROCKETMQ_REFUSED`` for a group with members: they would skip what they have not consumed.
         """
-        for members in cluster.ask_queues(
-            [queue], lambda _: question.group_members(self._group), without=None
-        ).values():
+        members = cluster.ask_queue(queue, question.group_members(self._group), without=None)
+        if members is not None:
             raise RocketMQError("ROCKETMQ_REFUSED", f"group {self._group!r} has consumers: {', '.join(members)}")
         client_id = f"spark@{uuid.uuid4().hex}"
         member = ConsumerData(self._group, ConsumeType.CONSUME_ACTIVELY)

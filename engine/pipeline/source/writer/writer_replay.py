@@ -30,7 +30,7 @@ from pyspark import TaskContext
 
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
-from engine.pipeline.source.cluster.node_client import refusal
+from engine.pipeline.source.cluster.node_client import NOTHING_FOUND_CODES, refusal
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.decoding.stored_batch import StoredBatch
 from engine.pipeline.source.writer.writer_options import ReplayCheck, WriteOptions
@@ -44,9 +44,6 @@ from engine.protocol.response_code import ResponseCode
 NOTES_GROUP_PREFIX = "SPARK_SINK_"
 _NUMBER_SUFFIX = "_NUMBER"
 _PULL_MESSAGES = 1_000
-_NOTHING_HERE_CODES = frozenset(
-    {ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY}
-)
 #: Where Spark gives a task the ids of its query and micro-batch.
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
@@ -262,7 +259,7 @@ def stored_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> 
         answer = cluster.pull(queue, begin, _PULL_MESSAGES)
         if answer.code == ResponseCode.SUCCESS:
             yield answer.body
-        elif answer.code not in _NOTHING_HERE_CODES:
+        elif answer.code not in NOTHING_FOUND_CODES:
             raise refusal(queue.topic, cluster.master(queue.broker_name), answer)
         following = PullMessageResponseHeader.decode(answer.ext_fields).next_begin_offset
         if following <= begin:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.decoding.stored_batch import message_starts
@@ -22,10 +23,12 @@ from tests.support.live.scripted_broker import stored_message
 OPTIONS = ReadOptions.parse({"nameServer": "127.0.0.1:9876", "topic": "Orders", "key": "K"})
 
 
-class Index:
-    """In the place of a cluster: message N of queue 0 was stored at the Nth of these times (ms)."""
+class Index(Cluster):
+    """A cluster whose broker has an index: message N of queue 0 was stored at the Nth of these times (ms)."""
 
     def __init__(self, times_ms, refuses=False):
+        super().__init__(OPTIONS.cluster)
+        self._masters["broker-a"] = "127.0.0.1:10911"
         self.messages = [
             (time_ms, stored_message(number, stored_ms=time_ms)) for number, time_ms in enumerate(times_ms)
         ]
@@ -33,7 +36,7 @@ class Index:
         self.answers = 0
 
     def refresh_master(self, topic, broker_name):
-        return "127.0.0.1:10911"
+        return self.master(broker_name)
 
     def ask_broker(self, broker_name, topic, requests):
         (request,) = requests
@@ -45,9 +48,6 @@ class Index:
         page = known[-min(header.max_num, 64) :]
         code = ResponseCode.SUCCESS if page else ResponseCode.QUERY_NOT_FOUND
         return [request.reply(code, body=b"".join(page))]
-
-    def close(self):
-        pass
 
     def find(self, start=0, end=1_000_000, queue_id=0):
         with pytest.MonkeyPatch.context() as patch:
