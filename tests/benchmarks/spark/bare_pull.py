@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from engine.pipeline.source.decoding.schema import arrow_schema, spark_schema
 from engine.pipeline.source.reader.batch_reader import make_reader
-from engine.pipeline.source.reader.offset_range import RangesPartition
 from engine.pipeline.source.reader.options import ReadOptions
 from engine.pipeline.source.reader.range_reader import read_ranges
 
@@ -28,7 +27,7 @@ def pull_all(pool: ProcessPoolExecutor, options: dict[str, str]) -> Counted:
     """Read all that ``options`` say; records and bytes of their bodies."""
     columns = ReadOptions.parse(options).columns
     partitions: list[Any] = list(make_reader(spark_schema(columns), options).partitions())
-    parts = [[part.ranges for part in partitions[number::PROCESSES]] for number in range(PROCESSES)]
+    parts = [[part.value for part in partitions[number::PROCESSES]] for number in range(PROCESSES)]
     found = list(pool.map(_pull, [options] * PROCESSES, parts))
     return sum(one[0] for one in found), sum(one[1] for one in found)
 
@@ -38,7 +37,7 @@ def _pull(options: dict[str, str], tasks: list[Any]) -> Counted:
     schema = arrow_schema(read_options.columns)
     records = body_bytes = 0
     for ranges in tasks:
-        for batch in read_ranges(read_options, RangesPartition(ranges).ranges, schema, ()):
+        for batch in read_ranges(read_options, ranges, schema, ()):
             records += batch.num_rows
             body_bytes += pc.sum(pc.binary_length(batch.column("body"))).as_py() or 0
     return records, body_bytes

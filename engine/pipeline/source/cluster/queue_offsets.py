@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 #: "From the oldest existing message".
@@ -32,11 +33,8 @@ class QueueKey(NamedTuple):
         return f"{self.topic} {self.label}"
 
 
-def broker_of(queue: QueueKey) -> str:
-    """Return the broker's name, as a key for sorting and grouping."""
-    return queue.broker_name
-
-
+#: The key by which queues are sorted and grouped by broker.
+broker_of = attrgetter("broker_name")
 #: Queue -> the offset of the next message there.
 Offsets = Mapping[QueueKey, int]
 

@@ -72,8 +72,8 @@ class RocketMQReader(DataSourceReader):
             ranges = self._ranges(cluster)
         if self._options.key is not None:
             # Parts of a queue would search the index for the same messages.
-            return list(plan_partitions(ranges, 1, EXACT_MAX))
-        return list(plan_partitions(ranges, self._options.min_partitions, self._options.max_records_per_partition))
+            return plan_partitions(ranges, 1, EXACT_MAX)
+        return plan_partitions(ranges, self._options.min_partitions, self._options.max_records_per_partition)
 
     def _ranges(self, cluster: Cluster) -> list[OffsetRange]:
         options = self._options

@@ -32,24 +32,13 @@ class OffsetRange(NamedTuple):
         return self.end - self.start
 
 
-class RangesPartition(InputPartition):
-    """The part of a read that Spark sends to a task."""
-
-    def __init__(self, ranges: Sequence[OffsetRange]) -> None:
-        super().__init__(tuple(ranges))
-
-    @property
-    def ranges(self) -> tuple[OffsetRange, ...]:
-        """Return the ranges, grouped by broker, each in the order of offsets."""
-        return tuple(self.value)
-
-
 def plan_partitions(
     ranges: Iterable[OffsetRange], min_partitions: int, max_records_per_partition: int
-) -> list[RangesPartition]:
+) -> list[InputPartition]:
     """Return tasks that read all of ``ranges`` (empty ones are left out), each at most ``max_records_per_partition``.
 
-    There are at least ``min_partitions`` if there are as many messages.
+    The value of each is its ranges, grouped by broker, in the order of offsets. There are at least ``min_partitions``
+    if there are as many messages.
     """
     wanted = [item for item in ranges if item.size > 0]
     total = sum(item.size for item in wanted)
@@ -58,16 +47,16 @@ def plan_partitions(
     # Rounded down: tasks that are a message too long would be one too few.
     piece_max = min(max_records_per_partition, max(1, total // min_partitions))
     pack_max = min(piece_max, _SMALL_TASK_RECORDS)
-    partitions: list[RangesPartition] = []
+    partitions: list[InputPartition] = []
     task: list[OffsetRange] = []
     task_count = 0
     for piece in _pieces(wanted, piece_max):
         if task and task_count + piece.size > pack_max:
-            partitions.append(RangesPartition(task))
+            partitions.append(InputPartition(tuple(task)))
             task, task_count = [], 0
         task.append(piece)
         task_count += piece.size
-    partitions.append(RangesPartition(task))
+    partitions.append(InputPartition(tuple(task)))
     return partitions
 
 

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import InputPartition
 from engine.pipeline.source.cluster.errors import Briefly
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, bounded_batches, message_starts
 from engine.pipeline.source.reader.key_search import find_key
-from engine.pipeline.source.reader.offset_range import OffsetRange, RangesPartition
+from engine.pipeline.source.reader.offset_range import OffsetRange
 from engine.pipeline.source.reader.options import ReadOptions
 from engine.pipeline.source.reader.range_puller import PulledRange, RangePuller, report_loss
 from engine.protocol.message.message_properties import PROPERTY_TAGS
@@ -28,24 +28,19 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _DECOMPRESSED_MAX_BYTES = 64 * 1024 * 1024
 
 
-@cache
-def freeze_loaded_modules() -> None:
-    """Exclude everything that is loaded by now from garbage collection; once per process, at the start of a task.
-
-    PySpark's workers collect all garbage after every task. NumPy, PyArrow and this package are some hundred thousand
-    objects that will never be garbage; scanning them takes longer than a small task.
-    """
-    gc.freeze()
+#: Excludes everything that is loaded by now from garbage collection; once per process, at the start of a task.
+#: PySpark's workers collect all garbage after every task. NumPy, PyArrow and this package are some hundred thousand
+#: objects that will never be garbage; scanning them takes longer than a small task.
+_freeze_loaded_modules = cache(gc.freeze)
 
 
 def read_partition(
     options: ReadOptions, partition: InputPartition, schema: Any, tags: tuple[str, ...]
 ) -> Iterator[Any]:
     """Yield the record batches of one task. For an empty plan Spark makes one task without ranges."""
-    freeze_loaded_modules()
-    if isinstance(partition, RangesPartition):
-        with Briefly():
-            yield from read_ranges(options, partition.ranges, schema, tags)
+    _freeze_loaded_modules()
+    with Briefly():
+        yield from read_ranges(options, partition.value or (), schema, tags)
 
 
 def read_ranges(

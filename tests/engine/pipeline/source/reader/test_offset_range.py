@@ -60,8 +60,8 @@ def test_tasks_cover_every_range_once_within_their_bound(ends, min_partitions, m
     partitions = plan_partitions(ranges, min_partitions, max_records)
     covered: dict[QueueKey, list[tuple[int, int]]] = {}
     for partition in partitions:
-        assert 0 < sum(item.size for item in partition.ranges) <= max_records
-        for item in partition.ranges:
+        assert 0 < sum(item.size for item in partition.value) <= max_records
+        for item in partition.value:
             covered.setdefault(item.queue, []).append((item.start, item.end))
     for item in ranges:
         pieces = sorted(covered.pop(item.queue, []))

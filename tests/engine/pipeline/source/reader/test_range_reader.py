@@ -9,17 +9,17 @@ pytest.importorskip("pyspark")
 
 PROGRAM = """
 import gc
+from pyspark.sql.datasource import InputPartition
 from engine.pipeline.source.reader.batch_reader import make_reader
-from engine.pipeline.source.reader.offset_range import RangesPartition
 from engine.pipeline.source.decoding.schema import spark_schema
 from engine.pipeline.source.reader.stream_reader import make_stream_reader
 
 make = {make}
 reader = make(spark_schema(("body",)), {{"nameServer": "127.0.0.1:1", "topic": "T"}})
 assert gc.get_freeze_count() == 0
-assert list(reader.read(RangesPartition(()))) == []
+assert list(reader.read(InputPartition(None))) == []
 loaded = gc.get_freeze_count()
-assert list(reader.read(RangesPartition(()))) == []
+assert list(reader.read(InputPartition(None))) == []
 print(loaded > 10_000, gc.get_freeze_count() == loaded)
 """
 
