@@ -85,21 +85,12 @@ def share_limit(lags: Mapping[QueueKey, int], max_rows: int, turn: int = 0) -> d
     shares = dict.fromkeys(lags, 0)
     if len(waiting) > max_rows:
         return shares | dict.fromkeys(_next_in_turn(lags, max_rows, turn), 1)
-    for queue in waiting:
-        shares[queue] = 1
-    rest = max_rows - len(waiting)
-    left = {queue: lags[queue] - shares[queue] for queue in waiting}
-    total_left = sum(left.values())
-    for queue in waiting:
-        shares[queue] += rest * left[queue] // total_left
+    rest, total_left = max_rows - len(waiting), total - len(waiting)
+    shares |= {queue: 1 + rest * (lags[queue] - 1) // total_left for queue in waiting}
     # Rounding down leaves fewer rows than there are queues; the queues with the largest lag get them.
-    over = max_rows - sum(shares.values())
-    for queue in waiting:
-        if over == 0:
-            break
-        if shares[queue] < lags[queue]:
-            shares[queue] += 1
-            over -= 1
+    not_full = [queue for queue in waiting if shares[queue] < lags[queue]]
+    for queue in not_full[: max_rows - sum(shares.values())]:
+        shares[queue] += 1
     return shares
 
 

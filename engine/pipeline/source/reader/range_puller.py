@@ -72,7 +72,6 @@ class _Segment:
     next_offset: int
     end: int
     asked: int = 0
-    is_asked: bool = False
     busy_answers: int = 0
     pulled: list[PulledRange] = field(default_factory=list)
 
@@ -128,19 +127,18 @@ class RangePuller:
             self._reconnect(failure)
             return
         self._failures = 0
-        segment = self._asked.pop(answer.opaque)
-        segment.is_asked = False
-        self._handle(segment, answer)
+        self._handle(self._asked.pop(answer.opaque), answer)
 
     def _segments_to_ask(self) -> list[_Segment]:
         """Return the first segment always; others, and new ones, as long as what waits for the first is not too
         much.
         """
-        room = self._pulls_ahead - len(self._asked)
+        asked = set(self._asked.values())
+        room = self._pulls_ahead - len(asked)
         has_room_for_bytes = self._waiting_bytes < _BYTES_AHEAD_MAX
         chosen: list[_Segment] = []
         for segment in self._segments:
-            if len(chosen) < room and not segment.is_done and not segment.is_asked:
+            if len(chosen) < room and not segment.is_done and segment not in asked:
                 chosen.append(segment)
             if not has_room_for_bytes:
                 break
@@ -177,9 +175,7 @@ class RangePuller:
                 segment.queue, segment.next_offset, segment.asked, group=group, tags=self._tags, max_bytes=PULL_BYTES
             )
             requests.append(asked.request())
-        for opaque, segment in zip(self._client.send(requests), segments, strict=True):
-            self._asked[opaque] = segment
-            segment.is_asked = True
+        self._asked |= zip(self._client.send(requests), segments, strict=True)
 
     def _reconnect(self, failure: BaseException) -> None:
         """Find the broker again; unanswered requests are repeated by the next exchange."""
@@ -188,8 +184,6 @@ class RangePuller:
         if self._failures > _RECONNECTS:
             raise broker_away(queue.topic, self._broker_name, failure) from failure
         self._client.close()
-        for segment in self._asked.values():
-            segment.is_asked = False
         self._asked.clear()
         time.sleep(min(_RECONNECT_PAUSE_S * 2 ** (self._failures - 1), _RECONNECT_PAUSE_MAX_S))
         # No name server, or no master yet: the last good address is tried again.
