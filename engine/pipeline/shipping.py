@@ -24,8 +24,6 @@ from engine.pipeline.reached_modules import reached_modules
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: The same sources always give the same archive, so that its name identifies it.
-_NO_DATE = (1980, 1, 1, 0, 0, 0)
 #: ``engine``, or the package that ``scripts/spark_wheel.py`` makes of it.
 _PACKAGE = (__package__ or "").partition(".")[0]
 #: What a program with the data source imports; the archive for it has these modules and those that they import.
@@ -54,7 +52,7 @@ def archive(folder: Path | None = None, *, jobs: bool = True) -> Path:
 
     This process removes the temporary folder when it ends; Spark's executors may fetch the file until then.
     """
-    sources = _sources() if jobs else _sources_of(_OF_THE_SOURCE)
+    sources = _sources() if jobs else _sources_of_data_source()
     digest = hashlib.sha256(b"".join(name.encode() + b"\0" + data for name, data in sources)).hexdigest()[:12]
     path = (folder or _temporary_folder()) / f"glassmq_engine_{digest}.zip"
     _write_archive(path, sources)
@@ -70,7 +68,8 @@ def _temporary_folder() -> Path:
 def _write_archive(path: Path, sources: list[tuple[str, bytes]]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archived:
         for name, data in sources:
-            archived.writestr(zipfile.ZipInfo(name, _NO_DATE), data, zipfile.ZIP_DEFLATED)
+            # Without a date the same sources always give the same archive, so that its name identifies it.
+            archived.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
 
 
 @cache
@@ -94,10 +93,10 @@ def _sources() -> list[tuple[str, bytes]]:
     return sorted(_files(files(_PACKAGE), f"{_PACKAGE}/"))
 
 
-def _sources_of(modules: tuple[str, ...]) -> list[tuple[str, bytes]]:
-    """Return these modules, what they import of ``engine``, and the data files next to it."""
+def _sources_of_data_source() -> list[tuple[str, bytes]]:
+    """Return what a program with the data source imports of ``engine``, and the data files next to it."""
     sources = dict(_sources())
-    found = reached_modules(modules, sources, for_types=True)
+    found = reached_modules(_OF_THE_SOURCE, sources, for_types=True)
     folders = {path.rpartition("/")[0] for path in found}
     return [
         (path, data)
@@ -118,7 +117,7 @@ def main() -> None:
     """Run as a script."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m engine.pipeline.shipping FILE.zip")
-    _write_archive(Path(sys.argv[1]), _sources_of(_OF_THE_SOURCE))
+    _write_archive(Path(sys.argv[1]), _sources_of_data_source())
 
 
 if __name__ == "__main__":
