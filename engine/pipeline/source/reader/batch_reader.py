@@ -83,15 +83,18 @@ class RocketMQReader(DataSourceReader):
             options.starting or Bound("startingOffsets", EARLIEST), options.ending or Bound("endingOffsets", LATEST)
         )
         queues = [queue for queue in queues if self._pushed.wants(queue)]
+        first_offset, last_offset = self._pushed.ranges["queue_offset"]
         for queue in queues:
-            starts[queue] = max(starts[queue], self._pushed.offset_from)
-            ends[queue] = min(ends[queue], self._pushed.offset_to + 1)
+            starts[queue] = max(starts[queue], first_offset)
+            ends[queue] = min(ends[queue], last_offset + 1)
         left = [queue for queue in queues if starts[queue] < ends[queue]]
-        if self._pushed.stored_from_ms > 0:
-            first = bounds.at_time(dict.fromkeys(left, self._pushed.stored_from_ms))
+        first_ms, last_ms = self._pushed.ranges["store_timestamp"]
+        if first_ms > 0:
+            first = bounds.at_time(dict.fromkeys(left, first_ms))
             starts |= {queue: max(starts[queue], first[queue]) for queue in left}
-        if self._pushed.stored_to_ms < NUMBER_MAX:
-            behind = bounds.at_time(dict.fromkeys(left, self._pushed.stored_to_ms + 1))
+        if last_ms < NUMBER_MAX:
+            # There is no time before 0.
+            behind = bounds.at_time(dict.fromkeys(left, max(0, last_ms + 1)))
             ends |= {queue: min(ends[queue], behind[queue]) for queue in left}
         return [
             OffsetRange(queue, cluster.master(queue.broker_name), starts[queue], ends[queue])

@@ -31,28 +31,26 @@ _US_PER_MS = 1_000
 #: Of offsets and of times.
 NUMBER_MAX = 2**63 - 1
 
-
-_QUEUES_MAX = 65_535
 #: A longer list of tags is not worth sending with every pull.
 _TAGS_MAX = 100
 #: Columns for which a set of wanted values is kept -> the values' type.
 _TYPES_OF_SETS: dict[str, type] = {"topic": str, "broker_name": str, "queue_id": int, "tags": str}
+#: Columns for which a range of wanted values is kept.
+_COLUMNS_OF_RANGES = ("queue_id", "queue_offset", "store_timestamp")
 
 
 @dataclass(slots=True)
 class PushedFilters:
-    """The ranges that all filters together leave.
+    """The values and ranges that all filters together leave.
 
     :ivar wanted: column -> the values that are left of it; columns that are not restricted are not in it.
-    :ivar offset_from, offset_to: first and last offset.
-    :ivar stored_from_ms, stored_to_ms: first and last millisecond of storing.
+    :ivar ranges: column -> first and last value that is left of it, in milliseconds for times.
     """
 
     wanted: dict[str, frozenset[Any]] = field(default_factory=dict)
-    offset_from: int = 0
-    offset_to: int = NUMBER_MAX
-    stored_from_ms: int = 0
-    stored_to_ms: int = NUMBER_MAX
+    ranges: dict[str, tuple[int, int]] = field(
+        default_factory=lambda: dict.fromkeys(_COLUMNS_OF_RANGES, (0, NUMBER_MAX))
+    )
 
     def add(self, item: Filter) -> None:
         """Take a filter into account if it is of a supported kind."""
@@ -61,18 +59,9 @@ class PushedFilters:
         values = _one_of(item)
         if values is not None and column in _TYPES_OF_SETS:
             self._keep_equal(column, values)
-            return
-        low, high = _interval(item)
-        match column:
-            case "queue_offset":
-                self.offset_from, self.offset_to = max(self.offset_from, low), min(self.offset_to, high)
-            case "queue_id" if low > 0 or high < NUMBER_MAX:
-                # A topic has at most a few thousand queues.
-                self._keep_equal("queue_id", range(low, min(high, _QUEUES_MAX) + 1))
-            case "store_timestamp":
-                self.stored_from_ms = max(self.stored_from_ms, low)
-                # The first millisecond after it is searched for; there is no time before 0.
-                self.stored_to_ms = max(-1, min(self.stored_to_ms, high))
+        elif column in self.ranges:
+            (low, high), (first, last) = self.ranges[column], _interval(item)
+            self.ranges[column] = max(low, first), min(high, last)
 
     def _keep_equal(self, column: str, values: Iterable[object]) -> None:
         left = frozenset(value for value in values if type(value) is _TYPES_OF_SETS[column])
@@ -81,7 +70,10 @@ class PushedFilters:
 
     def wants(self, queue: QueueKey) -> bool:
         """Return whether a queue can hold wanted messages."""
-        return all(getattr(queue, column) in left for column, left in self.wanted.items() if column != "tags")
+        low, high = self.ranges["queue_id"]
+        return low <= queue.queue_id <= high and all(
+            getattr(queue, column) in left for column, left in self.wanted.items() if column != "tags"
+        )
 
 
 def _can_be_subscribed(tags: frozenset[object]) -> bool:
