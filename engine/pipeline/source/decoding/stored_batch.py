@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.decoding.body_compression import decompressed
-from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, fixed_ranges, take_ranges
+from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, take_ranges
 from engine.pipeline.source.decoding.host_columns import hosts_as_text, message_ids
 from engine.pipeline.source.decoding.schema import FIRST_TIME_MS, KAFKA_NAMES, LAST_TIME_MS, PROPERTY_PREFIX
 from engine.pipeline.source.decoding.stored_properties import StoredProperties
@@ -251,10 +251,12 @@ def bounded_batches(data: bytes, starts: Int64Array, decompressed_max_bytes: int
 
 
 def _gather(data: bytes, places: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return the structures at ``places``. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
-    if len(places) and int(places[-1]) + kind.itemsize > len(data):
+    """Return the structures at ``places``, which need not be aligned. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
+    if not len(places):
+        return np.empty(0, kind)
+    if int(places[-1]) + kind.itemsize > len(data):
         raise _broken("the last message is cut off")
-    return fixed_ranges(data, places, kind)
+    return np.frombuffer(take_ranges(data, places, places + kind.itemsize, pa.binary()).buffers()[2], kind, len(places))
 
 
 def _broken(text: str) -> RocketMQError:
