@@ -79,8 +79,8 @@ def explain(error: BaseException) -> str | None:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    seen = 0
     current: BaseException | None = error
-    while current is not None and seen < 10:
-        yield str(current)
-        current, seen = current.__cause__ or current.__context__, seen + 1
+    for _ in range(10):
+        if current is not None:
+            yield str(current)
+            current = current.__cause__ or current.__context__

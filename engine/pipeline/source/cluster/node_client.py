@@ -7,7 +7,7 @@ order.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from engine.acl.acl_signer import ACCESS_KEY, SECURITY_TOKEN, SIGNATURE, sign
 from engine.pipeline.source.cluster.cluster_options import ClusterOptions
@@ -106,10 +106,10 @@ class NodeClient:
 
     def _ask_some(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
         try:
-            answers = list(self._answers(requests))
+            answers = self._answers(requests)
         except ConnectionLost:
             self.close()
-            answers = list(self._answers(requests))
+            answers = self._answers(requests)
         for attempt in range(BUSY_RETRIES):
             busy = [at for at, answer in enumerate(answers) if answer.code in BUSY_CODES]
             if not busy:
@@ -119,14 +119,13 @@ class NodeClient:
                 answers[at] = answer
         return answers
 
-    def _answers(self, requests: Sequence[RemotingCommand]) -> Iterator[RemotingCommand]:
+    def _answers(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
         opaques = self.send(requests)
         arrived: dict[int, RemotingCommand] = {}
-        for opaque in opaques:
-            while opaque not in arrived:
-                answer = self.receive()
-                arrived[answer.opaque] = answer
-            yield arrived.pop(opaque)
+        while not arrived.keys() >= set(opaques):
+            answer = self.receive()
+            arrived[answer.opaque] = answer
+        return [arrived[opaque] for opaque in opaques]
 
     def _connected(self) -> BlockingConnection:
         connection = self._connection
