@@ -32,7 +32,7 @@ _OF_THE_SOURCE = tuple(
 )
 
 
-def ship(spark: SparkSession, *, jobs: bool = True) -> None:
+def ship(spark: SparkSession, *, jobs: bool) -> None:
     """Let the executors of this session import ``engine``, and the Python processes next to the driver, too.
 
     :param jobs: False: only the data source is shipped.

@@ -245,9 +245,7 @@ class Cluster:
                 raise error if group is None else RocketMQError(error.condition, f"group {group!r}, {error.text}")
         return found
 
-    def ask_queue(
-        self, queue: QueueKey, asked: AdminQuestion[_T], *, without: Collection[int] | None = ()
-    ) -> _T | None:
+    def ask_queue(self, queue: QueueKey, asked: AdminQuestion[_T], *, without: Collection[int] | None) -> _T | None:
         """Return the master's answer about one queue, as :meth:`ask_queues` does; None if it is left out."""
         return self.ask_queues([queue], lambda _: asked, without=without).get(queue)
 

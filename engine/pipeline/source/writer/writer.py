@@ -37,8 +37,6 @@ class SentPartition(WriterCommitMessage):
     """
 
     name: str
-    sent: int
-    left_out: int
     firsts: dict[QueueKey, int] = field(default_factory=dict)
 
 
@@ -124,4 +122,4 @@ def _send_partition(
         for batch in batches:
             sender.send(reader.read(batch))
         sender.finish()
-    return SentPartition(identity.name, sender.sent, sender.left_out, sender.firsts)
+    return SentPartition(identity.name, sender.firsts)

@@ -12,7 +12,6 @@ from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.pipeline.source.writer.writer_replay import WriteIdentity
 from engine.pipeline.source.writer.writer_rows import RowReader
 from engine.pipeline.source.writer.writer_sender import PartitionSender
-from engine.protocol.command.pull_message_headers import PullMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.command.send_message_headers import SendMessageResponseHeader
 from engine.protocol.message.batch_codec import decode_batch
@@ -69,10 +68,6 @@ class TwoBrokers:
 
     def max_offsets(self, queues):
         return {queue: len(self.brokers[queue.broker_name].stored) for queue in queues}
-
-    def ask_broker(self, broker_name, topic, requests):
-        """Searches find nothing."""
-        return [requests[0].reply(ResponseCode.PULL_NOT_FOUND, None, PullMessageResponseHeader(0, 99, 0, 99))]
 
 
 @pytest.fixture

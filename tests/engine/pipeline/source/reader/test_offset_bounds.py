@@ -100,9 +100,6 @@ def test_a_refusal_is_no_old_message():
 
 
 def test_an_answer_that_cannot_be_read_is_said_to_be_that():
-    from engine.pipeline.source.decoding.schema import spark_schema
-    from engine.pipeline.source.reader.batch_reader import make_reader
-
     with ScriptedBroker() as broker:
         broker.low = "none"
         reader = make_reader(spark_schema(), {"nameServer": broker.address, "topic": "Orders"})

@@ -63,7 +63,7 @@ def test_delayed_rows_do_not_say_where_a_micro_batch_begins(options, cluster, to
     first_batch = replace(AGAIN, batch=0)
     sender = send(options, cluster, first_batch, rows(options, **columns))
     assert sender.firsts == {QueueKey(topic, "broker-a", 0): 0}
-    MessageStreamWriter(options).commit([SentPartition(AGAIN.name, sender.sent, 0, sender.firsts)], 0)
+    MessageStreamWriter(options).commit([SentPartition(AGAIN.name, sender.firsts)], 0)
     assert send(options, cluster, first_batch, rows(options, **columns)).left_out == 6
 
 
@@ -138,18 +138,18 @@ def test_a_search_ends_where_it_was_reported(options, cluster, topic):
 
 def test_the_end_of_a_micro_batch_notes_where_it_began(options, cluster, topic):
     left, right = cluster.queues([topic])[:2]
-    parts = [SentPartition(FIRST.name, 5, 0, {left: 40, right: 7}), SentPartition(FIRST.name, 5, 0, {left: 38}), None]
+    parts = [SentPartition(FIRST.name, {left: 40, right: 7}), SentPartition(FIRST.name, {left: 38}), None]
     writer = MessageStreamWriter(options)
     writer.commit(parts, 20)
     assert read_notes(cluster, FIRST.name, [left, right]) == {left: 38, right: 7}
     # Not every time: an older note serves as well.
-    writer.commit([SentPartition(FIRST.name, 1, 0, {left: 99})], 21)
+    writer.commit([SentPartition(FIRST.name, {left: 99})], 21)
     assert read_notes(cluster, FIRST.name, [left]) == {left: 38}
 
 
 def test_a_note_that_cannot_be_written_fails_no_query(options, topic):
     away = replace(options, cluster=replace(options.cluster, name_servers=("127.0.0.1:1",)))
-    MessageStreamWriter(away).commit([SentPartition(FIRST.name, 1, 0, {QueueKey(topic, "broker-a", 0): 1})], 0)
+    MessageStreamWriter(away).commit([SentPartition(FIRST.name, {QueueKey(topic, "broker-a", 0): 1})], 0)
 
 
 # ------------------------------------------------------------------------------------------- what others have stored
@@ -179,7 +179,7 @@ def test_a_foreign_message_that_is_no_text_does_not_end_the_search():
 def test_an_answer_that_cannot_be_read_when_a_micro_batch_ends_fails_no_query():
     with ScriptedBroker() as broker:
         broker._answer = lambda request: request.reply(ResponseCode.SUCCESS, body=b"no route")
-        done = SentPartition(FIRST.name, 1, 0, {QueueKey("Orders", "broker-a", 0): 1})
+        done = SentPartition(FIRST.name, {QueueKey("Orders", "broker-a", 0): 1})
         MessageStreamWriter(options_of(broker)).commit([done], 0)
 
 
