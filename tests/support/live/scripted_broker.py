@@ -44,7 +44,9 @@ class ScriptedBroker:
 
     A test changes ``low``, ``high``, ``per_pull`` (messages per answer), ``tags`` (of all messages), ``near`` (what a
     search by time answers) or ``script``: a list of functions from a request to an answer; each is used once, for the
-    next pull. ``is_reversed`` answers pulls that came together in the opposite order.
+    next pull. ``is_reversed`` answers pulls that came together in the opposite order. The name server knows ``routes``:
+    topic -> (broker name, readable queues, writable queues, permission), or None: the topic is not there; and
+    ``addresses``: broker name -> addresses by broker id.
     """
 
     def __init__(self, *, low=0, high=100, per_pull=32):
@@ -77,6 +79,8 @@ class ScriptedBroker:
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.address = f"127.0.0.1:{self._server.server_address[1]}"
+        self.routes = {"Orders": [("broker-a", 1, 1, 6)]}
+        self.addresses = {"broker-a": {0: self.address}}
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     def __enter__(self):
@@ -91,11 +95,11 @@ class ScriptedBroker:
     def _answer(self, request):
         code = request.code
         if code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
-            if request.ext_fields["topic"] != "Orders":
+            queues = self.routes.get(request.ext_fields["topic"])
+            if queues is None:
                 return request.reply(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
-            route = TopicRouteData(
-                [QueueData("broker-a", 1, 1, 6)], [BrokerData("DefaultCluster", "broker-a", {0: self.address})]
-            )
+            brokers = [BrokerData("DefaultCluster", name, addresses) for name, addresses in self.addresses.items()]
+            route = TopicRouteData([QueueData(*of_broker) for of_broker in queues], brokers)
             return request.reply(ResponseCode.SUCCESS, body=route.to_json())
         if code == RequestCode.GET_MIN_OFFSET:
             return request.reply(ResponseCode.SUCCESS, None, OffsetResponseHeader(self.low))

@@ -16,7 +16,6 @@ from engine.pipeline.source.cluster import cluster as cluster_module
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.decoding.schema import spark_schema
 from engine.pipeline.source.reader.stream_reader import make_stream_reader
-from engine.protocol.body.topic_route_data import BrokerData, QueueData, TopicRouteData
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.support.live.scripted_broker import CLOSE, ScriptedBroker
@@ -26,16 +25,10 @@ START = {"Orders": {"broker-a:0": 0}}
 
 
 class Cluster(ScriptedBroker):
-    """A broker and its name server, where a test says what is routed.
-
-    ``routes``: topic -> (broker name, permission) of its queues 0; None: the topic is listed, but not there.
-    ``addresses``: broker name -> addresses by broker id. ``counts``: how often each request came.
-    """
+    """A broker and its name server, which lists the topics of ``routes``. ``counts``: how often each request came."""
 
     def __init__(self, **options):
         super().__init__(**options)
-        self.routes = {"Orders": [("broker-a", 6)]}
-        self.addresses = {"broker-a": {0: self.address}}
         self.counts = {}
 
     def _answer(self, request):
@@ -44,13 +37,6 @@ class Cluster(ScriptedBroker):
             return request.reply(ResponseCode.SUCCESS, body=json.dumps({"topicList": list(self.routes)}).encode())
         if request.code == RequestCode.GET_BROKER_CLUSTER_INFO:
             return request.reply(ResponseCode.SUCCESS, body=b'{"brokerAddrTable": {}}')
-        if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
-            queues = self.routes.get(request.ext_fields["topic"])
-            if queues is None:
-                return request.reply(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
-            brokers = [BrokerData("c", name, addresses) for name, addresses in self.addresses.items()]
-            route = TopicRouteData([QueueData(name, 1, 1, permission) for name, permission in queues], brokers)
-            return request.reply(ResponseCode.SUCCESS, body=route.to_json())
         return super()._answer(request)
 
 
@@ -98,7 +84,7 @@ def rows_of(batches):
 # --- topics ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("other", [[("broker-a", 2)], None], ids=["write-only", "deleted meanwhile"])
+@pytest.mark.parametrize("other", [[("broker-a", 1, 1, 2)], None], ids=["write-only", "deleted meanwhile"])
 @pytest.mark.parametrize("fails", ["true", "false"])
 def test_a_topic_without_readable_queues_does_not_stop_the_others_of_a_pattern(cluster, stream, other, fails, warnings):
     cluster.routes["Orders2"] = other
@@ -110,13 +96,13 @@ def test_a_topic_without_readable_queues_does_not_stop_the_others_of_a_pattern(c
 
 
 def test_a_pattern_that_finds_nothing_to_read_is_an_error_at_the_start(cluster, stream):
-    cluster.routes = {"Orders": [("broker-a", 2)]}
+    cluster.routes = {"Orders": [("broker-a", 1, 1, 2)]}
     with pytest.raises(RocketMQError, match=r"UNKNOWN_TOPIC\] option 'subscribePattern': no topic matches 'Ord.*' and"):
         stream(subscribePattern="Ord.*").initialOffset()
 
 
 def test_a_topic_of_a_pattern_that_was_read_must_not_vanish_unless_loss_is_allowed(cluster, stream, warnings):
-    cluster.routes["Orders2"] = [("broker-a", 2)]
+    cluster.routes["Orders2"] = [("broker-a", 1, 1, 2)]
     start = START | {"Orders2": {"broker-a:0": 3}}
     with pytest.raises(
         RocketMQError,
@@ -155,7 +141,7 @@ def test_a_topic_that_is_unknown_at_the_start_is_an_error_even_where_loss_is_all
 def test_a_broker_that_is_away_does_not_stop_the_others_where_loss_is_allowed(
     cluster, second, stream, warnings, has_master
 ):
-    cluster.routes["Orders"].append(("broker-b", 6))
+    cluster.routes["Orders"].append(("broker-b", 1, 1, 6))
     cluster.addresses["broker-b"] = {0 if has_master else 1: "127.0.0.1:1"}
     start = {"Orders": {"broker-a:0": 0, "broker-b:0": 0}}
     with pytest.raises(RocketMQError, match=r"ROCKETMQ_BROKER_AWAY.*broker 'broker-b'"):
@@ -172,7 +158,7 @@ def test_a_broker_that_is_away_does_not_stop_the_others_where_loss_is_allowed(
 
 
 def test_a_broker_that_is_lost_between_two_questions_is_left_out_too(cluster, second, stream, warnings):
-    cluster.routes["Orders"].append(("broker-b", 6))
+    cluster.routes["Orders"].append(("broker-b", 1, 1, 6))
     cluster.addresses["broker-b"] = {0: second.address}
     healthy = second._answer
     second._answer = lambda request: CLOSE if request.code == RequestCode.GET_MIN_OFFSET else healthy(request)
@@ -218,7 +204,7 @@ def test_a_stream_goes_on_while_no_name_server_answers(cluster, name_server, str
     (warning,) = warnings()
     assert "NAME_SERVER" not in warning and warning.startswith("option 'nameServer': ")
     answer_again()
-    name_server.routes["Orders"] = [("broker-a", 6), ("broker-b", 6)]
+    name_server.routes["Orders"] = [("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6)]
     name_server.addresses["broker-b"] = {0: cluster.address}
     assert "broker-b:0" in running.latestOffset(end, ReadAllAvailable())["Orders"], "it asks again"
 
@@ -413,7 +399,7 @@ def test_a_queue_that_appears_with_old_messages_deleted_is_read_from_its_first_m
     """Another broker is added, which had the topic before; nothing is lost that this query should have read."""
     cluster.low, cluster.high = 1_000, 1_010
     start = {"Orders": {"broker-z:0": 0}}
-    cluster.routes["Orders"].append(("broker-z", 6))
+    cluster.routes["Orders"].append(("broker-z", 1, 1, 6))
     with ScriptedBroker(high=0) as other:
         cluster.addresses["broker-z"] = {0: other.address}
         noted, read = micro_batches(stream(), start)

@@ -10,9 +10,6 @@ from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.cluster_options import ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
-from engine.protocol.body.topic_route_data import BrokerData, QueueData, TopicRouteData
-from engine.protocol.request_code import RequestCode
-from engine.protocol.response_code import ResponseCode
 from tests.support.live.scripted_broker import ScriptedBroker
 
 QUEUE = QueueKey("Orders", "broker-a", 0)
@@ -31,30 +28,15 @@ def cluster(broker):
     opened.close()
 
 
-def routed(broker, *queues, masters=("broker-a", "broker-b")):
-    """Let the name server tell other queues: (broker, readable, writable, permission)."""
-    route = TopicRouteData(
-        [QueueData(*queue) for queue in queues],
-        [BrokerData("DefaultCluster", name, {0: broker.address}) for name in masters],
-    )
-    healthy = broker._answer
-
-    def answer(request):
-        if request.code == RequestCode.GET_ROUTEINFO_BY_TOPIC:
-            return request.reply(ResponseCode.SUCCESS, body=route.to_json())
-        return healthy(request)
-
-    broker._answer = answer
-
-
 def test_only_queues_that_may_be_read_are_read_and_only_those_that_may_be_written_are_written(broker, cluster):
-    routed(broker, ("broker-a", 2, 3, 2), ("broker-b", 2, 1, 4))
+    broker.routes["Orders"] = [("broker-a", 2, 3, 2), ("broker-b", 2, 1, 4)]
+    broker.addresses["broker-b"] = {0: broker.address}
     assert cluster.queues(["Orders"]) == [QueueKey("Orders", "broker-b", number) for number in range(2)]
     assert cluster.writable_queues("Orders") == [QueueKey("Orders", "broker-a", number) for number in range(3)]
 
 
 def test_a_topic_that_may_only_be_written_is_not_called_unknown(broker, cluster):
-    routed(broker, ("broker-a", 1, 1, 2))
+    broker.routes["Orders"] = [("broker-a", 1, 1, 2)]
     with pytest.raises(RocketMQError, match=r"^\[\w+\] option 'subscribe': topic 'Orders' has no readable queue$"):
         cluster.queues(["Orders"], "subscribe")
     with pytest.raises(RocketMQError, match=r"^\[\w+\] topic 'Orders' has no readable queue$"):
@@ -69,12 +51,13 @@ def test_a_topic_is_not_proposed_in_place_of_itself(cluster, monkeypatch):
 
 
 def test_a_broker_whose_master_is_down_takes_no_message(broker, cluster):
-    routed(broker, ("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6), masters=("broker-b",))
+    broker.routes["Orders"] = [("broker-a", 1, 1, 6), ("broker-b", 1, 1, 6)]
+    broker.addresses = {"broker-b": {0: broker.address}}
     assert cluster.writable_queues("Orders") == [QueueKey("Orders", "broker-b", 0)]
 
 
 def test_a_topic_that_may_not_be_written_at_all_is_refused(broker, cluster):
-    routed(broker, ("broker-a", 1, 1, 4))
+    broker.routes["Orders"] = [("broker-a", 1, 1, 4)]
     with pytest.raises(RocketMQError, match="no writable queue of topic 'Orders'"):
         cluster.writable_queues("Orders")
 

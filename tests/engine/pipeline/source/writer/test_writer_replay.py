@@ -16,7 +16,6 @@ from engine.pipeline.source.writer.writer import MessageStreamWriter, SentPartit
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.pipeline.source.writer.writer_replay import find_earlier, read_notes, sent_messages, write_notes
 from engine.pipeline.source.writer.writer_sender import PartitionSender
-from engine.protocol.body.topic_route_data import BrokerData, QueueData, TopicRouteData
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.response_code import ResponseCode
 from tests.support.live.scripted_broker import ScriptedBroker, stored_message
@@ -203,8 +202,7 @@ def test_an_answer_that_cannot_be_read_has_a_condition(monkeypatch, what):
 
 def test_a_topic_that_may_only_be_written_cannot_be_looked_through():
     with ScriptedBroker() as broker:
-        route = TopicRouteData([QueueData("broker-a", 1, 1, 2)], [BrokerData("c", "broker-a", {0: broker.address})])
-        broker._answer = lambda request: request.reply(ResponseCode.SUCCESS, body=route.to_json())
-        options = WriteOptions.parse({"nameServer": broker.address, "topic": "Orders"})
+        broker.routes["Orders"] = [("broker-a", 1, 1, 2)]
+        options = options_of(broker)
         with closing(Cluster(options.cluster)) as cluster, pytest.raises(RocketMQError, match="option 'replayCheck': "):
             send(options, cluster, AGAIN, rows(options, body=["a"]))
