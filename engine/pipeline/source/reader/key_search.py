@@ -39,7 +39,7 @@ def find_key(options: ReadOptions, ranges: Sequence[OffsetRange], key: str) -> l
             records = _search(cluster, items[0].queue, key)
             if records is None:
                 return None
-            for queue, start, end in ((item.queue, item.start, item.end) for item in items):
+            for queue, _, start, end in items:
                 inside = [
                     (offset, data)
                     for queue_id, offset, data in records.values()

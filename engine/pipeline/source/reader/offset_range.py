@@ -42,22 +42,18 @@ def plan_partitions(
     """
     wanted = [item for item in ranges if item.size > 0]
     total = sum(item.size for item in wanted)
-    if not total:
-        return []
     # Rounded down: tasks that are a message too long would be one too few.
     piece_max = min(max_records_per_partition, max(1, total // min_partitions))
     pack_max = min(piece_max, _SMALL_TASK_RECORDS)
-    partitions: list[InputPartition] = []
-    task: list[OffsetRange] = []
-    task_count = 0
+    tasks: list[list[OffsetRange]] = []
+    room = 0
     for piece in _pieces(wanted, piece_max):
-        if task and task_count + piece.size > pack_max:
-            partitions.append(InputPartition(tuple(task)))
-            task, task_count = [], 0
-        task.append(piece)
-        task_count += piece.size
-    partitions.append(InputPartition(tuple(task)))
-    return partitions
+        if piece.size > room:
+            tasks.append([])
+            room = pack_max
+        tasks[-1].append(piece)
+        room -= piece.size
+    return [InputPartition(tuple(task)) for task in tasks]
 
 
 def _pieces(ranges: Sequence[OffsetRange], piece_max: int) -> Iterable[OffsetRange]:
