@@ -84,9 +84,7 @@ def make_session(name: str, master: str, work_folder: Path, conf: Mapping[str, s
         raise SparkMissing from error
     use_java()
     builder = SparkSession.builder.appName(name).master(_with_retries(master))
-    for key, value in {**_settings(master, work_folder), **(conf or {})}.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    session = builder.config(map={**_settings(master, work_folder), **(conf or {})}).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     _leave_out_local_checksums(session)
     if _IN_ONE_PROCESS.fullmatch(master):

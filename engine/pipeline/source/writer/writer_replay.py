@@ -92,27 +92,26 @@ def identify(options: WriteOptions, *, is_stream: bool) -> WriteIdentity:
             "ROCKETMQ_SEND_FAILED",
             "spark.speculation is on: two copies of a task would send the same messages at once; switch it off",
         )
-    query_id = context.getLocalProperty(_QUERY_ID) if is_stream else options.transaction_id
-    is_noted = query_id is not None
-    if query_id is None:
-        query_id = context.getLocalProperty(_BATCH_WRITE_ID)
-        assert query_id is not None, "Spark names every execution"
-    batch = int(context.getLocalProperty(_BATCH_ID) or 0) if is_stream else options.transaction_number or 0
-    is_numbered = not is_stream and options.transaction_number is not None
-    may_repeat = context.attemptNumber() > 0
     if is_stream:
-        may_repeat |= _may_be_first_of_run(context.getLocalProperty(_RUN_ID) or "", batch)
+        named, number = context.getLocalProperty(_QUERY_ID), int(context.getLocalProperty(_BATCH_ID) or 0)
+        is_repeatable = _may_be_first_of_run(context.getLocalProperty(_RUN_ID) or "", number)
     else:
-        may_repeat |= options.transaction_id is not None
+        named, number = options.transaction_id, options.transaction_number or 0
+        is_repeatable = named is not None
+    may_repeat = is_repeatable or context.attemptNumber() > 0
     if options.replay_check is not ReplayCheck.AUTO:
         may_repeat = options.replay_check is ReplayCheck.ALWAYS
-    name = name_of(query_id)
-    return WriteIdentity(name, batch, context.partitionId(), may_repeat, is_noted and may_repeat, is_numbered)
-
-
-def name_of(query_id: str) -> str:
-    """Return the short name of a query, which every message carries."""
-    return blake2b(query_id.encode(), digest_size=8).hexdigest()
+    query_id = context.getLocalProperty(_BATCH_WRITE_ID) if named is None else named
+    assert query_id is not None, "Spark names every execution"
+    return WriteIdentity(
+        # Short, as every message carries it.
+        name=blake2b(query_id.encode(), digest_size=8).hexdigest(),
+        batch=number,
+        partition=context.partitionId(),
+        may_repeat=may_repeat,
+        is_noted=may_repeat and named is not None,
+        is_numbered=not is_stream and options.transaction_number is not None,
+    )
 
 
 def _may_be_first_of_run(run_id: str, batch: int) -> bool:

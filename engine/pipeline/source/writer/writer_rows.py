@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -126,8 +125,8 @@ class RowReader:
     def read_each(self, batch: pa.RecordBatch) -> Iterator[OutgoingRow | RocketMQError]:
         """Yield the rows, with an error in the place of each wrong one."""
         names = batch.schema.names
-        columns = [batch.column(names.index(name)).to_pylist() if name in names else None for name in COLUMN_NAMES]
-        cells = [repeat(None, batch.num_rows) if column is None else column for column in columns]
+        absent = [None] * batch.num_rows
+        cells = [batch.column(names.index(name)).to_pylist() if name in names else absent for name in COLUMN_NAMES]
         for values in zip(*cells, strict=True):
             row: OutgoingRow | RocketMQError
             try:
