@@ -78,7 +78,7 @@ class RocketMQReader(DataSourceReader):
     def _ranges(self, cluster: Cluster) -> list[OffsetRange]:
         options = self._options
         queues = wanted_queues(cluster, options)
-        bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
+        bounds = OffsetBounds(cluster, queues, options)
         starts, ends = bounds.between(
             options.starting or Bound("startingOffsets", EARLIEST), options.ending or Bound("endingOffsets", LATEST)
         )

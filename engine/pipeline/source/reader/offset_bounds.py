@@ -11,21 +11,17 @@ from engine.pipeline.source.cluster.errors import wrong_option
 from engine.pipeline.source.cluster.node_client import NOTHING_FOUND_CODES, PULL_BYTES
 from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
 from engine.pipeline.source.decoding.stored_batch import StoredBatch
-from engine.pipeline.source.reader.options import Bound, start_after_end
+from engine.pipeline.source.reader.options import Bound, ReadOptions, start_after_end
 from engine.pipeline.source.reader.range_puller import report_loss
 from engine.protocol.body.question import look
 
 
 class OffsetBounds:
-    """Resolve bounds for the queues of one read; minima and maxima are requested once.
+    """Resolve bounds for the queues of one read; minima and maxima are requested once."""
 
-    :param fails: whether offsets that no longer exist raise an error.
-    """
-
-    def __init__(self, cluster: Cluster, queues: Sequence[QueueKey], consumer_group: str, *, fails: bool) -> None:
+    def __init__(self, cluster: Cluster, queues: Sequence[QueueKey], options: ReadOptions) -> None:
         self._cluster = cluster
-        self._group = consumer_group
-        self._fails = fails
+        self._options = options
         self.queues = list(queues)
         self.minima = cluster.min_offsets(self.queues)
         self.maxima = cluster.max_offsets(self.queues)
@@ -64,7 +60,8 @@ class OffsetBounds:
             return high
         if not low <= offset <= high:
             holds = f"holds {low} to {high - 1}" if low < high else f"is empty, its next message gets offset {high}"
-            report_loss(self._fails, queue, f"option {option!r}: offset {offset} is wanted, the queue {holds}")
+            text = f"option {option!r}: offset {offset} is wanted, the queue {holds}"
+            report_loss(self._options.fail_on_data_loss, queue, text)
         return min(max(offset, low), high)
 
     def at_time(self, timestamps_ms: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
@@ -103,6 +100,6 @@ class OffsetBounds:
         """Return when a message was stored; -1 for one that was deleted meanwhile, since that is older than all
         others.
         """
-        asked = look(queue, offset, 1, group=self._group, max_bytes=PULL_BYTES)
+        asked = look(queue, offset, 1, group=self._options.consumer_group, max_bytes=PULL_BYTES)
         data = self._cluster.ask_queue(queue, asked, without=NOTHING_FOUND_CODES)
         return -1 if data is None else int(StoredBatch(data).number("store_timestamp")[0])

@@ -51,7 +51,9 @@ def read_ranges(
 
     :param tags: only messages with one of these tags; empty: all.
     """
-    for (_, knows_tags), of_broker in groupby(ranges, key=lambda item: (item.address, _knows_tags(item.queue.topic))):
+    # A broker cannot filter a topic of delayed messages by tags: it stores their time instead.
+    by_broker = groupby(ranges, key=lambda item: (item.address, item.queue.topic != SCHEDULE_TOPIC))
+    for (_, knows_tags), of_broker in by_broker:
         pulled: list[PulledRange] = []
         size = 0
         items = list(of_broker)
@@ -66,11 +68,6 @@ def read_ranges(
                 pulled, size = [], 0
         if pulled:
             yield from _batches(options, pulled, schema, tags)
-
-
-def _knows_tags(topic: str) -> bool:
-    """Return whether a broker can filter a topic by tags: a topic of delayed messages stores their time instead."""
-    return topic != SCHEDULE_TOPIC
 
 
 def _batches(options: ReadOptions, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:

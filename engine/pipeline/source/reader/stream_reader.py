@@ -128,8 +128,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _resolve_start(self) -> dict[QueueKey, int]:
         options, cluster = self._options, self._connected
         with Briefly():
-            queues = wanted_queues(cluster, options)
-            bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
+            bounds = OffsetBounds(cluster, wanted_queues(cluster, options), options)
             offsets = bounds.resolve(options.starting or Bound("startingOffsets", LATEST))
         if self._targets is not None:
             # Spark requests the targets first: what has come since then is neither read nor lost.

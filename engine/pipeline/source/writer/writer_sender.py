@@ -112,7 +112,7 @@ class PartitionSender:
                 self.left_out += 1
                 continue
             pending = make_pending(row, self._unique_ids.next(), self._prefix, self._options.max_message_bytes)
-            self._collect(self._queue(row, topic.queues), pending)
+            self._collect(self._queue(row, topic), pending)
 
     def finish(self) -> None:
         """Send what waits. Raises :class:`RocketMQError`."""
@@ -150,15 +150,14 @@ class PartitionSender:
             )
         return queues
 
-    def _queue(self, row: OutgoingRow, queues: list[QueueKey]) -> QueueKey:
+    def _queue(self, row: OutgoingRow, topic: _TopicState) -> QueueKey:
         if row.queue_id is not None:
-            return self._named_queue(row, queues)
+            return self._named_queue(row, topic.queues)
         if row.sharding_key is not None:
             # As SelectMessageQueueByHash, so that Java producers map a key to the same queue.
-            return queues[abs(java_string_hash(row.sharding_key)) % len(queues)]
-        state = self._topics[row.topic]
-        state.turn += 1
-        return queues[state.turn % len(queues)]
+            return topic.queues[abs(java_string_hash(row.sharding_key)) % len(topic.queues)]
+        topic.turn += 1
+        return topic.queues[topic.turn % len(topic.queues)]
 
     def _named_queue(self, row: OutgoingRow, queues: list[QueueKey]) -> QueueKey:
         fitting = [

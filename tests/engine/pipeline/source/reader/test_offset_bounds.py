@@ -32,7 +32,7 @@ def no_pauses(monkeypatch):
 def at_time(broker, time_ms):
     options = ReadOptions.parse({"nameServer": broker.address, "topic": "Orders"})
     with closing(Cluster(options.cluster)) as cluster:
-        bounds = OffsetBounds(cluster, cluster.queues(["Orders"]), "TOOLS_CONSUMER", fails=True)
+        bounds = OffsetBounds(cluster, cluster.queues(["Orders"]), options)
         return bounds.at_time({QUEUE: time_ms})[QUEUE]
 
 
