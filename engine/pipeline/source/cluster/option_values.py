@@ -68,10 +68,8 @@ class OptionValues:
 
     def words(self, name: str, separators: str = ",") -> tuple[str, ...]:
         """Return the parts between separators, without blanks and without empty ones."""
-        value = self.text(name) or ""
-        for separator in separators[1:]:
-            value = value.replace(separator, separators[0])
-        return tuple(dict.fromkeys(word for word in map(java_trim, value.split(separators[0])) if word))
+        words = map(java_trim, re.split(f"[{separators}]", self.text(name) or ""))
+        return tuple(dict.fromkeys(word for word in words if word))
 
     def duration_ms(self, name: str) -> int:
         """Return a duration in ms, given in Spark's form: a number with a unit (default: ``ms``)."""

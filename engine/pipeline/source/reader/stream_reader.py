@@ -257,13 +257,11 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             # What was past the end at that request may be deleted by now.
             first = min(self._minima.get(queue, 0), end)
             start = starts.get(queue, first)
-            begins[queue] = start
             if end < start:
                 report_loss(is_strict, queue, f"offset {start} is wanted next, the queue has none from {end} on")
-                begins[queue] = first
             elif start < first:
                 report_loss(is_strict, queue, f"offsets {start} to {first - 1} are wanted next and are deleted")
-                begins[queue] = first
+            begins[queue] = start if first <= start <= end else first
         return begins
 
     def _report_missing(self, starts: Mapping[QueueKey, int], there: Mapping[QueueKey, int]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
-from engine.pipeline.source.cluster.node_client import UNREACHABLE
+from engine.pipeline.source.cluster.node_client import BUSY_CODES, UNREACHABLE
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.pipeline.source.writer.writer_messages import Pending, make_pending
 from engine.pipeline.source.writer.writer_options import WriteOptions, check_topic
@@ -33,9 +33,7 @@ from engine.protocol.response_code import STORED_CODES, ResponseCode, outcome_is
 from engine.runtime.port import ConnectFailed
 
 #: Codes after which the broker may accept it later; after SYSTEM_ERROR the outcome is unknown.
-_PASSING_CODES = frozenset(
-    {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.SYSTEM_ERROR}
-)
+_PASSING_CODES = BUSY_CODES | {ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.SYSTEM_ERROR}
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 #: Limit for all queues' unsent batches together; beyond it, every one of them is sent.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -229,9 +230,7 @@ def test_where_delayed_messages_wait_tags_are_compared_here(broker):
 
 
 def test_a_hole_that_a_broker_leaves_while_it_deletes_is_an_error(broker):
-    def hole(request):
-        return broker.pull(request, leave_out=(3, 4))
-
+    hole = partial(broker.pull, leave_out=(3, 4))
     broker.script = [hole]
     with pytest.raises(RocketMQError, match=r"offsets 0 to 31 the broker gave 30 messages instead of 32"):
         offsets(broker)
@@ -241,10 +240,7 @@ def test_a_hole_that_a_broker_leaves_while_it_deletes_is_an_error(broker):
 
 @pytest.mark.parametrize("tags", [(), ("A",)])
 def test_a_broker_that_deletes_while_it_reads_says_so(broker, tags):
-    def removing(request):
-        return broker.pull(request, code=ResponseCode.PULL_RETRY_IMMEDIATELY, remark="MESSAGE_WAS_REMOVING")
-
-    broker.script = [removing]
+    broker.script = [partial(broker.pull, code=ResponseCode.PULL_RETRY_IMMEDIATELY, remark="MESSAGE_WAS_REMOVING")]
     with pytest.raises(RocketMQError, match="ROCKETMQ_OFFSETS_GONE"):
         offsets(broker, tags=tags)
 
