@@ -12,78 +12,12 @@ const SETTLED_MS = 200;
 
 const ALL = "all";
 /**
- * @typedef {object} HeldFrame A frame that waits at the broker: held_view in app/live/held_view.py.
- * @property {number} id
- * @property {string} client
- * @property {string} client_name "": it has none.
- * @property {"in" | "out"} direction
- * @property {string} name
- * @property {Picture.Words} meaning
- * @property {number} waiting_ms
- * @property {number | null} timeout_ms null: no client waits.
- * @property {number} opaque
- * @property {boolean} is_oneway
- * @property {string | null} remark
- * @property {Record<string, string>} header
- * @property {Record<string, string> | null} properties
- * @property {string} body
- * @property {string} body_hex
- * @property {number} body_bytes
- * @property {number} frame_bytes
+ * What the server answers, and when that came, as performance.now() reports it; of a paused engine how much longer it
+ * is paused. Some is missing before the first answer.
  *
- * @typedef {object} Rule A rule at the broker: rule_view in app/live/held_view.py.
- * @property {number} rule_id
- * @property {string} what
- * @property {string} frame "": any.
- * @property {"in" | "out" | ""} direction
- * @property {string} client
- * @property {string} topic
- * @property {string} group
- * @property {string} key
- * @property {number} ms
- * @property {string} code
- * @property {number} times 0: always.
- * @property {number} every
- * @property {number} ratio
- * @property {number} seed
- * @property {number} hits
- * @property {number} seen
- * @property {boolean} is_spent
- * @property {number | null} ends_in_ms null: never.
- *
- * @typedef {object} Hit
- * @property {number} at_ms
- * @property {number} rule
- * @property {string} what
- * @property {string} client
- * @property {string} client_name
- * @property {"in" | "out"} direction
- * @property {string} frame
- *
- * @typedef {object} Faults What FaultService.view in app/live/fault_service.py returns, and when it came.
- * @property {boolean} is_active
- * @property {string} [broker]
- * @property {Rule[]} rules
- * @property {Hit[]} hits
- * @property {HeldFrame[]} held
- * @property {number} held_count
- * @property {number} delayed_count
- * @property {Broken} broken
- * @property {number | null} [broker_crashed_ms]
- * @property {number} lease_ms
- * @property {number} clock_ahead_ms
- * @property {{ is_on: boolean, client: string, bodies: boolean, count: number, started_ms: number } | null} [recording]
- * @property {number} paused_ms How much longer the engine is paused.
- * @property {number} at When it came, as performance.now() reports it.
- *
- * @typedef {object} Broken The faults of the machines.
- * @property {boolean} broker_crashed
- * @property {boolean} name_server_crashed
- * @property {boolean} disk_full
- * @property {number} flush_ms
- * @property {boolean} flushes_fail
- * @property {boolean} broker_lock_off
- * @property {string[]} groups_off
+ * @typedef {"now_ms" | "broker" | "broker_crashed_ms" | "recording"} Missing
+ * @typedef {Omit<Picture.ActiveFaults, Missing> & Partial<Picture.ActiveFaults> &
+ *   { paused_ms: number, at: number }} Faults
  */
 
 /** @type {Faults} */
@@ -114,9 +48,9 @@ export const faults = signal(NOTHING);
 /** Why the last action was refused, or "". */
 export const refusal = signal("");
 /** The held frame that was gone last although nobody here has decided it, or null. */
-export const lost = signal(/** @type {HeldFrame | null} */ (null));
+export const lost = signal(/** @type {Picture.HeldFrame | null} */ (null));
 
-/** @param {Rule} rule */
+/** @param {Picture.LiveFaultRule} rule */
 const lives = (rule) => !rule.is_spent;
 export const activeRules = computed(() => faults.value.rules.filter(lives));
 /** Whether frames are held, or will be. */
@@ -147,7 +81,7 @@ document.addEventListener("visibilitychange", () => !document.hidden && look());
 function take(answer, decided) {
   const { held } = answer;
   if (held) {
-    /** @param {HeldFrame} frame */
+    /** @param {Picture.HeldFrame} frame */
     const waits = (frame) => frame.id === decided || held.some(({ id }) => id === frame.id);
     const gone = decided === ALL ? null : faults.value.held.findLast((frame) => !waits(frame));
     if (gone || decided !== undefined) lost.value = gone ?? null;

@@ -9,15 +9,8 @@ import { Panel } from "../parts/panel/panel.js";
 
 const expression = signal("Aa || Cc");
 const tag = signal("BB");
-/**
- * @typedef {object} Compared What app/live/filter_bench.py answers, or what went wrong.
- * @property {{ tag: string, code: number }[]} wanted
- * @property {number} code
- * @property {boolean} broker_lets_through
- * @property {boolean} client_takes
- * @property {string} [error]
- */
-const answer = signal(/** @type {Compared | null} */ (null));
+/** What the server answers, or what went wrong. */
+const answer = signal(/** @type {(Picture.TagsAnswer & { error?: string }) | null} */ (null));
 let newest = 0;
 
 async function compare() {

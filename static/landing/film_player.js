@@ -8,17 +8,8 @@
 import { signal } from "@preact/signals";
 import { applyPatch } from "../common/patch.js";
 
-/**
- * @typedef {object} Chapter
- * @property {string} name
- * @property {number} take The number of the run that it shows.
- * @property {Picture.Words} text
- * @property {number} begin_us
- * @property {number} end_us
- * @property {number} play_ms How long it takes to watch it.
- * @property {number} rest_ms How long its last picture stays.
- * @property {[time: number, operations: any[]][]} pictures
- */
+/** @typedef {[time: number, operations: any[]]} Moment */
+/** @typedef {Omit<Picture.DemonstrationChapter, "pictures"> & { pictures: Moment[] }} Chapter */
 
 const TICK_MS = 50;
 

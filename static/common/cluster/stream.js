@@ -15,7 +15,7 @@ const STARTUP_MS = 15_000;
  * @param {(state: any, extra: { history?: any }) => void} onState Called after every snapshot and patch; the history
  *   is given with snapshots only.
  * @param {ReturnType<typeof openConnection>} socket
- * @param {(told: { name: string, leader: string, term: number }) => void} onAbsent The broker is elsewhere, as long as
+ * @param {(told: Picture.AbsentBroker) => void} onAbsent The broker is elsewhere, as long as
  *   no state comes.
  * @returns The signals that the connection banner shows.
  */

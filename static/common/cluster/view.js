@@ -35,11 +35,9 @@ export const history = signal(EMPTY_HISTORY);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
 
-/** @typedef {{ name: string, leader: string, term: number }} Absence */
-
 /** Says so while another member of a group of brokers leads; else null. */
-export const absent = signal(/** @type {Absence | null} */ (null));
-/** @param {Absence} told */
+export const absent = signal(/** @type {Picture.AbsentBroker | null} */ (null));
+/** @param {Picture.AbsentBroker} told */
 export const beAbsent = (told) => (absent.value = told);
 
 let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };

@@ -6,9 +6,7 @@ import { get } from "../../common/request.js";
 import { both } from "./two_worlds.js";
 
 /**
- * @typedef {{ caption: Picture.Words | null, node: string, actor: string, label: any }} Done What one of them did.
- *
- * @typedef {{ event: number, time_us: number, left: Done, right: Done }} Difference
+ * @typedef {{ event: number, time_us: number, left: Picture.ComparedSide, right: Picture.ComparedSide }} Difference
  * @typedef {{ event: null, time_us: number, events: number }} Same They do the same, up to there.
  * @typedef {{ event: null, unknown: true }} Unknown It took too long to find out.
  */

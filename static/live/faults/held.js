@@ -31,7 +31,7 @@ export function Held() {
     <header class="held-head">
       <h3 id="held-title">${t("faults.held")} <span class="quiet number">${count(all)}</span></h3>
       <span class="quiet" title=${t("faults.lease_hint")}>
-        ${isHolding.value && t("faults.lease", { time: span(Math.max(0, lease - since)) })}
+        ${isHolding.value && t("faults.lease", { time: span(Math.max(0, (lease ?? 0) - since)) })}
       </span>
       <${Button} class="button row-button" data-pass-all onClick=${passAll}>${t("faults.pass_all")}</${Button}>
     </header>

@@ -17,7 +17,7 @@ const PROPERTIES = ["properties", "i"];
 /** A placeholder for bytes that are not text. */
 const NO_TEXT = "\ufffd";
 
-/** @type {(props: { frame: import("../../common/faults.js").HeldFrame }) => any} */
+/** @type {(props: { frame: Picture.HeldFrame }) => any} */
 export function HeldFrame({ frame }) {
   const isChanged = useSignal(false);
   const { id, header, properties, body, body_bytes: size, body_hex: hex } = frame;

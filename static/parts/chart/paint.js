@@ -3,7 +3,7 @@
 
 import { spikesOf } from "./scale.js";
 
-/** @import { Area, Chart, Fill } from "./model.js" */
+/** @import { Chart, Fill } from "./model.js" */
 /** @import { Theme } from "./options.js" */
 /** @import uPlot from "uplot" */
 

@@ -8,16 +8,6 @@ import { get } from "../../../common/request.js";
 import { inspectedOffset, inspectedQueue } from "../../../common/cluster/selection.js";
 import { paused } from "../../../common/viewer/paused.js";
 
-/**
- * @typedef {object} Internals What app/live/client_answers.py tells of a group's members.
- * @property {string} group
- * @property {number} now_ms
- * @property {any[]} members
- * @property {number} omitted_members
- * @property {any[]} retries
- * @property {boolean} are_all_retries
- */
-
 const AGAIN_MS = 2000;
 const LIVE = ["live", "resynced"];
 
@@ -29,7 +19,7 @@ const LIVE = ["live", "resynced"];
  * @param {import("@preact/signals").Signal<string>} status That of the stream.
  */
 export function useInternals(group, place, status) {
-  const told = useSignal(/** @type {Internals | null} */ (null));
+  const told = useSignal(/** @type {Picture.GroupReport | null} */ (null));
   useEffect(() => {
     told.value = null;
     if (group === undefined) return undefined;
