@@ -41,7 +41,7 @@ function Lanes({ xa, now }) {
   const window = windowOf(xa, now);
   const lanes = lanesOf(xa, now);
   return html`<div class="xa-lanes" role="img" aria-label=${t("lab.xa.lanes_label")}>
-    <${Axis} window=${window} now=${now} />
+    <${Axis} window=${window} />
     ${lanes.map(
       ({ title, rows }) =>
         rows.length > 0 &&

@@ -46,10 +46,10 @@ export async function openWhy(key, group = null) {
 }
 
 /** The button that asks, wherever a message is named. */
-export const WhyButton = ({ of: key, group, kind = "" }) =>
+export const WhyButton = ({ of: key, group }) =>
   canAsk.value &&
   html`<${Button}
-    class=${`button small-button why-button ${kind}`} data-why=${key} onClick=${(event) => {
+    class="button small-button why-button" data-why=${key} onClick=${(event) => {
       event.stopPropagation();
       event.currentTarget.closest("dialog")?.close();
       openWhy(key, group);
