@@ -60,7 +60,7 @@ function Page() {
     [],
   );
   return html`
-    <div class="lab" data-shape=${shape.value} data-drawer=${drawerOpen.value ? "open" : "closed"}>
+    <div class="lab" data-drawer=${drawerOpen.value ? "open" : "closed"}>
       ${
         loaded.value
           ? html`<${Stage} title=${html`<${PresentedTitle} />`}><${Banner} /><${BeginAgain} /></${Stage}>

@@ -52,7 +52,6 @@ function Film({ film, player }) {
   return html`<div
     class="film"
     data-chapter=${chapter.name}
-    data-take=${chapter.take}
     data-playing=${player.playing.value ? "yes" : "no"}
     data-over=${isOver.value ? "yes" : "no"}
   >

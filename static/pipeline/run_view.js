@@ -27,7 +27,7 @@ export function RunView({ run }) {
   if (!job) return null;
   const tables = job.tables.filter(({ name }) => run.tables?.[name]);
   return html`
-    <section class="panel run" aria-labelledby="run-title" data-phase=${run.phase} data-run=${run.id}>
+    <section class="panel run" aria-labelledby="run-title" data-phase=${run.phase}>
       <header class="panel-head">
         <h2 class="panel-title" id="run-title" tabindex="-1" ref=${title}>${bilingual(job.title)}</h2>
         <${PhaseSign} phase=${run.phase} />

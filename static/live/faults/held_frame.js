@@ -57,7 +57,7 @@ export function HeldFrame({ frame }) {
       </fieldset>
     </div>
     <div class="action-end">
-      <${Button} data-drop onClick=${() => decide(dropHeld(id))}>${t("faults.what.drop")}</${Button}>
+      <${Button} onClick=${() => decide(dropHeld(id))}>${t("faults.what.drop")}</${Button}>
       <button type="submit" class="button button-primary">
         ${t(isChanged.value ? "faults.pass_changed" : "faults.pass")}
       </button>

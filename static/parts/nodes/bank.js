@@ -21,7 +21,7 @@ const MOST_REFUSED = 3;
 const SIGNS = { debit: "−", credit: "+", check: "?" };
 
 /** `part` is the view's: see app/lab/views/money/bank_view.py. */
-export const Bank = memo(({ part, node, switchedOff }) => {
+export const Bank = memo(({ part, node }) => {
   const isOpen = isFocus("bank");
   const pays = part.way !== null;
   const uncommitted =
@@ -40,7 +40,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
     ${
       pays
         ? isOpen && html`<p class="bank-way quiet">${t(`lab.bank.way_${part.way.replaceAll("-", "_")}`)}</p>`
-        : html`<p class="bank-way"><${Idempotence} isOn=${part.idempotent} node=${node} off=${switchedOff} /></p>`
+        : html`<p class="bank-way"><${Idempotence} isOn=${part.idempotent} node=${node} /></p>`
     }
     ${
       uncommitted !== 0 &&
@@ -91,13 +91,12 @@ export const Bank = memo(({ part, node, switchedOff }) => {
 });
 
 /** Whether a transfer that comes twice is credited twice: a switch of the node. */
-function Idempotence({ isOn, node, off }) {
+function Idempotence({ isOn, node }) {
   const text = t(isOn ? "lab.bank.idempotent" : "lab.bank.not_idempotent");
   return html`<button
     class=${`pill ${isOn ? "is-free" : "is-off"}`}
     ...${acting("lock", { name: "idempotent-consumer", node })}
     data-lock-switch="idempotent-consumer"
-    data-switched=${off?.includes("idempotent-consumer") ? "off" : "on"}
     title=${text}
   >
     ${text}

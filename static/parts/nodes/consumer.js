@@ -50,10 +50,7 @@ export const Consumer = memo(({ name, node }) => {
       }
     </span>`}
     summary=${t("lab.consumer.summary", { n: calls.length, queues: queues.length })}
-    lasting=${html`
-      ${isGone && guard}
-      ${node.bank && html`<${Bank} part=${node.bank} node=${name} switchedOff=${node.switched_off} />`}
-    `}
+    lasting=${html`${isGone && guard}${node.bank && html`<${Bank} part=${node.bank} node=${name} />`}`}
   >
     <${Calls} calls=${calls} holder=${name} ack=${node.listener?.batch_ack} />
     ${guard}

@@ -8,9 +8,9 @@ import { memo } from "../../common/memo.js";
 const STAGES = ["delivered", "done"];
 
 export const Loss = memo(
-  ({ part }) => html`<dl class="loss-lines" data-loss title=${t("lab.loss.hint")} aria-label=${t("section.numbers")}>
+  ({ part }) => html`<dl class="loss-lines" title=${t("lab.loss.hint")} aria-label=${t("section.numbers")}>
     ${STAGES.map(
-      (stage) => html`<div key=${stage} class="node-line" data-loss-stage=${stage}>
+      (stage) => html`<div key=${stage} class="node-line">
         <dt class="quiet">${t(`lab.loss.${stage}`)}</dt>
         <dd>${part[stage] === null ? html`<span class="quiet">${t("lab.none_yet")}</span>` : counts(part[stage])}</dd>
       </div>`,

@@ -32,9 +32,7 @@ const anomaliesOf = ({ violations = [] }) => [...new Set(violations.map(({ anoma
 
 const Invariant = memo(
   ({ invariant }) => html`<li
-    class=${`invariant ${invariant.ok ? "is-ok" : "is-broken"}`}
-    data-invariant=${invariant.name}
-    data-ok=${invariant.ok}
+    class=${`invariant ${invariant.ok ? "is-ok" : "is-broken"}`} data-invariant=${invariant.name}
   >
     <details open=${!invariant.ok}>
       <summary>

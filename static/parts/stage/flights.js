@@ -186,8 +186,6 @@ function FrameButton({ frame, line, isNamed, buttons }) {
     class=${`frame frame-${frameShape(frame)}`}
     tabindex="-1"
     data-roving
-    data-frame=${frame.id}
-    data-key=${frame.key}
     aria-label=${label}
     title=${label}
     style=${{ transform: `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`, "--aside": asideOf(line, x) }}

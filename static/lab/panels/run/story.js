@@ -85,9 +85,7 @@ function TryButton({ button }) {
     if (condition) runAnewUntil(condition);
     if (search) focusPanel("explorer");
   };
-  return html`<${Button} data-undoes=${undo ? "yes" : undefined} onClick=${press}>
-    ${undo?.label ?? bilingual(label)}
-  </${Button}>`;
+  return html`<${Button} onClick=${press}>${undo?.label ?? bilingual(label)}</${Button}>`;
 }
 
 function doAndPlay({ kind, target, ...values }) {

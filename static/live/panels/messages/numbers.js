@@ -41,10 +41,7 @@ export function Numbers() {
     </${ScrollingTable}>
     ${notesOf(part).map(
       ([name, n]) =>
-        n > 0 &&
-        html`<p key=${name} class="panel-note quiet" data-numbers=${name}>
-          ${t(`live.numbers.${name}`, { n: count(n) })}
-        </p>`,
+        n > 0 && html`<p key=${name} class="panel-note quiet">${t(`live.numbers.${name}`, { n: count(n) })}</p>`,
     )}
   </${Panel}>`;
 }

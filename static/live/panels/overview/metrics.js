@@ -46,7 +46,7 @@ export function Metrics() {
 }
 
 function Metric({ name, value, unit, detail, alert = false }) {
-  return html`<div class="metric" title=${`${t(`live.metrics.${name}_hint`)}\n${detail}`} data-metric=${name}>
+  return html`<div class="metric" title=${`${t(`live.metrics.${name}_hint`)}\n${detail}`}>
     <p class="metric-name">${t(`live.metrics.${name}`)}</p>
     <p class="metric-value">
       <span class=${`number ${alert ? "has-lag" : ""}`}>${loaded.value ? value : "–"}</span>

@@ -76,11 +76,7 @@ function Member({ group, id, member, assignment }) {
   const client = useComputed(() => state.value.connections[member.address]);
   const isMarked = useComputed(() => isOwner(highlighted.value, assignment, id));
   const queues = ownedQueues(assignment, id);
-  return html`<li
-    class=${`member ${isMarked.value ? "is-marked" : ""}`}
-    data-link=${`consumer ${member.address}`}
-    data-client=${id}
-  >
+  return html`<li class=${`member ${isMarked.value ? "is-marked" : ""}`} data-link=${`consumer ${member.address}`}>
     <p class="client-head">
       <${ClientSign} id=${id} />
       <${LanguageBadge} language=${member.language} />

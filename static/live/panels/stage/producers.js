@@ -83,7 +83,7 @@ function ProducerCard({ address }) {
   const id = client.client_ids[0] ?? address;
   const version = t("live.clients.version", { version: clientVersion(client.version) });
   const hint = [...new Set([...groups, id, address, version])].join("\n");
-  return html`<li class="card client" data-link=${`producer ${address}`} data-address=${address} title=${hint}>
+  return html`<li class="card client" data-link=${`producer ${address}`} title=${hint}>
     <strong class="client-group">
       <${ClientSign} id=${id} /> ${name}${groups.length > 1 && html`<span class="quiet"> +${groups.length - 1}</span>`}
     </strong>

@@ -98,7 +98,7 @@ const Segment = memo(({ segment, tone, readTo, isActive }) => {
     batches: segment.batch_count,
     entries: segment.index_entries,
   });
-  return html`<div class=${`kafka-segment ${isActive ? "is-active" : ""}`} data-segment=${segment.base_offset}>
+  return html`<div class=${`kafka-segment ${isActive ? "is-active" : ""}`}>
     <span class="mono quiet kafka-file" title=${facts}>…${String(segment.base_offset).padStart(4, "0")}.log</span>
     <${LogStrip}
       label=${facts} none=${t("lab.kafka.log_empty")} isCut=${segment.batch_count > shown.length}

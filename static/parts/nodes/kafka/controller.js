@@ -34,7 +34,7 @@ function Session({ broker: { name, heard_us: heard }, whole }) {
   const left = heard === null ? 0 : Math.max(0, heard + whole - view.value.time_us);
   const text =
     heard === null ? t("lab.kafka.session_over", { name }) : t("lab.kafka.session", { name, time: span(left) });
-  return html`<li class="kafka-row" data-session=${name} title=${text}>
+  return html`<li class="kafka-row" title=${text}>
     <span>${name}</span>
     ${
       heard === null

@@ -40,7 +40,7 @@ const Accumulator = memo(
     <ul class="kafka-rows" ref=${keepsRoom}>
       ${part.partitions.length === 0 && html`<li class="quiet">${t("lab.kafka.no_batches")}</li>`}
       ${part.partitions.map(
-        (one) => html`<li key=${`${one.topic} ${one.partition}`} class="kafka-row" data-partition=${one.partition}>
+        (one) => html`<li key=${`${one.topic} ${one.partition}`} class="kafka-row">
           <${PartitionName} topic=${one.topic} partition=${one.partition} />
           <span class="kafka-batches">
             ${one.batches

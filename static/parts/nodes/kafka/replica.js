@@ -8,7 +8,7 @@ import { memo } from "../../../common/memo.js";
 import { Rule } from "../part.js";
 
 export const Replica = memo(
-  ({ name, log: { replica, end } }) => html`<div class="kafka-replica" data-replica=${replica.state}>
+  ({ name, log: { replica, end } }) => html`<div class="kafka-replica">
     <${Office} replica=${replica} />
     <span class="number" title=${t("lab.kafka.high_watermark_hint")} data-figure="high-watermark">
       ${t("lab.kafka.high_watermark", { n: count(replica.high_watermark) })}
@@ -17,16 +17,12 @@ export const Replica = memo(
     <${InSync} isr=${replica.isr} replicas=${replica.replicas} />
     ${
       replica.asked_isr &&
-      html`<span class="badge" data-asked-isr>
-        ${t("lab.kafka.requested_isr", { names: replica.asked_isr.join(" ") })}
-      </span>`
+      html`<span class="badge">${t("lab.kafka.requested_isr", { names: replica.asked_isr.join(" ") })}</span>`
     }
     ${replica.state === "leader" && html`<${Rule} node=${name} part="isr" label="replica.lag.time.max.ms" />`}
     ${replica.followers.map(
       (one) => html`<span
-        key=${one.name}
-        class="chip"
-        data-follower=${one.name}
+        key=${one.name} class="chip"
         title=${t("lab.kafka.follower_hint", { name: one.name, n: one.end < 0 ? "?" : one.end })}
       >
         ${one.name} <span class="number">${one.end < 0 ? "?" : count(one.end)}</span>

@@ -91,7 +91,7 @@ const Others = memo(
       raft.answers.length > 0 &&
       html`<ul class="chips raft-others" aria-label=${t("lab.raft.answers")}>
         ${raft.answers.map(
-          (one) => html`<li key=${one.name} class="chip" data-verdict=${one.verdict} title=${answerText(one)}>
+          (one) => html`<li key=${one.name} class="chip" title=${answerText(one)}>
             ${one.verdict === "granted" ? "✓" : "✕"} ${one.name}
           </li>`,
         )}

@@ -33,7 +33,7 @@ export const Guard = memo(
   >
     ${
       part.alarm &&
-      html`<p class="guard-alarm" data-alarm>
+      html`<p class="guard-alarm">
         <span class="badge badge-bad">${t("lab.consumer.alarm")}</span>${" "}
         ${t("lab.consumer.alarm_hint", { key: part.alarm.key, times: part.alarm.deliveries })}
       </p>`
@@ -87,7 +87,7 @@ const judgedKey = (one) => `${one.time_us} ${one.key}`;
 function Judged({ one }) {
   const verdict = one.verdict.replaceAll("-", "_");
   return html`<${KeyRow}
-    of=${one.key} class=${`work-row verdict-${one.verdict}`} data-judged=${one.key} data-verdict=${one.verdict}
+    of=${one.key} class=${`work-row verdict-${one.verdict}`} data-judged=${one.key}
     title=${t(`lab.guard.verdict_${verdict}_hint`, one)}
   >
     <span class="ellipsis">${one.key}</span><span class="work-verdict">${t(`lab.guard.word_${verdict}`)}</span>

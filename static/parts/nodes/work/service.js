@@ -41,7 +41,7 @@ const Calls = memo(
 );
 
 const Call = ({ row }) =>
-  html`<${KeyRow} of=${row.key} class="work-row" data-call=${row.key} title=${t("lab.work.call_hint", row)}>
+  html`<${KeyRow} of=${row.key} class="work-row" title=${t("lab.work.call_hint", row)}>
     <span class="ellipsis">${row.key}</span><span class="quiet ellipsis">${row.operation}</span>
     <span class="work-by">
       ${row.times === 1 ? "✓" : html`<span class="badge badge-bad number">×${row.times}</span>`}
