@@ -117,7 +117,6 @@ const HeldPulls = memo(({ broker, groups }) => {
     </span>`}
     tools=${html`<${Rule} node=${broker} part="held_pulls" label=${t("lab.half.interval")} />`}
     class="held-pulls"
-    data-part="held-pulls"
   >
     <ul class="chips">
       ${pulls

@@ -31,7 +31,6 @@ export const PageCache = memo(({ node, cache }) => {
         </span>`
       }`}
     class="page-cache"
-    data-part="page-cache"
   >
     <div class="page-cache-body">
       <div>

@@ -21,13 +21,15 @@ export const PartName = ({ part, shows = isFocus(part), children }) =>
     ${children}
   </${Button}>`;
 
-/** `part`: its name for folding.js; `keepsOpen`: it has a problem. The rest goes to the section. */
-export function Part({ part, name, summary, tools, keepsOpen = false, class: kind = "", children, ...rest }) {
+/** `part`: its name for folding.js, and as `data-part` that of its section; `of`: its node, where the name alone is not
+    enough to hear; `keepsOpen`: it has a problem. The rest goes to the section. */
+export function Part({ part, name, of, summary, tools, keepsOpen = false, class: kind = "", children, ...rest }) {
   const shows = isFocus(part) || keepsOpen;
   return html`<section
     class=${`part ${shows ? "is-open" : "is-line"} ${kind}`}
     ref=${keepsRoom}
-    aria-label=${name}
+    aria-label=${of ? `${of} ${name}` : name}
+    data-part=${part.replaceAll("_", "-")}
     ...${rest}
   >
     <div class="part-head">

@@ -16,7 +16,6 @@ export const Replication = memo(({ part, end }) => {
   return html`<${Part}
     part="replication"
     name=${t("section.replication")}
-    data-part="replication"
     keepsOpen=${Boolean(part.problem)}
     summary=${html`<span class="quiet">${isSlave ? t(`lab.replication.slave_${word(part)}`) : roleOf(part)}</span>
       ${behind > 0 && html`<span class="figure has-lag">${behindBy(behind)}</span>`}`}

@@ -27,7 +27,6 @@ export const Transactions = memo(({ broker, part }) => {
     name=${t("word.half_messages")}
     summary=${html`<span class=${waiting > 0 ? "" : "quiet"}>${t("lab.half.undecided", { n: waiting })}</span>`}
     class="half-messages"
-    data-part="half-messages"
   >
     <${HalfMessages}
       part=${part}

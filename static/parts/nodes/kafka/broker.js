@@ -47,7 +47,6 @@ const Logs = memo(
     part="partition_log"
     name=${t("lab.kafka.partition_logs")}
     class="kafka-part"
-    data-part="partition-log"
     summary=${html`<span class="quiet number">${count(partitions.length)}</span>`}
     tools=${html`<${Rule} node=${name} part="index" label="index.interval.bytes" />`}
   >

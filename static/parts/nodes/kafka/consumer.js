@@ -44,7 +44,6 @@ const Fetcher = memo(({ name, part, polled }) => {
     part="fetcher"
     name=${t("lab.kafka.fetcher")}
     class="kafka-part"
-    data-part="fetcher"
     summary=${html`<span class="quiet number" title=${t("lab.kafka.completed_hint")}>
       ${t("lab.kafka.fetched", { n: part.completed.reduce((sum, one) => sum + one.records_left, 0) })}
     </span>`}
@@ -87,7 +86,6 @@ const Positions = memo(
     part="positions"
     name=${t("lab.kafka.positions")}
     class="kafka-part"
-    data-part="positions"
     summary=${html`<span class="quiet number">${count(rows.length)}</span>`}
   >
     <table class="kafka-positions">

@@ -32,7 +32,6 @@ const Accumulator = memo(
     part="accumulator"
     name=${t("lab.kafka.accumulator")}
     class="kafka-part"
-    data-part="accumulator"
     summary=${html`<span class="quiet number" title=${t("lab.kafka.buffer_hint")}>
       ${t("lab.kafka.buffer", { used: bytes(part.used_bytes), whole: bytes(part.memory_bytes) })}
     </span>`}
@@ -90,7 +89,6 @@ const Requests = memo(
     part="sender"
     name=${t("lab.kafka.in_flight")}
     class="kafka-part"
-    data-part="sender"
     summary=${html`
       <span class="quiet number" title=${t("lab.kafka.in_flight_hint")}>${requests.length} / ${most}</span>
       ${

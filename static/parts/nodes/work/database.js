@@ -33,9 +33,7 @@ const Tables = memo(
   ({ part, node }) => html`
     <${Part}
       part="database"
-      name=${t("lab.work.shop")}
-      aria-label=${`${node} ${t("lab.work.shop")}`}
-      data-part="database"
+      name=${t("lab.work.shop")} of=${node}
       class="work-part"
       keepsOpen=${part.twice > 0}
       summary=${
@@ -57,8 +55,7 @@ const Tables = memo(
     </${Part}>
     <${Part}
       part="idempotence"
-      name=${t("lab.work.records")}
-      aria-label=${`${node} ${t("lab.work.records")}`}
+      name=${t("lab.work.records")} of=${node}
       class="work-part"
       summary=${html`<span class="number quiet">${count(part.record_count)}</span>`}
     >

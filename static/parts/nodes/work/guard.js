@@ -24,11 +24,9 @@ const MOST_JUDGED = 3;
 export const Guard = memo(
   ({ part, node }) => html`<${Part}
     part="idempotence"
-    name=${t("lab.shelf.idempotence")}
-    aria-label=${`${node} ${t("lab.shelf.idempotence")}`}
+    name=${t("lab.shelf.idempotence")} of=${node}
     class="guard"
     keepsOpen=${part.alarm !== null}
-    data-part="idempotence"
     summary=${html`<${Strategy} part=${part} node=${node} />`}
   >
     ${

@@ -24,10 +24,8 @@ export const Redis = memo(({ name, node }) => {
 const Keys = memo(
   ({ part, node }) => html`<${Part}
     part="redis"
-    name=${t("lab.work.records")}
-    aria-label=${`${node} ${t("lab.work.records")}`}
+    name=${t("lab.work.records")} of=${node}
     class="work-part"
-    data-part="redis"
     keepsOpen=${part.forgotten.length > 0}
     summary=${html`<span class="number quiet">${count(part.key_count)}</span>
       <span class="quiet number" title=${t("lab.work.lag_hint")}>

@@ -25,10 +25,8 @@ export const Service = memo(({ name, node }) => {
 const Calls = memo(
   ({ part, node }) => html`<${Part}
     part="service"
-    name=${t("lab.work.done")}
-    aria-label=${`${node} ${t("lab.work.done")}`}
+    name=${t("lab.work.done")} of=${node}
     class="work-part"
-    data-part="service"
     keepsOpen=${part.twice > 0}
     summary=${html`<span class="number quiet">${count(part.call_count)}</span>
       <span class="badge">${t(part.is_idempotent ? "lab.work.idempotent" : "lab.work.not_idempotent")}</span>`}
