@@ -8,16 +8,8 @@ import { memo } from "../../common/memo.js";
 import { shortMs } from "../../common/world/format.js";
 import { NodeCard } from "./node_card.js";
 
-/** Part of the state -> the names of its columns; the first is that of the row. */
-const COLUMNS = {
-  topics: () => t("lab.wire.state.topics"),
-  queues: () => t("lab.wire.state.queues"),
-  groups: () => t("lab.wire.state.groups"),
-  offsets: () => t("lab.wire.state.offsets"),
-  half_messages: () => t("lab.wire.state.half_messages"),
-  locks: () => t("lab.wire.state.locks"),
-  held_pulls: () => t("lab.wire.state.held_pulls"),
-};
+/** Parts of the state. Their texts are the names of their columns; the first is that of the row. */
+const PARTS = ["topics", "queues", "groups", "offsets", "half_messages", "locks", "held_pulls"];
 
 export const WireNode = memo(({ name, node }) => {
   const said = `${t("lab.wire.sent", { n: node.sent })}, ${t("lab.wire.received", { n: node.got })}`;
@@ -27,8 +19,8 @@ export const WireNode = memo(({ name, node }) => {
     <p class="node-line quiet number">${said}</p>
     ${!isRunning && html`<p class="node-line">${t("lab.wire.crashed")}</p>`}
     ${aheadMs > 0 && html`<p class="node-line">${t("lab.wire.ahead", { time: shortMs(aheadMs) })}</p>`}
-    ${Object.entries(COLUMNS).map(
-      ([part, columns]) => html`<${Rows} key=${part} columns=${columns()} rows=${node.state[part]} />`,
+    ${PARTS.map(
+      (part) => html`<${Rows} key=${part} columns=${t(`lab.wire.state.${part}`)} rows=${node.state[part]} />`,
     )}
   </${NodeCard}>`;
 });
