@@ -76,21 +76,23 @@ function chartsOf({ series, queues }, now) {
   };
   const steps = (/** @type {(point: Point) => number} */ value) => [...series, series[series.length - 1]].map(value);
   const y = { print: compact, isWhole: true };
+  /** @type {Area[]} */
   const areas = series.flatMap((point, index) => {
     const [from, to] = [point[0], series[index + 1]?.[0] ?? now];
     let high = 0;
     return queues.map((_, queue) => {
       const low = high;
       high += point[3][queue] ?? 0;
-      return area({ from, to, low, high, colour: "--plot-in", fill: queue % 2 ? "pale" : "medium" });
+      return { from, to, low, high, colour: "--plot-in", fill: queue % 2 ? "pale" : "medium" };
     });
   });
   const changes = series.filter((point, index) => `${point.slice(4)}` !== `${series[index - 1]?.slice(4)}`);
+  /** @type {Area[]} */
   const staff = changes.flatMap(([from, , , , all, owners], index) => {
     const strip = { from, to: changes[index + 1]?.[0] ?? now, colour: "--plot-out" };
     return [
-      area({ ...strip, low: 0, high: owners, fill: "strong" }),
-      area({ ...strip, low: owners, high: all, fill: "outline" }),
+      { ...strip, low: 0, high: owners, fill: "strong" },
+      { ...strip, low: owners, high: all, fill: "outline" },
     ];
   });
   const line = { name: "", kind: /** @type {const} */ ("steps") };
@@ -111,6 +113,3 @@ function chartsOf({ series, queues }, now) {
     },
   };
 }
-
-/** @param {Area} one */
-const area = (one) => one;

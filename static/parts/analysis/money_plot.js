@@ -93,11 +93,12 @@ function wholeOf(series, now) {
  */
 function chartOf(series, now, range) {
   const steps = (/** @type {1 | 2} */ column) => [...series, series[series.length - 1]].map((sums) => sums[column]);
+  /** @type {Area[]} */
   const areas = series.flatMap(([from, debited, , way, nowhere], index) => {
     const part = { from, to: series[index + 1]?.[0] ?? now };
     return [
-      area({ ...part, low: debited - way, high: debited, colour: "--plot-in", fill: "lines" }),
-      area({ ...part, low: debited, high: debited + nowhere, colour: "--lab-bad", fill: "crosses" }),
+      { ...part, low: debited - way, high: debited, colour: "--plot-in", fill: "lines" },
+      { ...part, low: debited, high: debited + nowhere, colour: "--lab-bad", fill: "crosses" },
     ];
   });
   return {
@@ -111,9 +112,6 @@ function chartOf(series, now, range) {
     areas,
   };
 }
-
-/** @param {Area} one */
-const area = (one) => one;
 
 /** The sums at the cursor: debited - credited = on its way - from nowhere. */
 function Readout({ series, time }) {
