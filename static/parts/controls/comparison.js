@@ -17,7 +17,7 @@ import {
 import { loaded, nodeNames, tell, view } from "../../common/world/view.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
-import { FormRow, sending } from "./choices.js";
+import { FormRow, Radio, sending } from "./choices.js";
 import { Icon } from "./icons.js";
 import { Select } from "../panel/select.js";
 
@@ -95,10 +95,8 @@ const OneOf = ({ name, chosen, options }) =>
   html`<fieldset>
     <legend>${t(name === "what" ? "lab.pair.ask" : "lab.pair.from")}</legend>
     ${options.map(
-      ([value, text]) => html`<label class="pair-choice" key=${text}>
-        <input type="radio" name=${name} checked=${chosen.value === value} onChange=${() => (chosen.value = value)} />
-        ${text}
-      </label>`,
+      ([value, text]) =>
+        html`<${Radio} key=${text} class="pair-choice" name=${name} value=${value} of=${chosen}>${text}<//>`,
     )}
   </fieldset>`;
 
