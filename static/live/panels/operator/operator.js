@@ -14,6 +14,7 @@ import { TopicForm } from "./topic_form.js";
 /** How long the result of a form is shown; while the pointer is on it, it stays. */
 const TOLD_MS = 6_000;
 
+/** Each passes what it has of the dialog to its `ActionForm`. */
 const FORMS = { send: SendForm, topic: TopicForm, reset: ResetForm };
 
 export function Operator() {
@@ -28,9 +29,10 @@ export function Operator() {
   }, [told.value, isKept.value]);
   const keep = { onPointerEnter: true, onFocusIn: true, onPointerLeave: false, onFocusOut: false };
   const keeping = Object.entries(keep).map(([name, value]) => [name, () => (isKept.value = value)]);
+  const dialog = { id: "operator-dialog", onClose: close };
   return html`
-    <${ActionDialog} id="operator-dialog" question=${question} onClose=${close}>
-      ${question && html`<${FORMS[question.form]} ...${question} onClose=${close} onDone=${tell} />`}
+    <${ActionDialog} ...${dialog} question=${question}>
+      ${question && html`<${FORMS[question.form]} ...${question} ...${dialog} onDone=${tell} />`}
     </${ActionDialog}>
     <${ToldLine}
       role="status"

@@ -25,7 +25,7 @@ function localTime(ms) {
   return new Date(ms - 60_000 * date.getTimezoneOffset()).toISOString().slice(0, 19);
 }
 
-export function ResetForm({ group, topic: chosen, onClose, onDone }) {
+export function ResetForm({ group, topic: chosen, ...dialog }) {
   const topics = useComputed(() =>
     Object.keys(state.value.topics).filter((name) => isReadBy(state.value.topics[name], group)),
   );
@@ -56,13 +56,11 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
   else if (place.value === "offset") options.push("--to-offset", offset.value, "--queue", queue.value);
   else options.push("--to", place.value);
   return html`<${ActionForm}
-    id="operator-dialog"
     title=${t("operator.reset_title", { group })}
     button=${t("operator.reset_do")}
     act=${act}
     isReady=${Boolean(found.answer) && !found.answer.refused}
-    onClose=${onClose}
-    onDone=${onDone}
+    ...${dialog}
   >
     <div class="action-fields">
       <${ChoiceField} label=${t("field.topic")} name="topic" value=${topic} options=${topics.value} />

@@ -16,7 +16,7 @@ import { Field, TypedField } from "./field.js";
 const topicInput = { required: true, list: "operator-topics", autofocus: true, maxlength: 255 };
 const DELAYS = "1 s,5 s,10 s,30 s,1 min,2 min,3 min,4 min,5 min,6 min,7 min,8 min,9 min,10 min,20 min,30 min,1 h,2 h";
 
-export function SendForm({ topic: chosen, onClose, onDone }) {
+export function SendForm({ topic: chosen, ...dialog }) {
   const topic = useSignal(chosen);
   const body = useSignal("");
   const tag = useSignal("");
@@ -40,12 +40,10 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     t("operator.delay_level", { level: index + 1, delay }),
   ]);
   return html`<${ActionForm}
-    id="operator-dialog"
     title=${chosen ? t("operator.send_title_to", { topic: chosen }) : t("operator.send_title")}
     button=${t("operator.send_do")}
     act=${act}
-    onClose=${onClose}
-    onDone=${onDone}
+    ...${dialog}
   >
     <div class="action-fields">
       ${

@@ -11,7 +11,7 @@ import { TypedField } from "./field.js";
 
 const QUEUES_MAX = 1024;
 
-export function TopicForm({ onClose, onDone }) {
+export function TopicForm(dialog) {
   const topic = useSignal("");
   const queues = useSignal(4);
   const act = async () => {
@@ -20,12 +20,10 @@ export function TopicForm({ onClose, onDone }) {
   };
   const command = commandOf("topics create", ["--queues", queues.value], [topic.value.trim() || "TOPIC"]);
   return html`<${ActionForm}
-    id="operator-dialog"
     title=${t("operator.topic_title")}
     button=${t("operator.topic_do")}
     act=${act}
-    onClose=${onClose}
-    onDone=${onDone}
+    ...${dialog}
   >
     <div class="action-fields">
       <${TypedField}
