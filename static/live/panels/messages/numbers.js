@@ -19,8 +19,7 @@ const NOTES = ["unread", "omitted", "no_room"];
 const NOTES_OF_TOPICS = ["unseen", "forgotten"];
 
 export function Numbers() {
-  const found = useComputed(() => state.value.numbers);
-  const part = found.value;
+  const part = useComputed(() => state.value.numbers).value;
   if (!part) return null;
   const hint = { seconds: part.settling_ms / 1000 };
   const columns = [

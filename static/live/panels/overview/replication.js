@@ -23,8 +23,7 @@ const STATES = { follows: "follows", "not connected": "apart" };
 export const followState = (part) => STATES[part.waits_for] ?? "refused";
 
 export function Replication() {
-  const found = useComputed(() => state.value.replication);
-  const part = found.value;
+  const part = useComputed(() => state.value.replication).value;
   if (!part) return null;
   const isSlave = part.role === "SLAVE";
   const hint = t(`live.replication.${part.role}`, { n: part.needed, id: part.broker_id, term: part.term });

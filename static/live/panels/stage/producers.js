@@ -75,8 +75,7 @@ function NoProducers() {
 }
 
 function ProducerCard({ address }) {
-  const found = useComputed(() => state.value.connections[address]);
-  const client = found.value;
+  const client = useComputed(() => state.value.connections[address]).value;
   if (!client) return null;
   const groups = client.producer_groups ?? [];
   const name = groups[0] ?? t(client.role?.includes("admin") ? "live.clients.admin" : "live.clients.unnamed");

@@ -36,8 +36,7 @@ export function Stage() {
 
 // That it is one of several copies, and whether it has its others.
 function Copies() {
-  const found = useComputed(() => state.value.replication);
-  const part = found.value;
+  const part = useComputed(() => state.value.replication).value;
   if (!part) return null;
   const isSlave = part.role === "SLAVE";
   const isWell = isSlave ? part.waits_for === "follows" : part.slaves.length >= part.needed;
