@@ -14,8 +14,6 @@ import { forgetRoom } from "./room.js";
 import { isFolded, toggleNode } from "../stage/folding.js";
 import { Button } from "../controls/button.js";
 
-export { Bar } from "../lane/bar.js";
-
 /** `node` is the view's; `children` are the contents, `lasting` what outlives the process. `titleExtra` stands in the
     head behind the name; `summary` is all that is said of a node that is folded to a line,
     `beforehand` of one that has not begun. */

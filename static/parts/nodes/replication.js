@@ -6,7 +6,7 @@ import { bytes, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
 import { nodes } from "../../common/world/view.js";
-import { Bar } from "./node_card.js";
+import { Bar } from "../lane/bar.js";
 import { Part } from "./part.js";
 
 /** `part` is the view's, null for a broker that is alone; `end`: of its log. */

@@ -7,7 +7,8 @@ import { t } from "../../../common/i18n.js";
 import { span } from "../../../common/world/format.js";
 import { memo } from "../../../common/memo.js";
 import { nodes, view } from "../../../common/world/view.js";
-import { Bar, NodeCard } from "../node_card.js";
+import { Bar } from "../../lane/bar.js";
+import { NodeCard } from "../node_card.js";
 import { Rule } from "../part.js";
 import { FigureCells, LogBlock, LogStrip } from "../rows.js";
 

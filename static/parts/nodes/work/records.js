@@ -6,7 +6,7 @@ import { t } from "../../../common/i18n.js";
 import { acting } from "../../actions/thing.js";
 import { span } from "../../../common/world/format.js";
 import { view } from "../../../common/world/view.js";
-import { Bar } from "../node_card.js";
+import { Bar } from "../../lane/bar.js";
 import { KeyRow, Rows } from "../rows.js";
 
 const MOST_ROWS = 3;
