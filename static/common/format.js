@@ -104,6 +104,9 @@ export function span(value) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** @param {number} value */
+const two = (value) => String(value).padStart(2, "0");
+
 /**
  * 14:03:27 (or 14:03:27.512) on this machine's clock.
  *
@@ -112,8 +115,6 @@ export function span(value) {
 export function clockTime(epochMs, withMilliseconds = false) {
   const date = new Date(epochMs);
   if (!(epochMs > 0) || Number.isNaN(date.getTime())) return "–"; // a damaged record may have any time
-  /** @param {number} value */
-  const two = (value) => String(value).padStart(2, "0");
   const text = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
 }
@@ -137,8 +138,6 @@ export function dateTime(epochMs, withMilliseconds = false) {
  */
 function dayOf(epochMs) {
   const date = new Date(epochMs);
-  /** @param {number} value */
-  const two = (value) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 

@@ -5,6 +5,7 @@ import texts from "glassmq/texts";
 import { pageData } from "./page_data.js";
 
 export const language = pageData.language;
+const counts = new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en");
 
 /** {name}, or {name:one|several}: the word for a number. */
 const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
@@ -22,13 +23,6 @@ export function t(key, values = {}) {
     if (!(name in values)) return placeholder;
     const value = values[name];
     if (one !== undefined) return value === 1 ? one : several;
-    return typeof value === "number" ? formatCount(value) : value;
+    return typeof value === "number" ? counts.format(value) : value;
   });
-}
-
-const counts = new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en");
-
-/** @param {number} value */
-function formatCount(value) {
-  return counts.format(value);
 }
