@@ -34,14 +34,9 @@ function BoltButton({ kind, facts, name }) {
 export function BoltPopover() {
   const open = openThing.value;
   if (!open) return null;
-  const { title, text, actions, note } = offersFor(open.thing);
+  const { note, ...offer } = offersFor(open.thing);
   return html`<${ActionsPopover}
-    key=${JSON.stringify(open.thing)}
-    anchor=${open.anchor}
-    title=${title}
-    text=${text}
-    actions=${actions}
-    Form=${ActionForm}
+    key=${JSON.stringify(open.thing)} anchor=${open.anchor} ...${offer} Form=${ActionForm}
   >
     ${note && html`<p class="quiet">${note}</p>`}
   </${ActionsPopover}>`;

@@ -12,16 +12,11 @@ import { offersFor } from "./offers.js";
 export function Popover() {
   const open = openThing.value;
   if (!open) return null;
-  const { title, text, actions } = offersFor(open.thing);
+  const { actions, ...words } = offersFor(open.thing);
   const isFixed = isRecording();
   const shown = actions.filter((action) => !action.changes || (!isFixed && hasEffect(action.kind)));
   return html`<${ActionsPopover}
-    key=${JSON.stringify(open.thing)}
-    anchor=${open.anchor}
-    title=${title}
-    text=${text}
-    actions=${shown}
-    Form=${CommandForm}
+    key=${JSON.stringify(open.thing)} anchor=${open.anchor} ...${words} actions=${shown} Form=${CommandForm}
   >
     ${isFixed && shown.length < actions.length && html`<p class="quiet">${t("lab.recording_fixed")}</p>`}
     ${!isFixed && isOver() && html`<p class="quiet">${t("lab.actions.over")}</p>`}
