@@ -59,12 +59,9 @@ function TopicLanes({ run, topic }) {
   return html`<div class="topic">
     ${title}
     <${LaneTable}
-      topic=${topic}
-      queues=${queues}
       reached=${spark}
       isSummed=${known > MOST_LANES}
-      source=${source}
-      axis=${axis}
+      ...${{ topic, queues, source, axis }}
     />
   </div>`;
 }

@@ -63,13 +63,10 @@ export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
       ${drawn.map(
         (row) => html`<${HexRow}
           key=${row}
-          row=${row}
-          bytes=${bytes}
-          owners=${owners}
-          base=${base}
           top=${row * rowHeight}
           chosen=${chosen.value}
           cursor=${cursor.value}
+          ...${{ row, bytes, owners, base }}
         />`,
       )}
     </div>

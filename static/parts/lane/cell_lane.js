@@ -30,11 +30,8 @@ export function CellLane({ topic, queueId, queue, readers, name, mark, source, m
           (entry) =>
             html`<${Cell}
               key=${entry.queue_offset}
-              topic=${topic}
-              queueId=${queueId}
-              entry=${entry}
               isRead=${entry.queue_offset < readTo}
-              source=${source}
+              ...${{ topic, queueId, entry, source }}
             />`,
         )}
         ${flags.map((flag, track) => html`<${Flag} key=${flag.reader.key} track=${track} ...${flag} />`)}

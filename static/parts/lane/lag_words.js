@@ -107,10 +107,7 @@ export function TopicLags({ topic, queues, reached, source, clock }) {
     ${shown.map(
       (reader) => html`<${ReaderLag}
         key=${reader.key}
-        reader=${reader}
-        topic=${topic}
-        source=${source}
-        clock=${clock}
+        ...${{ reader, topic, source, clock }}
       />`,
     )}
     ${rest > 0 && html`<span class="quiet">${t("live.lane.lesser_lag", { n: rest })}</span>`}

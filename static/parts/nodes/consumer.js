@@ -224,15 +224,12 @@ const foldTrees = () => (forgetRoom(), togglePart("trees"));
 const WorldQueue = memo(({ queue, holder, width }) => {
   const isOrderly = queue.local_lock !== null;
   return html`<${ProcessQueue}
-    queue=${queue}
-    holder=${holder}
-    isOrderly=${isOrderly}
     clock=${worldClock}
     source=${worldSource}
     isTrees=${isFocus("trees")}
     isLarge=${isFocus("order_locks")}
-    width=${width}
     onFold=${foldTrees}
     marks=${isOrderly ? null : html`<${LockMarks} queue=${queue} />`}
+    ...${{ queue, holder, isOrderly, width }}
   />`;
 });

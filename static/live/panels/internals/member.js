@@ -36,12 +36,7 @@ export function Member({ group, member, nowUs, holders, isOpen, isTrees }) {
       (queue) =>
         html`<${ProcessQueue}
             key=${`${queue.topic}@${queue.broker}@${queue.queue_id}`}
-            group=${group}
-            queue=${queue}
-            member=${member}
-            nowUs=${nowUs}
-            holders=${holders}
-            isTrees=${isTrees}
+            ...${{ group, queue, member, nowUs, holders, isTrees }}
           />`,
     )}
     </div>
