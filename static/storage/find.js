@@ -7,7 +7,7 @@ import { count, typedKey } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { ask, knownStores, STORES, stores } from "./laboratory.js";
 import { Steps } from "./steps.js";
-import { Verdict } from "./verdict.js";
+import { FIGURES, Verdict } from "./verdict.js";
 import { Button } from "../parts/controls/button.js";
 import { Segmented } from "../parts/controls/choices.js";
 import { Panel } from "../parts/panel/panel.js";
@@ -15,7 +15,6 @@ import { Select } from "../parts/panel/select.js";
 
 /** @type {Way[]} */
 const WAYS = ["offset", "key", "time"];
-const FIGURES = ["seeks", "bytes"];
 
 /**
  * @typedef {"offset" | "key" | "time"} Way

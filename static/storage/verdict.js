@@ -9,7 +9,7 @@ import { STORES } from "./laboratory.js";
 import { Panel } from "../parts/panel/panel.js";
 import { ScrollingTable } from "../parts/panel/table.js";
 
-const FIGURES = ["seeks", "bytes"];
+export const FIGURES = ["seeks", "bytes"];
 const COLUMNS = [
   "storage.store",
   "word.metric",

@@ -106,10 +106,7 @@ function link({ source, target }) {
         ...action("partition", "", cut(true), t("lab.actions.cut_one_way", { source, target })),
         id: "cut-one-way",
       },
-      form("link-delay", both),
-      form("link-loss", both),
-      form("link-duplicate", both),
-      form("link-reorder", both),
+      ...["link-delay", "link-loss", "link-duplicate", "link-reorder"].map((kind) => form(kind, both)),
       form("drop-next", `${source}->${target}`),
     ],
   };
