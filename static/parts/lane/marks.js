@@ -51,7 +51,7 @@ const STAR =
     return `${index ? "L" : "M"}${(radius * Math.cos(angle)).toFixed(2)} ${(radius * Math.sin(angle)).toFixed(2)}`;
   }).join("") + "Z";
 
-/** @type {Record<string, string>} */
+/** Languages that are written otherwise than clients write them. @type {Record<string, string>} */
 const LANGUAGES = {
   JAVA: "Java",
   CPP: "C++",
@@ -60,10 +60,7 @@ const LANGUAGES = {
   DELPHI: "Delphi",
   ERLANG: "Erlang",
   RUBY: "Ruby",
-  HTTP: "HTTP",
   GO: "Go",
-  PHP: "PHP",
-  OMS: "OMS",
   RUST: "Rust",
   NODE_JS: "Node",
 };
