@@ -6,6 +6,8 @@ The kinds: :mod:`engine.lab.scenario.kinds.node_kinds`. How they are drawn: ``st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from app.lab.foundation.bounds import ROUTES_SHOWN
@@ -39,31 +41,22 @@ from engine.lab.raft.raft_peer_node import RaftPeerNode
 _Node = TypeVar("_Node", bound=ScenarioNode)
 
 
+@dataclass(frozen=True, slots=True)
 class NodeView:
-    """The view of one node, over all its processes."""
+    """The view of one node, over all its processes.
 
-    #: Whether it shows which consumer works on a record, which changes without an action of the node.
-    shows_owners = False
+    :ivar build: returns what the view of this kind has besides that of all nodes.
+    :ivar shows_owners: whether it shows which consumer works on a record, which changes without an action of the node.
+    """
 
-    def build(self, owners: Owners) -> Mapping[str, object]:
-        """Return what the view of this kind has besides that of all nodes."""
-        raise NotImplementedError
+    build: Callable[[Owners], Mapping[str, object]]
+    shows_owners: bool = False
 
 
 NodeViewMaker = Callable[[ScenarioNode, LifeView], NodeView]
 
 
-class _PlainView(NodeView):
-    """A view that needs nothing but the node."""
-
-    def __init__(self, build: Callable[[], Mapping[str, object]]) -> None:
-        self._build = build
-
-    def build(self, owners: Owners) -> Mapping[str, object]:
-        return self._build()
-
-
-class _BrokerNodeView(NodeView):
+class _BrokerNodeView:
     """The view of a broker: part of it is read again only when something changed."""
 
     def __init__(self, role: BrokerNode, lives: LifeView) -> None:
@@ -86,26 +79,6 @@ class _BrokerNodeView(NodeView):
         return {**fixed, **known.build(), "dead_letters": dead_letters}
 
 
-class _DatabaseNodeView(NodeView):
-    shows_owners = True
-
-    def __init__(self, role: DatabaseNode, lives: LifeView) -> None:
-        self._view = DatabaseView(role)
-
-    def build(self, owners: Owners) -> Mapping[str, object]:
-        return self._view.build(owners)
-
-
-class _RedisNodeView(NodeView):
-    shows_owners = True
-
-    def __init__(self, role: RedisNode, lives: LifeView) -> None:
-        self._role = role
-
-    def build(self, owners: Owners) -> Mapping[str, object]:
-        return redis_view(self._role, owners)
-
-
 #: An entry of the table: class of the node, and what makes its view.
 _Entry = tuple[type[ScenarioNode], NodeViewMaker]
 
@@ -122,7 +95,7 @@ def view_of_kind(kind: type[_Node], make: Callable[[_Node, LifeView], NodeView])
 
 def plain_view(kind: type[_Node], build: Callable[[_Node], Mapping[str, object]]) -> _Entry:
     """Return the entry of the table for a kind of node whose view needs nothing but the node."""
-    return view_of_kind(kind, lambda role, lives: _PlainView(lambda: build(role)))
+    return view_of_kind(kind, lambda role, lives: NodeView(lambda owners: build(role)))
 
 
 def _name_server(role: NameServerNode) -> Mapping[str, object]:
@@ -147,14 +120,14 @@ def _name_server(role: NameServerNode) -> Mapping[str, object]:
 NODE_VIEWS: dict[type[ScenarioNode], NodeViewMaker] = dict(
     (
         plain_view(NameServerNode, _name_server),
-        view_of_kind(BrokerNode, _BrokerNodeView),
+        view_of_kind(BrokerNode, lambda role, lives: NodeView(_BrokerNodeView(role, lives).build)),
         plain_view(ProducerNode, producer_view),
         plain_view(ConsumerNode, consumer_view),
         plain_view(CoordinatorNode, coordinator_view),
         plain_view(ManagerNode, manager_view),
         plain_view(ResourceManagerNode, resource_manager_view),
-        view_of_kind(DatabaseNode, _DatabaseNodeView),
-        view_of_kind(RedisNode, _RedisNodeView),
+        view_of_kind(DatabaseNode, lambda role, lives: NodeView(DatabaseView(role).build, shows_owners=True)),
+        view_of_kind(RedisNode, lambda role, lives: NodeView(partial(redis_view, role), shows_owners=True)),
         plain_view(ServiceNode, service_view),
         plain_view(KafkaBrokerNode, kafka_broker_view),
         plain_view(KafkaProducerNode, kafka_producer_view),
