@@ -16,6 +16,7 @@ from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 
 if TYPE_CHECKING:
     from app.picture.world.bank import Bank, BankAccount, Money, MoneyWindow, OpenAction, Posting, RefusedAction
+    from engine.bank import bank as engine_bank
     from engine.bank.receiving_bank import ReceivingBank
     from engine.lab.nodes.consumer_node import ConsumerNode
     from engine.lab.nodes.history import BankEntry
@@ -30,20 +31,20 @@ def bank_view(role: ProducerNode | ConsumerNode) -> Bank | None:
     if node_bank is None:
         return None
     spec, bank = node_bank.spec, node_bank.bank
-    refused: list[RefusedAction] = [_refused(entry) for entry in node_bank.refused]
     return {
         "name": spec.name,
         "account": spec.account,
         "opening": spec.opening,
         "way": spec.way.value if isinstance(spec, PayingBankSpec) else None,
         "idempotent": None if isinstance(spec, PayingBankSpec) else IDEMPOTENT_CONSUMER not in role.switched_off,
-        "refused": refused,
+        "refused": [refused_view(entry) for entry in node_bank.refused],
         "duplicates_ignored": node_bank.duplicates_ignored,
         **(_resting(role) if bank is None else _running(role, bank)),
     }
 
 
-def _refused(entry: BankEntry) -> RefusedAction:
+def refused_view(entry: BankEntry) -> RefusedAction:
+    """Return an action that was refused."""
     return {
         "key": entry.key,
         "amount": entry.amount,
@@ -58,23 +59,27 @@ def _running(role: ProducerNode | ConsumerNode, bank: PayingBank | ReceivingBank
     account, accounts = role.node_bank.spec.account, bank.accounts
     lock = accounts.database.lock
     table = "transfer" if isinstance(bank, PayingBank) else "credit"
-    under_way: list[OpenAction] = [
-        {"key": action.key, "amount": action.amount, "since_us": action.since_us, "doing": action.doing.value}
-        for action in islice(bank.open.values(), IN_FLIGHT_SHOWN)
-    ]
     return {
         "balance": accounts.balance(account),
         "committed_balance": accounts.committed_balance(account),
         "is_locked": lock.is_locked,
         "waiters": list(lock.waiters),
-        "open": under_way,
+        "open": open_actions(bank),
         "rows": posting_rows(role, accounts, table),
     }
 
 
-def _resting(role: ProducerNode | ConsumerNode) -> BankAccount:
-    assert role.node_bank is not None
-    account: BankAccount = {
+def open_actions(bank: engine_bank.Bank) -> list[OpenAction]:
+    """Return what a bank is doing."""
+    return [
+        {"key": action.key, "amount": action.amount, "since_us": action.since_us, "doing": action.doing.value}
+        for action in islice(bank.open.values(), IN_FLIGHT_SHOWN)
+    ]
+
+
+def account_without_database() -> BankAccount:
+    """Return the account of a bank whose database does not exist yet."""
+    return {
         "balance": None,
         "committed_balance": None,
         "is_locked": False,
@@ -82,6 +87,11 @@ def _resting(role: ProducerNode | ConsumerNode) -> BankAccount:
         "open": [],
         "rows": [],
     }
+
+
+def _resting(role: ProducerNode | ConsumerNode) -> BankAccount:
+    assert role.node_bank is not None
+    account = account_without_database()
     database = role.node_bank.at_rest()
     if database is None:
         return account

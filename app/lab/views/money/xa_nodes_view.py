@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN
-from app.lab.views.money.bank_view import posting_rows
+from app.lab.views.money.bank_view import account_without_database, open_actions, posting_rows, refused_view
 from engine.bank.accounts import Accounts
 from engine.bank.bank_action import Doing
 
@@ -117,30 +117,15 @@ def _branch(branch: Branch) -> two_phase_commit.Branch:
 def _bank(role: ResourceManagerNode) -> bank_picture.Bank:
     node_bank = role.node_bank
     spec, bank = node_bank.spec, node_bank.bank
-    refused: list[bank_picture.RefusedAction] = [
-        {
-            "key": entry.key,
-            "amount": entry.amount,
-            "time_us": entry.time_us,
-            "doing": entry.doing,
-            "reason": entry.outcome,
-        }
-        for entry in node_bank.refused
-    ]
     view: bank_picture.Bank = {
         "name": spec.name,
         "account": spec.account,
         "opening": spec.opening,
         "way": "two-phase-commit",
         "idempotent": None,
-        "refused": refused,
+        "refused": [refused_view(entry) for entry in node_bank.refused],
         "duplicates_ignored": 0,
-        "balance": None,
-        "committed_balance": None,
-        "is_locked": False,
-        "waiters": [],
-        "open": [],
-        "rows": [],
+        **account_without_database(),
     }
     database = bank.accounts.database if bank is not None else node_bank.at_rest()
     if database is None:
@@ -155,10 +140,7 @@ def _bank(role: ResourceManagerNode) -> bank_picture.Bank:
     if manager is not None:
         view["is_locked"] = manager.locks.holder_of(spec.account) is not None
         view["waiters"] = [wait.waiter for wait in manager.locks.waits if wait.until_us is None]
-    view["open"] = [
-        {"key": action.key, "amount": action.amount, "since_us": action.since_us, "doing": action.doing.value}
-        for action in islice(bank.open.values(), IN_FLIGHT_SHOWN)
-    ]
+    view["open"] = open_actions(bank)
     return view
 
 
