@@ -6,7 +6,7 @@ Runs in the engine's thread, at most ten times a second and only while a page wa
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from app.foundation.version import version
 from app.observation.commit_log_tail import CommitLogTail
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from app.picture.lock import Lock
     from app.picture.rates import Rates
     from engine.broker.broker import Broker
-    from engine.broker.foundation.broker_stats_manager import SecondStats
     from engine.name_server.name_server import NameServer
 
 
@@ -165,7 +164,7 @@ class LiveState:
     def _rates(self, now_ms: int, groups: dict[str, ConsumerGroup]) -> Rates:
         """Return the rates of the last full second."""
         backlog = sum(group["lag"] or 0 for group in groups.values())
-        return _rates(self._broker.stats.last_second(now_ms), backlog)
+        return cast("Rates", {**asdict(self._broker.stats.last_second(now_ms)), "backlog": backlog})
 
     def last_seconds(self, count: int = HISTORY_SECONDS) -> list[dict[str, int]]:
         """Return the last full seconds, oldest first: rates, without the backlog."""
@@ -207,20 +206,3 @@ class LiveState:
             "damage": damage_view(store),
             "tail": self._tail.look(),
         }
-
-
-def _rates(second: SecondStats, backlog: int) -> Rates:
-    return {
-        "second": second.second,
-        "in_messages": second.in_messages,
-        "in_bytes": second.in_bytes,
-        "out_messages": second.out_messages,
-        "out_bytes": second.out_bytes,
-        "put_p50_us": second.put_p50_us,
-        "put_p99_us": second.put_p99_us,
-        "deliver_p50_ms": second.deliver_p50_ms,
-        "deliver_p99_ms": second.deliver_p99_ms,
-        "pulls_found": second.pulls_found,
-        "pulls_missed": second.pulls_missed,
-        "backlog": backlog,
-    }

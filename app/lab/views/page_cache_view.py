@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.bounds import CACHE_FILES_SHOWN, CACHE_PAGES_SHOWN
 from engine.runtime.lab.lab_file_content import PAGE_BYTES, LabFileContent
@@ -11,7 +11,7 @@ from engine.runtime.lab.lab_file_content import PAGE_BYTES, LabFileContent
 if TYPE_CHECKING:
     from app.picture.world import page_cache as picture
     from engine.runtime.lab.lab_actor import LabNode
-    from engine.runtime.lab.lab_page_cache import ArmMove, LabPageCache
+    from engine.runtime.lab.lab_page_cache import LabPageCache
     from engine.runtime.lab.lab_storage import LabStorage
 
 #: All files of one page or less share a row.
@@ -40,22 +40,9 @@ def page_cache_view(storage: LabStorage, node: LabNode, now_us: int) -> picture.
         "dirty": len(cache.dirty),
         "dirty_limit": cache.limits.dirty_pages,
         "files": files[:CACHE_FILES_SHOWN],
-        "moves": [_move(move) for move in cache.moves],
+        "moves": [cast("picture.ArmMove", move._asdict()) for move in cache.moves],
         "places": cache.disk_pages,
         "figures": dataclasses.asdict(cache.figures),
-    }
-
-
-def _move(move: ArmMove) -> picture.ArmMove:
-    return {
-        "number": move.number,
-        "time_us": move.time_us,
-        "kind": move.kind,
-        "path": move.path,
-        "page": move.page,
-        "place": move.place,
-        "pages": move.pages,
-        "is_seek": move.is_seek,
     }
 
 

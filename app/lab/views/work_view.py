@@ -5,8 +5,9 @@ idempotence guards.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
 from app.observation.unix_time import world_us
@@ -16,7 +17,7 @@ from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_
 from engine.idempotence.strategies.state_table import StateTable
 from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.work.binlog_server import BinlogSqlServer, LoggedTransaction
+from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
@@ -221,7 +222,7 @@ class DatabaseView:
                 "records": records,
                 "record_count": self._record_count,
                 "open": [] if server is None else _open(server, self._role.world),
-                "binlog": [_logged(one) for one in server.logged] if isinstance(server, BinlogSqlServer) else None,
+                "binlog": _logged(server) if isinstance(server, BinlogSqlServer) else None,
             }
         }
 
@@ -233,7 +234,7 @@ class DatabaseView:
         now, committed = database.tables, database.committed()
         self._orders = (_orders(now, committed), committed["orders"].count)
         self._twice = next(committed.query(_TWICE))["n"]
-        self._stock = _stock(committed) if self._has_stock else None
+        self._stock = cast("picture.Stock | None", next(committed.query(_STOCK), None)) if self._has_stock else None
         self._record_count = committed["idempotence_record"].count
         known = {row.key: row.owner for row in _records(committed)}
         self._records = [(row, known.get(row.key) != row.owner) for row in _records(now)[:WORK_ROWS_SHOWN]]
@@ -252,13 +253,6 @@ def _orders(now: Database, committed: Database) -> list[picture.Order]:
         }
         for row in now.query(_ORDERS, {"most": WORK_ROWS_SHOWN})
     ]
-
-
-def _stock(committed: Database) -> picture.Stock | None:
-    row = next(iter(committed.query(_STOCK)), None)
-    if row is None:
-        return None
-    return {"item": row["item"], "opening": row["opening"], "left": row["left"], "version": row["version"]}
 
 
 def _records(tables: Database) -> list[IdempotenceRecord]:
@@ -292,13 +286,8 @@ def _client(transaction: OpenTransaction, names: Mapping[str, str]) -> str | Non
     return None if channel is None else names.get(channel.remote_address.partition(":")[0])
 
 
-def _logged(transaction: LoggedTransaction) -> picture.LoggedTransaction:
-    return {
-        "xid": transaction.xid,
-        "state": transaction.state,
-        "is_in_binlog": transaction.is_in_binlog,
-        "by_recovery": transaction.by_recovery,
-    }
+def _logged(server: BinlogSqlServer) -> list[picture.LoggedTransaction]:
+    return [cast("picture.LoggedTransaction", asdict(transaction)) for transaction in server.logged]
 
 
 def _transaction_view(

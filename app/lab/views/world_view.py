@@ -7,6 +7,7 @@ in; everything else stays the same object from view to view, which also makes th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, VIOLATIONS_SHOWN
@@ -260,17 +261,7 @@ def _try_button_json(button: TryButton) -> picture.TryButton:
 
 def _next_step(run: LabRun) -> NextStep | None:
     step = next_step(run.world)
-    if step is None:
-        return None
-    return {
-        "actor": step.actor,
-        "node": step.node,
-        "label": step.label,
-        "due_us": step.due_us,
-        "file": step.file,
-        "line": step.line,
-        "function": step.function,
-    }
+    return None if step is None else cast("NextStep", asdict(step))
 
 
 def _caption_view(caption: Caption) -> picture.Caption:
