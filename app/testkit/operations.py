@@ -99,14 +99,21 @@ class Operation(Generic[RequestT, ReplyT]):
 AnyOperation = Operation[Any, Any]
 
 
-def _done(act: Callable[[TestSession, RequestT], object]) -> Callable[[TestSession, RequestT], Done]:
-    """Return a handler that carries out ``act`` and replies :class:`Done`."""
+def _action(
+    path: str,
+    summary: str,
+    request: type[RequestT],
+    act: Callable[[TestSession, RequestT], object],
+    *,
+    method: str = "POST",
+) -> Operation[RequestT, Done]:
+    """Return an operation that carries out ``act`` and replies :class:`Done`."""
 
     def handle(session: TestSession, request: RequestT) -> Done:
         act(session, request)
         return Done()
 
-    return handle
+    return Operation(method, path, summary, request, Done, handle)
 
 
 # --- messages and groups ----------------------------------------------------------------------------------------------
@@ -187,13 +194,11 @@ def _reset(session: TestSession, _: Request) -> None:
 
 OPERATIONS: tuple[AnyOperation, ...] = (
     Operation("GET", "/addresses", "Ports and addresses.", Request, Addresses, lambda session, _: session.addresses),
-    Operation(
-        "POST",
+    _action(
         "/topics",
         "Create a topic.",
         requests.CreateTopic,
-        Done,
-        _done(lambda session, request: session.kit.create_topic(request.topic, request.queues)),
+        lambda session, request: session.kit.create_topic(request.topic, request.queues),
     ),
     Operation(
         "GET",
@@ -259,21 +264,17 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         Messages,
         _assert_sent,
     ),
-    Operation(
-        "POST",
+    _action(
         "/assert-consumed",
         "Check that a group has confirmed all such messages.",
         requests.AssertConsumed,
-        Done,
-        _done(_assert_consumed),
+        _assert_consumed,
     ),
-    Operation(
-        "POST",
+    _action(
         "/assert-order",
         "Check that messages with these keys are in one queue, in this order.",
         requests.AssertOrder,
-        Done,
-        _done(lambda session, request: session.kit.assert_order(request.topic, request.keys)),
+        lambda session, request: session.kit.assert_order(request.topic, request.keys),
     ),
     Operation(
         "POST",
@@ -292,13 +293,12 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         lambda session, _: FaultStates([replies.fault_state(one) for one in [*session.faults.values()]]),
     ),
     Operation("POST", "/faults", "Add a fault rule.", requests.AddFault, FaultState, _add_fault),
-    Operation(
-        "DELETE",
+    _action(
         "/faults",
         "End all faults, as at the end of a test. A rule that acted on no frame is an error, unless `unhit` is ignore.",
         requests.EndFaults,
-        Done,
-        _done(_end_faults),
+        _end_faults,
+        method="DELETE",
     ),
     Operation(
         "GET",
@@ -332,77 +332,59 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         Released,
         lambda session, request: Released(_hold(session, request.fault_id).release(request.count)),
     ),
-    Operation(
-        "POST",
+    _action(
         "/faults/{fault_id}/release-after",
         "Wait until another such frame has passed; then release.",
         requests.ReleaseAfter,
-        Done,
-        _done(_release_after),
+        _release_after,
     ),
-    Operation(
-        "POST",
+    _action(
         "/crash",
         "Kill the broker: what it had in memory only is gone.",
         Request,
-        Done,
-        _done(lambda session, _: session.kit.faults.crash()),
+        lambda session, _: session.kit.faults.crash(),
     ),
-    Operation(
-        "POST",
+    _action(
         "/restart",
         "Start the killed broker again on its files.",
         Request,
-        Done,
-        _done(lambda session, _: session.kit.faults.restart()),
+        lambda session, _: session.kit.faults.restart(),
     ),
-    Operation(
-        "POST",
+    _action(
         "/full-disk",
         "Fill the broker's disk, or end that.",
         requests.Switch,
-        Done,
-        _done(lambda session, request: session.kit.set_disk("is_full", request.on)),
+        lambda session, request: session.kit.set_disk("is_full", request.on),
     ),
-    Operation(
-        "POST",
+    _action(
         "/fail-fsync",
         "Let each flush fail, or end that. A broker that has seen one accepts nothing until a restart.",
         requests.Switch,
-        Done,
-        _done(lambda session, request: session.kit.set_disk("flushes_fail", request.on)),
+        lambda session, request: session.kit.set_disk("flushes_fail", request.on),
     ),
-    Operation(
-        "POST",
+    _action(
         "/slow-fsync",
         "Let each flush take `ms`; 0 ends that.",
         requests.SlowFsync,
-        Done,
-        _done(lambda session, request: session.kit.set_disk("flush_ms", request.ms)),
+        lambda session, request: session.kit.set_disk("flush_ms", request.ms),
     ),
-    Operation(
-        "POST",
+    _action(
         "/pause",
         "Let broker and name server get no processor time.",
         requests.Pause,
-        Done,
-        _done(lambda session, request: session.kit.faults.pause(request.seconds)),
+        lambda session, request: session.kit.faults.pause(request.seconds),
     ),
-    Operation("POST", "/resume", "End a pause.", Request, Done, _done(lambda session, _: session.kit.resume())),
-    Operation(
-        "POST",
+    _action("/resume", "End a pause.", Request, lambda session, _: session.kit.resume()),
+    _action(
         "/advance",
         "Set the broker's clock ahead, by 1 ms to 366 days.",
         requests.Advance,
-        Done,
-        _done(lambda session, request: session.kit.advance(**asdict(request))),
+        lambda session, request: session.kit.advance(**asdict(request)),
     ),
-    Operation(
-        "POST",
+    _action(
         "/reset",
         "Replace the broker by an empty one at the same addresses, without faults and with the real time.",
         Request,
-        Done,
-        _done(_reset),
+        _reset,
     ),
 )
