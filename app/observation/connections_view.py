@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -29,28 +30,27 @@ class ConnectionsView:
         channels = self._broker.server.channels
         shown = channels[:CONNECTIONS_MAX]
         wanted = dict.fromkeys(shown)
-        producers, consumers = self._producer_groups(wanted), self._consumer_groups(wanted)
+        producers = _groups(wanted, self._broker.producer_manager)
+        consumers = _groups(
+            wanted, ((info.group_name, info.channel_info_table) for info in self._broker.consumer_manager)
+        )
         connections = {
             channel.remote_address: _connection(channel, producers.get(channel, {}), consumers.get(channel, {}))
             for channel in shown
         }
         return self._unchanged.reuse(connections), len(channels) - len(shown)
 
-    def _producer_groups(self, wanted: dict[Channel, None]) -> dict[Channel, dict[str, ClientChannelInfo]]:
-        found: dict[Channel, dict[str, ClientChannelInfo]] = {}
-        for group, clients in islice(self._broker.producer_manager, GROUPS_MAX):
-            for channel, client in clients.items():
-                if channel in wanted:
-                    found.setdefault(channel, {})[group] = client
-        return found
 
-    def _consumer_groups(self, wanted: dict[Channel, None]) -> dict[Channel, dict[str, ClientChannelInfo]]:
-        found: dict[Channel, dict[str, ClientChannelInfo]] = {}
-        for info in islice(self._broker.consumer_manager, GROUPS_MAX):
-            for channel, client in info.channel_info_table.items():
-                if channel in wanted:
-                    found.setdefault(channel, {})[info.group_name] = client
-        return found
+def _groups(
+    wanted: dict[Channel, None], groups: Iterable[tuple[str, Mapping[Channel, ClientChannelInfo]]]
+) -> dict[Channel, dict[str, ClientChannelInfo]]:
+    """Return the groups of each channel, with its client there."""
+    found: dict[Channel, dict[str, ClientChannelInfo]] = {}
+    for group, clients in islice(groups, GROUPS_MAX):
+        for channel, client in clients.items():
+            if channel in wanted:
+                found.setdefault(channel, {})[group] = client
+    return found
 
 
 def _connection(

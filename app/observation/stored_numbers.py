@@ -8,6 +8,7 @@ the members of a group received, but it knows their offsets.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.observation.bounds import client_text
@@ -220,20 +221,19 @@ class StoredNumbers:
 
     def _topic(self, verdict: TopicVerdict, room: int) -> NumbersOfTopic:
         worst = sorted(verdict.producers, key=lambda one: -one.findings)
-        producers = [_counts(one) for one in verdict.producers]
         reported: list[NumbersOfProducer] = [
             {
                 "first": one.first,
                 "producer": client_text(one.producer),
                 "has_ended": one.has_ended,
-                **_counts(one),
+                **_counts([one]),
                 "ranges": [[*numbers] for numbers in one.lost_ranges],
                 "unknown_ranges": [[*numbers] for numbers in one.unknown_ranges],
             }
             for one in worst[:room]
         ]
         return {
-            **_sum(producers),
+            **_counts(verdict.producers),
             "unseen": verdict.unseen,
             "read": self._messages_read(verdict.topic),
             "producers": reported,
@@ -259,29 +259,15 @@ class StoredNumbers:
         }
 
 
-def _counts(verdict: ProducerVerdict) -> NumberCounts:
+def _counts(producers: Sequence[ProducerVerdict]) -> NumberCounts:
     return {
-        "numbered": verdict.numbered,
-        "stored": verdict.met,
-        "missing": verdict.lost,
-        "refused": verdict.refused,
-        "unknown": verdict.unknown,
-        "open": verdict.not_judged,
-        "twice": verdict.duplicated,
-        "out_of_order": verdict.out_of_order,
-        "forgotten": verdict.forgotten,
-    }
-
-
-def _sum(producers: list[NumberCounts]) -> NumberCounts:
-    return {
-        "numbered": sum(one["numbered"] for one in producers),
-        "stored": sum(one["stored"] for one in producers),
-        "missing": sum(one["missing"] for one in producers),
-        "refused": sum(one["refused"] for one in producers),
-        "unknown": sum(one["unknown"] for one in producers),
-        "open": sum(one["open"] for one in producers),
-        "twice": sum(one["twice"] for one in producers),
-        "out_of_order": sum(one["out_of_order"] for one in producers),
-        "forgotten": sum(one["forgotten"] for one in producers),
+        "numbered": sum(one.numbered for one in producers),
+        "stored": sum(one.met for one in producers),
+        "missing": sum(one.lost for one in producers),
+        "refused": sum(one.refused for one in producers),
+        "unknown": sum(one.unknown for one in producers),
+        "open": sum(one.not_judged for one in producers),
+        "twice": sum(one.duplicated for one in producers),
+        "out_of_order": sum(one.out_of_order for one in producers),
+        "forgotten": sum(one.forgotten for one in producers),
     }

@@ -5,7 +5,7 @@ A consumer holds decoded messages; the nodes of its tree show the broker's recor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.refusal import LabRefused
 from app.observation.record_view import field_text, record_view
@@ -46,18 +46,7 @@ def without_texts(view: RecordView) -> BareRecordView:
         {"name": field["name"], "start": field["start"], "length": field["length"], "value": field["value"]}
         for field in view["fields"]
     ]
-    return {
-        "record": view["record"],
-        "fields": fields,
-        "properties": view["properties"],
-        "crc_matches": view["crc_matches"],
-        "body_text": view["body_text"],
-        "body_hex": view["body_hex"],
-        "body_bytes": view["body_bytes"],
-        "body_problem": view["body_problem"],
-        "hex": view["hex"],
-        "hex_omitted_bytes": view["hex_omitted_bytes"],
-    }
+    return cast("BareRecordView", {**view, "fields": fields})
 
 
 def field_texts() -> dict[str, FieldText]:

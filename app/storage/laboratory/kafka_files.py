@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, struct_fields
@@ -92,24 +93,12 @@ def _entry_units(kind: str, entry: struct.Struct, names: tuple[str, ...], path: 
     return units
 
 
-def _index_units(path: str, data: bytes) -> list[FileUnit]:
-    return _entry_units("offset_entry", log_segment.INDEX_ENTRY, log_segment.INDEX_FIELDS, path, data)
-
-
-def _index_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
-    return struct_fields("offset_entry", log_segment.INDEX_ENTRY, log_segment.INDEX_FIELDS, data, unit)
-
-
-def _time_index_units(path: str, data: bytes) -> list[FileUnit]:
-    return _entry_units("time_entry", log_segment.TIME_INDEX_ENTRY, log_segment.TIME_INDEX_FIELDS, path, data)
-
-
-def _time_index_fields(data: bytes, unit: FileUnit) -> list[RecordField]:
-    return struct_fields("time_entry", log_segment.TIME_INDEX_ENTRY, log_segment.TIME_INDEX_FIELDS, data, unit)
+def _index_format(name: str, kind: str, entry: struct.Struct, names: tuple[str, ...]) -> FileFormat:
+    return FileFormat(name, partial(_entry_units, kind, entry, names), partial(struct_fields, kind, entry, names))
 
 
 _FORMATS = {
     "log": FileFormat("log", _log_units, _log_fields),
-    "index": FileFormat("offset_index", _index_units, _index_fields),
-    "timeindex": FileFormat("time_index", _time_index_units, _time_index_fields),
+    "index": _index_format("offset_index", "offset_entry", log_segment.INDEX_ENTRY, log_segment.INDEX_FIELDS),
+    "timeindex": _index_format("time_index", "time_entry", log_segment.TIME_INDEX_ENTRY, log_segment.TIME_INDEX_FIELDS),
 }
