@@ -24,15 +24,16 @@ from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import LearnerProgress
 from app.lessons.routes import create_lesson_routes, lesson_words
-from app.live.filter_bench import add_filter_routes, create_filter_page
+from app.live.filter_bench import add_filter_routes
 from app.live.live_faults import LiveFaults
 from app.pipeline.host import PipelineHost
 from app.start_page import create_start_page
 from app.storage.laboratory.laboratory import Laboratory
-from app.storage.routes import add_storage_routes, create_storage_page
+from app.storage.routes import add_storage_routes
 from app.storage.run_routes import add_run_routes
 from app.storage.runs.host import StorageRuns
 from app.storage.runs.report import Work
+from app.web.flask_application import add_page
 from app.web.page_modules import page_modules
 
 
@@ -95,8 +96,8 @@ def add_lab_application(
     app.register_blueprint(create_lab_routes(lab, folders.static, made.audits, settings.embedders, settings.faults))
     app.register_blueprint(create_exploration_routes(lab, made.explorations))
     app.register_blueprint(create_start_page(lab))
-    app.register_blueprint(create_filter_page())
-    app.register_blueprint(create_storage_page())
+    add_page(app, "filters")
+    add_page(app, "storage")
     app.register_blueprint(create_lesson_routes(lab, made.progress))
     app.register_blueprint(create_article_pages())
     app.register_blueprint(create_glossary_page())

@@ -28,7 +28,7 @@ from app.live.verdict_routes import add_verdict_routes
 from app.metrics.exposition import MetricFamily
 from app.metrics.routes import create_metrics_route
 from app.pipeline.host import PipelineHost, PipelineSettings
-from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
+from app.pipeline.routes import add_pipeline_routes
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
 from app.pipeline.views import RunsSource, WithSparkOffsets
 from app.storage.runs.works import WORKS
@@ -36,7 +36,7 @@ from app.web.access_gate import AccessGate
 from app.web.access_rules import PageAccessRules
 from app.web.api import create_api, json_answer
 from app.web.compression import add_compression
-from app.web.flask_application import create_flask
+from app.web.flask_application import add_page, create_flask
 from app.web.live_source import LiveSource
 from app.web.socket_namespace import LiveNamespace, SocketTransport, create_socketio, has_room
 from app.web.socketio import SocketIO
@@ -128,7 +128,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
         settings.folders,
         LabSettings(settings.data_folder, pipeline, settings.access.embedders, settings.faults, storage_works=WORKS),
     )
-    app.register_blueprint(create_pipeline_page())
+    add_page(app, "pipeline")
     gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
     return PageServer(app, socketio, stream, lab, parts, pipeline, pipeline_stream)

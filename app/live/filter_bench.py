@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response, render_template
-from flask.typing import ResponseReturnValue
+from flask import Blueprint, Response
 
 from app.web.api import json_answer
 from app.web.api_parameters import read_json
@@ -37,17 +36,6 @@ PROPERTIES_MAX = 30
 TAG_MAX = 100
 VALUE_MAX = 1_000
 TAGS_MAX = 500
-
-
-def create_filter_page() -> Blueprint:
-    """Return the blueprint with the page ``/filters``."""
-    pages = Blueprint("filters", __name__)
-
-    @pages.get("/filters")
-    def bench() -> ResponseReturnValue:
-        return render_template("filters.html")
-
-    return pages
 
 
 def add_filter_routes(api: Blueprint) -> None:

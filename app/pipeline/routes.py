@@ -12,7 +12,7 @@ Errors are ``{"error", "text": {"en", "zh"}}``; of an argument with ``parameter`
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response
 
 from app.foundation.translator import in_all_languages
 from app.pipeline.folders import confine_folders
@@ -32,7 +32,6 @@ from engine.fields.field import Field
 from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
-from engine.pipeline.jobs.description import Texts
 
 _BODY_MAX_BYTES = 32_000
 
@@ -54,17 +53,6 @@ _BODY = (
         ),
     ),
 )
-
-
-def create_pipeline_page() -> Blueprint:
-    """Return the blueprint with the page ``/pipeline``."""
-    pages = Blueprint("pipeline", __name__)
-
-    @pages.get("/pipeline")
-    def pipeline() -> str:
-        return render_template("pipeline.html")
-
-    return pages
 
 
 def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
@@ -124,7 +112,7 @@ class _SwitchedOff(Exception):
 def _add_refusals(api: Blueprint) -> None:
     @api.errorhandler(ArgumentRefused)
     def refused_argument(refusal: ArgumentRefused) -> Response:
-        return _refusal(refusal.text, 400, error=str(refusal), parameter=refusal.parameter)
+        return json_answer({"error": str(refusal), "text": dict(refusal.text), "parameter": refusal.parameter}, 400)
 
     @api.errorhandler(UnknownJob)
     def unknown_job(error: UnknownJob) -> Response:
@@ -132,26 +120,22 @@ def _add_refusals(api: Blueprint) -> None:
 
     @api.errorhandler(UnknownRun)
     def unknown_run(_: UnknownRun) -> Response:
-        return _refusal(in_all_languages("pipeline.gone"), 404)
+        return refusal_answer(in_all_languages("pipeline.gone"), 404)
 
     @api.errorhandler(TooManyRuns)
     def too_many_runs(_: TooManyRuns) -> Response:
-        return _refusal(in_all_languages("pipeline.full", limit=RUNNING_MAX), 503)
+        return refusal_answer(in_all_languages("pipeline.full", limit=RUNNING_MAX), 503)
 
     @api.errorhandler(SparkPackageMissing)
     def package_missing(error: SparkPackageMissing) -> Response:
-        return _refusal(in_all_languages("pipeline.missing", package=str(error)), 503)
+        return refusal_answer(in_all_languages("pipeline.missing", package=str(error)), 503)
 
     @api.errorhandler(_SwitchedOff)
     def switched_off(_: _SwitchedOff) -> Response:
-        return _refusal(in_all_languages("pipeline.switched_off"), 503)
+        return refusal_answer(in_all_languages("pipeline.switched_off"), 503)
 
 
 def _running(host: PipelineHost | None) -> PipelineHost:
     if host is None:
         raise _SwitchedOff
     return host
-
-
-def _refusal(text: Texts, status: int, **more: str) -> Response:
-    return json_answer({"error": text["en"], "text": dict(text), **more}, status)

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
@@ -65,17 +66,6 @@ _SIZES = {
 }
 
 
-def create_storage_page() -> Blueprint:
-    """Return the blueprint with the page ``/storage``."""
-    pages = Blueprint("storage", __name__)
-
-    @pages.get("/storage")
-    def storage() -> str:
-        return render_template("storage.html")
-
-    return pages
-
-
 def add_storage_routes(
     api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[JsonObject]], runs: Sequence[str]
 ) -> None:
@@ -94,7 +84,7 @@ def add_storage_routes(
         with laboratory.stores(traffic) as stores:
             return json_answer(
                 {
-                    "traffic": traffic.as_json(),
+                    "traffic": asdict(traffic),
                     "bounds": {name: list(bounds) for name, bounds in BOUNDS.items()},
                     "codecs": list(CODECS),
                     "topics": [traffic.topic(number) for number in range(traffic.topics)],

@@ -66,6 +66,11 @@ def create_flask(
     return app
 
 
+def add_page(app: Flask, name: str) -> None:
+    """Let ``app`` answer ``/NAME`` with the template of that name."""
+    app.add_url_rule(f"/{name}", name, lambda: render_template(f"{name}.html"))
+
+
 def _add_language(app: Flask, files: VersionedFiles | None, faults_allowed: bool, absent: tuple[str, ...]) -> None:
     @app.before_request
     def choose() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
@@ -59,10 +58,6 @@ class LaboratoryTraffic:
     def topic(self, number: int) -> str:
         """Return the topic of that number, from 0."""
         return f"orders-{number}"
-
-    def as_json(self) -> JsonObject:
-        """Return the fields of the traffic by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 #: The fields of a request that name its traffic.
