@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from app.databases.real_servers import MariaDbServer, PostgreSqlServer, ServerMissing
@@ -81,10 +81,6 @@ class Finding:
     isolation: str
     case: str
     seen: tuple[tuple[str, str], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON."""
-        return asdict(self)
 
 
 def demonstrate(name: str, url: str | None = None) -> list[Finding]:

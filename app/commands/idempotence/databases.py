@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def databases(postgresql: str | None, mariadb: str | None, as_json: bool, write:
     if not findings:
         raise click.ClickException("no database to show it with")
     if as_json:
-        click.echo(json.dumps([finding.to_dict() for finding in findings], indent=2))
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         _print(findings)
     if write is not None:

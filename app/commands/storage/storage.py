@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def measure(
     except OSError as error:
         raise click.ClickException(f"cannot measure: {error}") from None
     if json_path is not None:
-        json_path.write_text(json.dumps(result.to_dict(), indent=1) + "\n", encoding="utf-8")
+        json_path.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
     if svg_path is not None:
         svg_path.write_text(picture(result), encoding="utf-8")
     if document is not None:
@@ -139,7 +140,7 @@ def grow(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     outputs = (
-        (json_path, json.dumps(result.to_dict(), indent=1) + "\n"),
+        (json_path, json.dumps(asdict(result), indent=1) + "\n"),
         (csv_path, comma_separated(result)),
         (svg_path, picture(result)),
         (pattern_path, write_pattern(result)),

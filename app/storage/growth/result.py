@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import NamedTuple
 
-from app.foundation.json_types import JsonObject
-
 
 class WritePlace(NamedTuple):
     """One write: the number of its file, in the order of creation, and the position in it."""
@@ -57,7 +55,3 @@ class GrowthResult:
     message_bytes: int
     batch: int
     points: tuple[GrowthPoint, ...]
-
-    def to_dict(self) -> JsonObject:
-        """Return the result as JSON."""
-        return dataclasses.asdict(self)

@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.foundation.json_types import JsonObject
-
 
 class MeasuredSpread(NamedTuple):
     """One figure over all rounds."""
@@ -90,7 +88,3 @@ class MeasureResult:
     reads: tuple[ReadFigures, ...]
     sends: tuple[SendFigures, ...]
     appends: tuple[AppendFigures, ...]
-
-    def to_dict(self) -> JsonObject:
-        """Return the result as JSON."""
-        return dataclasses.asdict(self)

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -140,7 +140,7 @@ def _work(sender: Connection, work: Work, folder: Path) -> None:
         sender.send({"number": step.number, "total": step.total})
 
     try:
-        sender.send({"report": work(folder, report).as_json()})
+        sender.send({"report": asdict(work(folder, report))})
     except Exception as error:
         log.exception("a storage run failed")
         sender.send({"error": f"{type(error).__name__}: {error}"})

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.foundation.json_types import JsonObject
 from app.storage.progress import ProgressCallback
 
 #: One point of a line.
@@ -64,10 +63,6 @@ class Report:
     plots: list[Plot]
     facts: list[Fact] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-
-    def as_json(self) -> JsonObject:
-        """Return the report as JSON."""
-        return asdict(self)
 
 
 #: The function of a run: it works in a folder of its own, reports its progress, and returns a report.
