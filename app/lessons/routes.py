@@ -17,7 +17,7 @@ from app.foundation.page_folders import PageFolders
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused
-from app.lab.routes.routes import read_json_body
+from app.lab.routes.routes import answer_refusals, known_browser, read_json_body
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
 from app.lessons.check import check_step, read_check
@@ -32,8 +32,6 @@ from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
 from app.web.api import json_answer
 
 log = logging.getLogger("glassmq.http")
-
-_STATUS = {"no_world": 404, "no_lesson": 404, "server_busy": 503}
 
 
 class _Rehearsals:
@@ -84,7 +82,7 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
 
     @lessons.post("/api/lessons/<name>/check")
     def check(name: str) -> Response:
-        lesson, browser = _lesson(name), _browser()
+        lesson, browser = _lesson(name), known_browser()
         request = read_check(read_json_body(), lesson)
         rehearsal, done = rehearsals.of(lesson), progress.done(browser, name)
 
@@ -98,12 +96,10 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
 
     @lessons.post("/api/lessons/<name>/reset")
     def reset(name: str) -> Response:
-        progress.reset(_browser(), _lesson(name).name)
+        progress.reset(known_browser(), _lesson(name).name)
         return json_answer(progress_json({}))
 
-    @lessons.errorhandler(LabRefused)
-    def refused(refusal: LabRefused) -> Response:
-        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
+    answer_refusals(lessons)
 
     @lessons.errorhandler(LessonError)
     def broken(error: LessonError) -> Response:
@@ -122,7 +118,7 @@ def _add_progress_file(lessons: Blueprint, progress: LearnerProgress) -> None:
 
     @lessons.post("/api/lessons/progress")
     def import_progress() -> Response:
-        browser, steps = _browser(), read_progress_file(read_json_body())
+        browser, steps = known_browser(), read_progress_file(read_json_body())
         known = {lesson.name: {step.identity for step in lesson.steps} for lesson in _readable_lessons()}
         taken = [each for each in steps if each.done.step in known.get(each.lesson, ())]
         for each in taken:
@@ -151,10 +147,3 @@ def _lesson(name: str) -> Lesson:
         return load_lesson(name)
     except UnknownLesson:
         raise LabRefused("no_lesson", lesson=name[:80], known=", ".join(lesson_names())) from None
-
-
-def _browser() -> str:
-    browser = browser_of_request()
-    if browser is None:
-        raise LabRefused("not_open")
-    return browser

@@ -9,9 +9,9 @@ from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
-from app.lab.foundation.browser_identity import browser_of_request
-from app.lab.foundation.refusal import LabRefused, fields_refused
+from app.lab.foundation.refusal import fields_refused
 from app.lab.routes.explorations import Explorations
+from app.lab.routes.routes import answer_refusals, known_browser
 from app.lab.routes.search_order import SEARCH_FIELDS
 from app.lab.session.host import LabHost
 from app.web.api import json_answer
@@ -28,7 +28,6 @@ from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 
 _T = TypeVar("_T")
 
-_STATUS = {"no_world": 404, "no_search": 404, "too_many_searches": 503, "server_busy": 503}
 #: Bytes of a request.
 _REQUEST_MAX_BYTES = 4_000
 #: The fields of a request. ``keeps_settings``: settings and switches that were changed on the page apply from the
@@ -46,14 +45,14 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
 
     def of_world(read: Callable[[JsonObject, LabRun], _T]) -> _T:
         """Return the result of ``read`` for the request's fields and the world that they name."""
-        owner = _owner()
+        owner = known_browser()
         with fields_refused():
             fields = read_json(*FIELDS, bytes_max=_REQUEST_MAX_BYTES)
         return host.ask(lambda worlds: read(fields, worlds.session(fields["world"], owner).player.run))
 
     @routes.post("/api/lab/explorations")
     def begin() -> Response:
-        return json_answer({"id": explorations.start(_owner(), of_world(exploration_of))}, 201)
+        return json_answer({"id": explorations.start(known_browser(), of_world(exploration_of))}, 201)
 
     @routes.post("/api/lab/explorations/plan")
     def plan() -> Response:
@@ -65,24 +64,14 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
 
     @routes.get("/api/lab/explorations/<identity>")
     def state(identity: str) -> Response:
-        return json_answer(explorations.state(_owner(), identity))
+        return json_answer(explorations.state(known_browser(), identity))
 
     @routes.delete("/api/lab/explorations/<identity>")
     def cancel(identity: str) -> Response:
-        return json_answer(explorations.cancel(_owner(), identity))
+        return json_answer(explorations.cancel(known_browser(), identity))
 
-    @routes.errorhandler(LabRefused)
-    def refused(refusal: LabRefused) -> Response:
-        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
-
+    answer_refusals(routes)
     return routes
-
-
-def _owner() -> str:
-    browser = browser_of_request()
-    if browser is None:
-        raise LabRefused("not_open")
-    return browser
 
 
 def exploration_of(fields: JsonObject, run: LabRun) -> ExplorationRequest:

@@ -53,9 +53,12 @@ _STATUS = {
     "no_record": 404,
     "no_entry": 404,
     "no_broker": 404,
+    "no_lesson": 404,
+    "no_search": 404,
     "audit_pipeline": 503,
     "server_busy": 503,
     "too_many_jobs": 429,
+    "too_many_searches": 503,
     "too_many_worlds": 503,
 }
 
@@ -120,9 +123,7 @@ def create_lab_routes(
     @lab.post("/api/lab/import")
     def import_run() -> Response:
         data = read_json_body()
-        browser = browser_of_request()
-        if browser is None:
-            raise LabRefused("not_open")
+        browser = known_browser()
         try:
             recording = parse_export(data)  # here, so that the worlds of others do not wait for it
         except (RecordingRefused, ScenarioError) as error:
@@ -130,11 +131,24 @@ def create_lab_routes(
         world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(recording, browser)))
         return json_answer({"world": world, "scenario": scenario, "address": f"/lab/{scenario}?world={world}"}, 201)
 
-    @lab.errorhandler(LabRefused)
+    answer_refusals(lab)
+    return lab
+
+
+def answer_refusals(routes: Blueprint) -> None:
+    """Let ``routes`` answer :class:`LabRefused` with its reason, and its text in each language."""
+
+    @routes.errorhandler(LabRefused)
     def refused(refusal: LabRefused) -> Response:
         return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
 
-    return lab
+
+def known_browser() -> str:
+    """Return the browser of the current request. Raises :class:`LabRefused` when it has opened no page yet."""
+    browser = browser_of_request()
+    if browser is None:
+        raise LabRefused("not_open")
+    return browser
 
 
 def page_tables() -> JsonObject:
