@@ -37,10 +37,14 @@ _SVG_USE = re.compile(r"""<svg[^>]*><use href="/static/[^"]*"></use></svg>""")
 
 def recording_page(film: Film | RecordedFilm, static_folder: Path) -> str:
     """Return the stage's page with ``film`` inside, in the language of the current request. Raises OSError."""
-    recording = {**film, "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
     g.stands_alone = True
-    page = render_template("lab.html", lab_data={"recording": recording})
-    return self_contained(page, static_folder, page_modules().text)
+    return self_contained(film_page(film), static_folder, page_modules().text)
+
+
+def film_page(film: Film | RecordedFilm) -> str:
+    """Return the stage's page with ``film`` inside, as the server sends it."""
+    recording = {**film, "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
+    return render_template("lab.html", lab_data={"recording": recording})
 
 
 def self_contained(page: str, static_folder: Path, module_text: Callable[[str], str]) -> str:

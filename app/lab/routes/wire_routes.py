@@ -8,16 +8,15 @@ POST /lab/wire      the field ``file`` of a form: a file that GET /api/faults/fr
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.foundation.translator import in_all_languages
-from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused
 from app.lab.recorded.recorded_scenario import recorded_film
+from app.lab.routes.html_export import film_page
 from app.lab.views.frame_recording_view import frame_recording_strip
 from app.lab.views.recorded_frames import FILE_BYTES_MAX, parse_frames
 from app.web.api import json_answer, refusal_answer
@@ -36,14 +35,6 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
     """Add the routes. ``faults`` None: this server records nothing, and shows files only."""
     _add_strip(lab, faults)
 
-    def film_page(data: object) -> str:
-        film = {
-            **recorded_film(data),
-            "exported": datetime.now(tz=UTC).date().isoformat(),
-            "version": version(),
-        }
-        return render_template("lab.html", lab_data={"recording": film})
-
     def form(problem: str = "", status: int = 200) -> Response:
         page = Response(render_template("lab_wire.html", problem=problem), status=status)
         # Without it browsers send the form with the origin "null", which the gate refuses.
@@ -55,7 +46,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
         try:
             if faults is None or "file" in request.args:
                 return form()
-            return film_page(faults.ask(lambda service: service.frames()))
+            return film_page(recorded_film(faults.ask(lambda service: service.frames())))
         except FaultRefused:
             return form()
         except LabRefused as refusal:
@@ -71,7 +62,7 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None) -> None:
         try:
             if file is None:
                 raise LabRefused("no_frame_file", format="glassmq-frames", version=1)
-            return film_page(parse_frames(file.read()))
+            return film_page(recorded_film(parse_frames(file.read())))
         except LabRefused as refusal:
             return form(refusal.text[g.language], 400)
 
