@@ -17,13 +17,14 @@ from typing import Protocol
 import click
 
 from app.commands.broker_file import BrokerFile, take_broker_file
-from app.commands.serve_ephemeral import ephemeral_broker, log_level_of_ephemeral, watch_parent
+from app.commands.serve_ephemeral import ephemeral_broker, log_level_of_ephemeral
 from app.commands.serve_replication import group_of, tls_of, with_replication
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.observation.recent_log import RecentLog
 from app.remote.serve_parameters import address, folder, name, pem_file, port
 from app.server import PageSettings, Server
+from app.testkit.parent_process import watch_parent
 from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +40,6 @@ def log_level_of_ephemeral(log_level: str) -> str:
     """Return the level that was asked for, else ``error``: faults and resets of tests are not worth a warning."""
     is_default = click.get_current_context().get_parameter_source("log_level") is ParameterSource.DEFAULT
     return "error" if is_default else log_level
-
-
-def watch_parent(stop: Callable[[], object]) -> None:
-    """Call ``stop`` once the parent process has ended."""
-    from app.testkit import parent_process
-
-    parent_process.watch_parent(stop)
 
 
 def _option(name: str) -> str:

@@ -111,6 +111,7 @@ class GroupsView:
         held: dict[str, dict[str, HeldPull]] = {}
         for pull in islice(self._broker.pull_request_hold_service.held(), HELD_PULLS_MAX):
             header = pull.header
+            info = self._broker.consumer_manager.get_consumer_group_info(header.consumer_group)
             of_group = held.setdefault(header.consumer_group, {})
             of_group[f"{header.topic}@{header.queue_id}"] = {
                 "topic": header.topic,
@@ -118,13 +119,9 @@ class GroupsView:
                 "offset": pull.pull_from_this_offset,
                 "since_us": world_us(pull.suspend_timestamp, begin_ms),
                 "timeout_ms": pull.timeout_ms,
-                "client_id": self._client_id(header.consumer_group, pull.channel),
+                "client_id": None if info is None else _client_id_of(info, pull.channel),
             }
         return held
-
-    def _client_id(self, group: str, channel: object) -> str | None:
-        info = self._broker.consumer_manager.get_consumer_group_info(group)
-        return None if info is None else _client_id_of(info, channel)
 
     def locks(self, begin_ms: int = 0) -> dict[str, dict[str, Lock]]:
         """Return the lock table: group -> ``topic@queue id`` -> lease.

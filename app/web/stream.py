@@ -110,9 +110,7 @@ class LiveStream:
         match event, arguments:
             case "acknowledge", ({"sequence": int() as sequence},) if not isinstance(sequence, bool):
                 return viewer.acknowledge(sequence)
-            case "resync", ():
-                viewer.resync()
-            case "resync", ({},):
+            case "resync", () | ({},):
                 viewer.resync()
             case _:
                 return False

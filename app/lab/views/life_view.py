@@ -126,11 +126,7 @@ class LifeView:
                 for copy in copies.lost:
                     self._life(copy.key, copy.first_topic, copy.stored_us).copies.append((copy, True))
             for copy in fresh:
-                self._take_copy(copy)
-
-    def _take_copy(self, copy: StoredCopyView) -> None:
-        life = self._life(copy.key, copy.first_topic, copy.stored_us)
-        life.copies.append((copy, False))
+                self._life(copy.key, copy.first_topic, copy.stored_us).copies.append((copy, False))
 
     def _send_invoked(self, entry: SendInvoked) -> None:
         life = self._life(entry.key, entry.topic, entry.time_us)

@@ -31,13 +31,9 @@ def _view(field: FieldTree) -> FrameTreeField:
     return {
         "name": field.name,
         "value": field.value,
-        # The tree does not count the length, which comes first.
-        "position": field.position if _is_packed(field) else field.position + LENGTH_PREFIX.size,
+        # The tree does not count the length, which comes first; a field that was compressed has no position.
+        "position": -1 if field.position == -1 else field.position + LENGTH_PREFIX.size,
         "length": field.length,
         "children": children,
         "omitted": max(0, len(field.children) - TREE_FIELDS_SHOWN),
     }
-
-
-def _is_packed(field: FieldTree) -> bool:
-    return field.position == -1
