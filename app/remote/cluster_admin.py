@@ -87,7 +87,7 @@ class ClusterAdmin:
         header = DeleteTopicRequestHeader(topic)
         for address in (await self._reader.broker_addresses()).values():
             await self._ask(address, RequestCode.DELETE_TOPIC_IN_BROKER, header, f"delete topic {topic}")
-        for address in self._reader.name_servers:
+        for address in self._reader.name_server_addresses:
             await self._ask(address, RequestCode.DELETE_TOPIC_IN_NAMESRV, header, f"delete the route of {topic}")
 
     async def delete_group(self, group: str) -> None:

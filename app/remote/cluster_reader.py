@@ -77,7 +77,7 @@ class GroupProgress:
         return None if self.broadcasts else max(0, self.broker_offset - self.consumer_offset)
 
 
-class ClusterReader:
+class ClusterReader(MQClientApi):
     """Reads from all brokers that ``name_servers`` (each ``"host:port"``) know.
 
     Every method raises an ``MQClientError`` when a server does not answer or refuses.
@@ -86,12 +86,7 @@ class ClusterReader:
     def __init__(
         self, remoting_client: RemotingClient, name_servers: Sequence[str], timeout_ms: int = TIMEOUT_MS
     ) -> None:
-        self._api = MQClientApi(remoting_client, name_servers, timeout_ms)
-
-    @property
-    def name_servers(self) -> Sequence[str]:
-        """Return the addresses of the name servers."""
-        return self._api.name_server_addresses
+        super().__init__(remoting_client, name_servers, timeout_ms)
 
     async def broker_addresses(self) -> dict[str, str]:
         """Return broker name -> address of its master."""
@@ -126,7 +121,7 @@ class ClusterReader:
     async def has_topic(self, topic: str) -> bool:
         """Return whether clients can get a route of ``topic``."""
         try:
-            await self._api.topic_route(topic)
+            await self.topic_route(topic)
         except MQBrokerError as error:
             if error.code == ResponseCode.TOPIC_NOT_EXIST:
                 return False
@@ -188,7 +183,7 @@ class ClusterReader:
 
     async def look_for(self, address: str, asked: AdminQuestion[bytes], what: str | None = None) -> bytes:
         """Return stored messages that a broker may have; none for any answer but SUCCESS."""
-        reply = await self._api.exchange(address, asked.request(), what or asked.what)
+        reply = await self.exchange(address, asked.request(), what or asked.what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else b""
 
     async def members(self, address: str, group: str) -> dict[str, Any] | None:
@@ -198,24 +193,12 @@ class ClusterReader:
         reply = await self.exchange(address, command, f"list the members of group {group}")
         return loads_json_object(reply.body, "the list of members") if reply.code == ResponseCode.SUCCESS else None
 
-    async def request(
-        self, address: str, code: RequestCode, header: CommandHeader | None, what: str
-    ) -> RemotingCommand:
-        """Return the reply to a request. Raises ``MQBrokerError`` for any code but SUCCESS."""
-        return await self._api.request(address, code, header, what)
-
-    async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
-        """Return the reply to any request, whatever its code; ``what`` names the request in the error when no reply
-        arrives.
-        """
-        return await self._api.exchange(address, command, what)
-
     async def _ask_name_server(self, asked: AdminQuestion[_T]) -> _T:
         """Return the answer of the first name server that answers: all know the same."""
         failures: list[RequestFailed] = []
-        for address in self._api.name_server_addresses:
+        for address in self.name_server_addresses:
             try:
-                reply = await self._api.request(address, asked.code, asked.header, asked.what)
+                reply = await self.request(address, asked.code, asked.header, asked.what)
             except RequestFailed as error:
                 failures.append(error)
                 continue
@@ -227,7 +210,7 @@ class ClusterReader:
         answers = []
         for address in (await self.broker_addresses()).values():
             try:
-                reply = await self._api.request(address, code, header, what)
+                reply = await self.request(address, code, header, what)
             except MQBrokerError as error:
                 if error.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.CONSUMER_NOT_ONLINE):
                     continue
