@@ -96,37 +96,26 @@ def _check_text(text: LessonText, steps: StepsFile) -> None:
 
 
 def _check_step(text: StepText, step: LessonStep, file: str) -> None:
+    def wrong(problem: str) -> LessonError:
+        return LessonError(file, text.line, f"step {step.identity!r}{problem}")
+
     if (text.question is not None) != (step.prediction is not None):
         has, lacks = ("Predict", "steps.yaml has none") if text.question else ("no Predict", "steps.yaml has one")
-        raise LessonError(file, text.line, f"step {step.identity!r} has {has}, but {lacks}")
+        raise wrong(f" has {has}, but {lacks}")
     wanted = step.choices()
     if list(text.choices) != wanted:
-        raise LessonError(
-            file,
-            text.line,
-            f"step {step.identity!r} has the choices {', '.join(text.choices) or 'none'}; "
-            f"steps.yaml has {', '.join(wanted) or 'none'}",
-        )
+        has = ", ".join(text.choices) or "none"
+        raise wrong(f" has the choices {has}; steps.yaml has {', '.join(wanted) or 'none'}")
     allowed = step.wrong_answers()
     for answer in text.wrong:
         if answer not in allowed and not (isinstance(step.prediction, NumberPrediction) and answer.isdecimal()):
-            raise LessonError(
-                file,
-                text.line,
-                f"step {step.identity!r}: '### Wrong' has {answer!r}; allowed: {', '.join(allowed) or 'none'}",
-            )
+            raise wrong(f": '### Wrong' has {answer!r}; allowed: {', '.join(allowed) or 'none'}")
     shown = [str(target) for target in step.point_at]
     for target in text.look_for:
         if target not in shown:
-            raise LessonError(
-                file,
-                text.line,
-                f"step {step.identity!r}: '### Look' has {target!r}; allowed: {', '.join(shown) or 'none'}",
-            )
+            raise wrong(f": '### Look' has {target!r}; allowed: {', '.join(shown) or 'none'}")
     if bool(text.action) != bool(step.actions):
-        raise LessonError(
-            file, text.line, f"step {step.identity!r}: '### Do' must be present exactly when the step has an action"
-        )
+        raise wrong(": '### Do' must be present exactly when the step has an action")
 
 
 def _check_languages(texts: Mapping[str, LessonText]) -> None:
