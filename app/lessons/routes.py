@@ -34,24 +34,16 @@ from app.web.api import json_answer
 log = logging.getLogger("glassmq.http")
 
 
-class _Rehearsals:
-    """The rehearsals of lessons: each is made once, when the lesson is first opened, in the lab's thread."""
-
-    def __init__(self, host: LabHost) -> None:
-        self._host = host
-        self._lock = threading.Lock()
-
-    def of(self, lesson: Lesson) -> Rehearsal:
-        """Return the rehearsal of a lesson. Raises :class:`LabRefused`."""
-        with self._lock:
-            return known_rehearsal(lesson) or self._host.ask(lambda _: rehearse_once(lesson))
-
-
 def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
     """Return the blueprint with ``/tutorials`` and ``/api/lessons``."""
     lessons = Blueprint("lessons", __name__)
-    rehearsals = _Rehearsals(host)
+    rehearsing = threading.Lock()
     _add_progress_file(lessons, progress)
+
+    def rehearsal_of(lesson: Lesson) -> Rehearsal:
+        """Return the rehearsal, made once in the lab's thread, when the lesson is first opened."""
+        with rehearsing:
+            return known_rehearsal(lesson) or host.ask(lambda _: rehearse_once(lesson))
 
     @lessons.get("/tutorials")
     def lesson_list() -> ResponseReturnValue:
@@ -73,7 +65,7 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
         lesson = load_lesson(name)
         done = progress.done(browser_of_request(), name)
         try:
-            rehearsal = rehearsals.of(lesson)
+            rehearsal = rehearsal_of(lesson)
         except LabRefused as refusal:
             abort(503, description=str(refusal))
         data = lesson_data(lesson, rehearsal, done, load_course())
@@ -84,7 +76,7 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
     def check(name: str) -> Response:
         lesson, browser = _lesson(name), known_browser()
         request = read_check(read_json_body(), lesson)
-        rehearsal, done = rehearsals.of(lesson), progress.done(browser, name)
+        rehearsal, done = rehearsal_of(lesson), progress.done(browser, name)
 
         def in_lab(worlds: LabWorlds) -> JsonObject:
             return check_step(lesson, request, worlds.session(request.world, browser), rehearsal, done)

@@ -25,7 +25,7 @@ BODY_SHOWN_BYTES = 2_048
 
 #: How long a RocketMQ client waits for an answer by default, in milliseconds: sendMsgTimeout, the pull's
 #: consumerTimeoutMillisWhenSuspend, mqClientApiTimeout for the others; locks and offsets have their own.
-_CLIENT_TIMEOUT_MS = {
+_CLIENT_TIMEOUT_MS: dict[int, int] = {
     RequestCode.SEND_MESSAGE: 3_000,
     RequestCode.SEND_MESSAGE_V2: 3_000,
     RequestCode.SEND_BATCH_MESSAGE: 3_000,
@@ -72,7 +72,7 @@ def held_view(held: HeldFrame, broker: str, names: ClientNames, now_ms: int) -> 
         "groups": [*held.subject.groups],
         "keys": [*held.subject.keys],
         "waiting_ms": max(0, now_ms - held.since_ms),
-        "timeout_ms": _timeout_ms(code) if waits and code is not None else None,
+        "timeout_ms": _CLIENT_TIMEOUT_MS.get(code, _OTHER_TIMEOUT_MS) if waits and code is not None else None,
         "opaque": command.opaque,
         "code": command.code,
         "is_oneway": command.is_oneway,
@@ -105,10 +105,6 @@ def _made_meaning(held: HeldFrame, client: str, broker: str) -> Words:
     else:
         words = answered("-", subject.command, ends)
     return dict(words.text) if words is not None else {}
-
-
-def _timeout_ms(code: int) -> int:
-    return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
 
 
 def recorded_names(record: FrameRecord, names: ClientNames) -> dict[str, str]:

@@ -277,12 +277,8 @@ class LiveHost:
 
     # ------------------------------------------------------------------------------------------------- faults
 
-    @property
-    def _broker(self) -> Broker:
-        return self._machines.broker
-
     def _client_at(self, remote_address: str) -> str:
-        return self._broker.client_id_at(remote_address) if self._machines.broker_runs else ""
+        return self._machines.broker.client_id_at(remote_address) if self._machines.broker_runs else ""
 
     @property
     def faults(self) -> LiveFaults | None:
