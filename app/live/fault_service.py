@@ -130,7 +130,7 @@ class FaultService:
             "lock-switch": self._lock_switch,
             "group-lock": lambda command: switch_group_lock(self._broker(), command),
             "give-lock": self._give_lock,
-            "advance": self._advance,
+            "advance": lambda command: self._machines.advance(int(str(command.value["ms"]))),
             "pause": lambda command: self._pause_engine(int(str(command.value["ms"]))),
         }
 
@@ -198,9 +198,6 @@ class FaultService:
 
     def _give_lock(self, command: Command) -> None:
         give_lock(self._broker(), command, str(command.value["to"]))
-
-    def _advance(self, command: Command) -> None:
-        self._machines.advance(int(str(command.value["ms"])))
 
     def clear(self) -> None:
         """End all faults, except stopped processes: those are restarted by hand."""
