@@ -110,7 +110,9 @@ class BrokerMetrics:
             "rocketmq_topic_dlq_offset", "The same for dead-letter topics.", ("cluster", "broker", "group")
         )
         table = self._broker.topic_config_manager.topic_config_table
-        used = [(config, end) for config in table.values() if (end := self._end_of(config)) or self._is_users(config)]
+        is_system = self._broker.topic_config_manager.is_system_topic
+        ends = [(config, self._end_of(config)) for config in table.values()]
+        used = [(config, end) for config, end in ends if end or not is_system(config.topic_name)]
         stats = self._broker.stats
         for config, end in used[:TOPICS_MAX]:
             topic = config.topic_name
@@ -132,13 +134,9 @@ class BrokerMetrics:
         omitted.add(("groups_without_dead_letters",), max(0, len(without) - GROUPS_MAX))
         return [messages, sizes, offsets, retry, dead]
 
-    def _is_users(self, config: TopicConfig) -> bool:
-        return not self._broker.topic_config_manager.is_system_topic(config.topic_name)
-
     def _end_of(self, config: TopicConfig) -> int:
         max_offset = self._broker.store.max_offset
-        count = config.queue_nums
-        return sum(max_offset(config.topic_name, queue_id) for queue_id in range(count))
+        return sum(max_offset(config.topic_name, queue_id) for queue_id in range(config.queue_nums))
 
     # ------------------------------------------------------------------------------ groups
 

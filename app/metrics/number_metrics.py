@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 _Count = Literal["stored", "missing", "unknown", "refused", "open", "twice", "out_of_order", "forgotten", "unseen"]
 
-#: Field of the view -> end of the metric's name, its help text.
-_COUNTS: Mapping[_Count, tuple[str, str]] = {
-    "stored": ("stored", "Different numbers that are stored, as far back as was read."),
-    "missing": ("missing", "Numbers that are missing and that no ledger explains."),
-    "unknown": ("unknown", "Numbers that are missing and that their producers cannot account for."),
-    "refused": ("refused", "Numbers that are missing because they were refused, according to their producers."),
-    "open": ("open", "Numbers that are missing, but too recently to be judged."),
-    "twice": ("twice", "Copies that were stored beyond the first."),
-    "out_of_order": ("out_of_order", "Numbers that come after a higher one in their queue."),
-    "forgotten": ("forgotten", "Numbers and places that were too many to be kept, and are not judged."),
-    "unseen": ("unseen", "Places that could not be read; each may hold one of the missing."),
+#: Field of the view, the end of the metric's name -> its help text.
+_COUNTS: Mapping[_Count, str] = {
+    "stored": "Different numbers that are stored, as far back as was read.",
+    "missing": "Numbers that are missing and that no ledger explains.",
+    "unknown": "Numbers that are missing and that their producers cannot account for.",
+    "refused": "Numbers that are missing because they were refused, according to their producers.",
+    "open": "Numbers that are missing, but too recently to be judged.",
+    "twice": "Copies that were stored beyond the first.",
+    "out_of_order": "Numbers that come after a higher one in their queue.",
+    "forgotten": "Numbers and places that were too many to be kept, and are not judged.",
+    "unseen": "Places that could not be read; each may hold one of the missing.",
 }
 
 
 def number_families(view: Numbers | None) -> list[MetricFamily]:
     """Return the metrics. ``view`` None: no producer numbers messages."""
     families = []
-    for field, (name, text) in _COUNTS.items():
-        family = MetricFamily(f"glassmq_numbers_{name}", text, ("topic",))
+    for field, text in _COUNTS.items():
+        family = MetricFamily(f"glassmq_numbers_{field}", text, ("topic",))
         for topic, counts in view["topics"].items() if view is not None else ():
             family.add((topic,), counts[field])
         families.append(family)
