@@ -38,7 +38,7 @@ def confine_folders(description: JobDescription, arguments: Mapping[str, object]
         if parameter.kind is ParameterKind.FOLDER:
             confined[parameter.name] = str(_confine(parameter.name, given, root))
         elif parameter.kind is ParameterKind.SCENARIO and str(given).strip() not in scenario_names():
-            raise _unknown_scenario(parameter.name)
+            raise ArgumentRefused(parameter.name, in_all_languages("pipeline.wrong_scenario"))
     return confined
 
 
@@ -58,7 +58,3 @@ def _refusal(name: str, taken: tuple[str, ...]) -> ArgumentRefused:
     return ArgumentRefused(
         name, in_all_languages("pipeline.wrong_folder", taken=joined("words.or_listed", map(plain, taken)))
     )
-
-
-def _unknown_scenario(name: str) -> ArgumentRefused:
-    return ArgumentRefused(name, in_all_languages("pipeline.wrong_scenario"))

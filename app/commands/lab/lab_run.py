@@ -104,8 +104,10 @@ def run(
             raise click.UsageError("--export-messages needs one seed, without --spark and --results")
         _export(scenario, wanted.first, export_folder, task)
         return
+    from engine.pipeline.jobs.simulation_fleet.fleet import chunk_size
+
     with shared_work(master, processes) as (spread, workers):
-        state = _run_all(task, wanted, spread, chunk or _chunk_size(seeds, workers), results_folder)
+        state = _run_all(task, wanted, spread, chunk or chunk_size(seeds, workers), results_folder)
     _report(scenario, state, address, has_kinds=task.random_faults and state.summary.seeds > 1)
     if state.summary.bad or state.summary.unfinished_count:
         raise SystemExit(1)
@@ -138,12 +140,6 @@ def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None
     click.echo(f"{scenario.name}: {_plural(counts[0], 'message')} written to {folder}")
     if result.violations:
         raise SystemExit(1)
-
-
-def _chunk_size(seeds: int, workers: int) -> int:
-    from engine.pipeline.jobs.simulation_fleet.fleet import chunk_size
-
-    return chunk_size(seeds, workers)
 
 
 def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, results_folder: Path | None) -> FleetState:

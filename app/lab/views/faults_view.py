@@ -58,7 +58,8 @@ def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
         skew_ms = role.runtime.clock.skew_ms
         if skew_ms:
             yield "clock-skew", name, f"{skew_ms:+d} ms", []
-        yield from _held(role)
+        for actor in held_actors(role):
+            yield "hold", actor, "", []
         for switch in role.switched_off:
             yield "lock-switch", name, f"{switch}: off", []
         if role.spec.has_disk and world.disk_of(name).occupied_bytes:
@@ -89,10 +90,9 @@ def _crash_kind(world: ScenarioWorld, name: str) -> str:
     return "crash"
 
 
-def _held(role: ScenarioNode) -> Iterator[_Found]:
-    for task in role.runtime.node.tasks:
-        if task.actor.held_until_us and not task.done():
-            yield "hold", task.actor.name, "", []
+def held_actors(role: ScenarioNode) -> tuple[str, ...]:
+    """Return the names of the tasks of a node that are held."""
+    return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())
 
 
 def _link_faults(world: ScenarioWorld) -> Iterator[_Found]:

@@ -15,7 +15,7 @@ from app.lab.foundation.refusal import LabRefused
 from app.lab.views.actors_view import ActorsView
 from app.lab.views.backlog_view import BacklogView
 from app.lab.views.calls_view import CallsView
-from app.lab.views.faults_view import faults_view
+from app.lab.views.faults_view import faults_view, held_actors
 from app.lab.views.frames import FramesView
 from app.lab.views.life_view import LifeView
 from app.lab.views.money.bank_view import MoneyView
@@ -127,7 +127,7 @@ class WorldView:
         nodes: dict[str, NodePicture] = {}
         owners = owners_of(self.run.world) if self.run.scenario.has_work else {}
         for name, role in self.run.world.nodes.items():
-            held = _held_actors(role)
+            held = held_actors(role)
             node_view = self._node_views.get(name)
             if node_view is None:
                 node_view = self._node_views[name] = NODE_VIEWS[type(role)](role, self.lives)
@@ -299,7 +299,3 @@ def node_of(actor: str) -> str:
     """Return ``B1`` for the task ``B1/flush`` and for the link ``P1->B1#2``."""
     source, arrow, target = actor.partition("->")
     return target.partition("#")[0] if arrow else source.partition("/")[0]
-
-
-def _held_actors(role: ScenarioNode) -> tuple[str, ...]:
-    return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())
