@@ -81,8 +81,7 @@ def read_article(text: str, name: str) -> Article:
         )
         root.finish()
     except ScenarioError as error:
-        message = f"{error.field}: {error.message}" if error.field else error.message
-        raise LessonError(file, error.line, message) from error
+        raise LessonError.of(file, error) from error
     return article
 
 

@@ -72,7 +72,7 @@ def read_course(text: str, names: Sequence[str]) -> Course:
             raise root.fail("tracks", "is missing: a course has at least one track")
         root.finish()
     except ScenarioError as error:
-        raise LessonError(COURSE_FILE, error.line, f"{error.field}: {error.message}") from error
+        raise LessonError.of(COURSE_FILE, error) from error
     last = tracks.pop()
     others = tuple(name for name in names if name not in needs)
     tracks.append(Track(last.identity, last.title, last.lessons + others))

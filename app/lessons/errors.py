@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.lab.scenario.errors import ScenarioError
+
 
 class LessonError(Exception):
     """A lesson cannot be read. The message names the file, the line, the field, what is wrong and what is allowed.
@@ -16,6 +21,11 @@ class LessonError(Exception):
         self.message = message
         where = f"{file}, line {line}: " if file and line else f"{file}: " if file else ""
         super().__init__(where + message)
+
+    @classmethod
+    def of(cls, file: str, error: ScenarioError) -> LessonError:
+        """Return what the reader of YAML said, as an error of this file."""
+        return cls(file, error.line, f"{error.field}: {error.message}" if error.field else error.message)
 
 
 class ExpressionError(Exception):

@@ -73,8 +73,7 @@ def _scenario(folder: Path) -> Scenario:
     try:
         return parse_scenario(_read(folder, "scenario.yaml"), folder.name)
     except ScenarioError as error:
-        message = f"{error.field}: {error.message}" if error.field else error.message
-        raise LessonError(f"{folder.name}/scenario.yaml", error.line, message) from error
+        raise LessonError.of(f"{folder.name}/scenario.yaml", error) from error
 
 
 def _read(folder: Path, file: str) -> str:

@@ -65,8 +65,7 @@ def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
                 raise section.fail("id", f"{step.identity!r} occurs twice")
             seen[step.identity] = None
     except ScenarioError as error:
-        message = f"{error.field}: {error.message}" if error.field else error.message
-        raise LessonError(file, error.line, message) from error
+        raise LessonError.of(file, error) from error
     return StepsFile(minutes, begin_ms, steps)
 
 

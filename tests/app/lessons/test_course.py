@@ -68,3 +68,9 @@ def test_a_mistake_is_reported_with_its_line_and_with_what_is_allowed(old, new, 
 def test_a_course_without_tracks_is_refused():
     with pytest.raises(LessonError, match="tracks: is missing"):
         read_course("tracks: []\n", NAMES)
+
+
+@pytest.mark.parametrize("text", ["- tracks\n", "tracks", "", "tracks: ["])
+def test_what_is_wrong_with_the_whole_text_is_said_without_a_field(text):
+    with pytest.raises(LessonError, match=r"^course.yaml, line \d+: \w"):
+        read_course(text, NAMES)
