@@ -42,6 +42,10 @@ function startWorker() {
     else showProgress(data.progress, data.problem, data.megabytes);
   });
   started.addEventListener("error", ({ message }) => showProgress("failed", message || t("site.no_modules")));
+  // A browser keeps pages that are left for the way back, and would keep the Python of each, a hundred megabytes and
+  // more. The address leads to the same moment again.
+  addEventListener("pagehide", ({ persisted }) => persisted && started.terminate());
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
   return started;
 }
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from app.pictures.chromium import LAUNCH_ARGUMENTS, find_chromium
 from app.run_files import live_file
 from app.site.build import build_site, digests
 from engine.lab.run.key_moment import key_moment_of
@@ -291,6 +292,40 @@ def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve
     page.goto(f"{server}/lab/three-locks#{on_site[0]}")
     opened(page)
     assert shown(page, event + 1) == on_site
+
+
+@pytest.fixture
+def keeping_pages(chromium):
+    """A browser that keeps pages which are left, as people's browsers do and those of tests do not."""
+    browser = chromium.browser_type.launch(
+        executable_path=find_chromium(),
+        args=list(LAUNCH_ARGUMENTS),
+        ignore_default_args=["--disable-back-forward-cache"],
+    )
+    yield browser
+    browser.close()
+
+
+def test_a_page_that_is_left_ends_its_python_and_is_at_the_same_moment_on_the_way_back(site, keeping_pages):
+    page = keeping_pages.new_page()
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.goto(f"{site}/lab/")
+    page.wait_for_selector("html[data-offline=ready]")  # a page that is there before its service worker is not kept
+    page.goto(f"{site}/lab/three-locks/")
+    opened(page)
+    page.locator("#control-step").click()
+    there = shown(page, 1)
+    (python,) = page.workers
+    with python.expect_event("close"):
+        page.goto(f"{site}/lab/two-consumers/")
+        opened(page)
+    page.go_back()
+    expect(page).to_have_url(re.compile("three-locks"))
+    opened(page)
+    assert shown(page, 1) == there
+    assert page.evaluate("performance.getEntriesByType('navigation')[0].type") == "reload", (
+        "it was kept, without Python"
+    )
 
 
 def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
