@@ -23,6 +23,23 @@ export function elementOf(id, kind = /** @type {new () => any} */ (HTMLElement))
 export const targetOf = ({ target }) => (target instanceof Element ? target : null);
 
 /**
+ * Calls `take` with each file that is chosen, also with one that was chosen before this module was there.
+ *
+ * @param {HTMLInputElement} input
+ * @param {(file: File) => Promise<unknown>} take
+ */
+export function onChosenFile(input, take) {
+  async function chosen() {
+    const file = input.files?.[0];
+    if (!file) return;
+    await take(file);
+    input.value = ""; // so that the same file can be chosen again
+  }
+  input.addEventListener("change", chosen);
+  chosen();
+}
+
+/**
  * The elements that a selector finds and that are of this class.
  *
  * @template {HTMLElement} Kind

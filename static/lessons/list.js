@@ -2,7 +2,7 @@
 // The list of lessons: its search, and the learner's progress as a file.
 
 import "../common/chrome.js";
-import { allOf, elementOf, firstOf } from "../common/elements.js";
+import { allOf, elementOf, firstOf, onChosenFile } from "../common/elements.js";
 import { t } from "../common/i18n.js";
 import { searchList } from "../common/list_search.js";
 import { post } from "../common/request.js";
@@ -50,12 +50,6 @@ function offerNext(track) {
   link.classList.toggle("button-primary", rest.length > 0);
 }
 
-const known = await doneSteps();
-if (known) {
-  for (const row of rows) showDone(row, known.get(row.dataset.lesson ?? ""));
-  allOf(".lesson-track").forEach(offerNext);
-}
-
 const input = elementOf("progress-file", HTMLInputElement);
 const taken = elementOf("progress-taken");
 
@@ -68,9 +62,10 @@ async function load(file) {
   return why ?? t("lesson.file.taken", answer);
 }
 
-input.addEventListener("change", async () => {
-  const file = input.files?.[0];
-  if (!file) return;
-  taken.textContent = await load(file);
-  input.value = "";
-});
+onChosenFile(input, async (file) => (taken.textContent = await load(file)));
+
+const known = await doneSteps();
+if (known) {
+  for (const row of rows) showDone(row, known.get(row.dataset.lesson ?? ""));
+  allOf(".lesson-track").forEach(offerNext);
+}

@@ -65,9 +65,10 @@ async function take({ python, site }, message) {
     const source = SOURCE.exec(message.address);
     if (source) await addSource(python.FS, decodeURIComponent(source[1]));
     const answer = ask({ python, site }, message.method, message.address, message.bytes, message.contentType);
-    postMessage({ request: message.request, answer }, [answer.body]);
     const progress = message.method === "POST" && PROGRESS.exec(message.address);
+    // Before the answer: a page that shows a step as done may be left at once, which ends this worker.
     if (progress) await keepProgress({ python, site }, progress[1]);
+    postMessage({ request: message.request, answer }, [answer.body]);
   } else if (message.event === "connect") {
     site.connect(message.stream);
     postMessage({ stream: message.stream, event: "connect", message: "null" });

@@ -93,6 +93,9 @@ class OpenPage:
     def close(self) -> None:
         """Close all pages; none may have complained in its console."""
         for context in self.contexts:
+            for page in context.pages:
+                # An answer that a test still changes on its way would fail, and the error would be the next test's.
+                page.unroute_all(behavior="ignoreErrors")
             context.close()
         assert self.complaints == []
 

@@ -177,6 +177,33 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     expect(row.locator("progress")).to_have_js_property("value", 1, timeout=STARTED_WITHIN_MS)
 
 
+#: Ends the worker, as leaving the page does, with its answer that a step is done.
+ENDS_WITH_A_DONE_STEP = """
+globalThis.Worker = class extends Worker {
+  constructor(...options) {
+    super(...options);
+    this.addEventListener("message", ({ data }) => {
+      if (data.answer && /"done": ?true/.test(new TextDecoder().decode(data.answer.body))) this.terminate();
+    });
+  }
+};
+"""
+
+
+def test_a_step_is_stored_before_it_is_said_to_be_done(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.add_init_script(ENDS_WITH_A_DONE_STEP)
+    page.goto(f"{site}/tutorials/04-three-locks/")
+    lesson(page)
+    go_to(page, 1)
+    page.locator("#skip-prediction").click()
+    expect(do_it(page)).to_contain_text("Done")
+    page.goto(f"{site}/tutorials/")
+    state = page.locator("[data-lesson='04-three-locks'] .lesson-state")
+    expect(state).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+
+
 def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
     page = open_page(f"{site}/lab/two-consumers/")
     page.set_default_timeout(STARTED_WITHIN_MS)

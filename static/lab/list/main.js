@@ -3,7 +3,7 @@
 // an exported run.
 
 import "../../common/chrome.js";
-import { allOf, elementOf, firstOf } from "../../common/elements.js";
+import { allOf, elementOf, firstOf, onChosenFile } from "../../common/elements.js";
 import { searchList } from "../../common/list_search.js";
 import { acceptDrops, importRun } from "../../parts/controls/import_run.js";
 
@@ -88,12 +88,8 @@ async function take(file) {
     problem.hidden = false;
   } finally {
     delete form.dataset.busy;
-    input.value = "";
   }
 }
 
-input.addEventListener("change", () => {
-  const file = input.files?.[0];
-  if (file) take(file);
-});
+onChosenFile(input, take);
 acceptDrops(take, (isOver) => form.classList.toggle("is-over", isOver));

@@ -315,6 +315,29 @@ def test_a_file_that_is_no_run_is_refused_in_the_page_s_language(address, open_p
     opener.complaints[:] = [text for text in opener.complaints if "400" not in text]  # the refusal is seen there too
 
 
+@pytest.mark.parametrize(
+    ("start", "module", "chooser", "answer"),
+    [
+        ("/lab", "**/lab/list/main.js*", "#import-file", "#import-problem"),
+        ("/tutorials", "**/lessons/list.js*", "#progress-file", "#progress-taken"),
+    ],
+)
+def test_a_file_that_was_chosen_before_the_page_s_modules_were_there_is_taken(
+    address, open_page, tmp_path, start, module, chooser, answer
+):
+    page, held = open_page("about:blank"), []
+    page.route(module, lambda route: [held.append(route)])
+    file = tmp_path / "nothing.json"
+    file.write_text(json.dumps({"format": "something else"}))
+    with page.expect_request(module):
+        page.goto(f"{address}{start}", wait_until="commit")
+        page.locator(chooser).set_input_files(file)
+    expect(page.locator(answer)).to_be_empty()
+    held[0].continue_()
+    expect(page.locator(answer)).not_to_be_empty()
+    open_page.complaints[:] = [text for text in open_page.complaints if "400" not in text]
+
+
 def test_the_list_begins_with_what_a_beginner_needs(address, open_page):
     page = open_page(f"{address}/lab")
     expect(page.locator(".scenario h3").first).to_have_text("The first message")
