@@ -326,7 +326,11 @@ def test_a_file_that_was_chosen_before_the_page_s_modules_were_there_is_taken(
     address, open_page, tmp_path, start, module, chooser, answer
 ):
     page, held = open_page("about:blank"), []
-    page.route(module, lambda route: [held.append(route)])
+
+    def hold(route):
+        held.append(route)
+
+    page.route(module, hold)
     file = tmp_path / "nothing.json"
     file.write_text(json.dumps({"format": "something else"}))
     with page.expect_request(module):
