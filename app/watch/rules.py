@@ -45,8 +45,8 @@ class Level(StrEnum):
 class Measured:
     """The measurement of a rule for one subject: the amount, and the suffix and values of its text.
 
-    ``n``: the number that chooses between the text's singular and plural, where it has both. ``is_told_early``: below
-    the threshold it is not a fault yet, but the good news mentions it.
+    ``n``: the number that chooses between the text's singular and plural, where it has both.
+    ``is_reported_early``: below the threshold it is not a fault yet, but the good news mentions it.
     """
 
     subject: str
@@ -54,7 +54,7 @@ class Measured:
     words: dict[str, Words]
     form: str = ""
     n: int = 0
-    is_told_early: bool = False
+    is_reported_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
             words["rate"] = amount(max(1, round(trend.per_s)))
         elif form == "shrinking":
             words["left"] = span(trend.left_ms)
-        yield Measured(name, group.lag, words, form, is_told_early=form == "growing")
+        yield Measured(name, group.lag, words, form, is_reported_early=form == "growing")
 
 
 def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -95,7 +95,7 @@ def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
         lasts_ms = memory.stays_ms(("offline", name), committed if is_left else None)
         if is_left and lasts_ms <= ABANDONED_MS:
             words: dict[str, Words] = {"group": name, "lag": amount(group.lag), "span": span(lasts_ms)}
-            yield Measured(name, lasts_ms / 1_000, words, n=group.lag, is_told_early=True)
+            yield Measured(name, lasts_ms / 1_000, words, n=group.lag, is_reported_early=True)
 
 
 def _unowned(facts: Facts, memory: Memory) -> Iterator[Measured]:

@@ -86,7 +86,7 @@ class ClusterVerdict:
                 clause = Clause(rule, measured, before.since_ms if before else facts.now_ms)
                 if measured.value >= threshold * (CLEAR_SHARE if before else 1):
                     said[key] = clause
-                elif measured.is_told_early:
+                elif measured.is_reported_early:
                     self._early.append(clause)
         self.memory.end()
         self._said, self._facts = said, facts

@@ -153,9 +153,10 @@ def test_the_copy_for_use_offline_waits_until_the_page_has_its_python(site, open
     page.wait_for_selector("html[data-offline=ready]")
 
 
-def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open_page, tmp_path):
-    page = open_page(f"{site}/tutorials/04-three-locks/")
+def list_after_a_step(page, site):
+    """Do a step of a lesson and open the list, which has it. Return the lesson's row there."""
     page.set_default_timeout(STARTED_WITHIN_MS)
+    page.goto(f"{site}/tutorials/04-three-locks/")
     lesson(page)
     go_to(page, 1)
     page.locator("#skip-prediction").click()
@@ -163,6 +164,12 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     page.goto(f"{site}/tutorials/")
     row = page.locator("[data-lesson='04-three-locks']")
     expect(row.locator(".lesson-state")).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    return row
+
+
+def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open_page, tmp_path):
+    page = open_page("about:blank")
+    row = list_after_a_step(page, site)
     track = page.locator(".lesson-track", has=row)
     expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
@@ -192,16 +199,8 @@ globalThis.Worker = class extends Worker {
 
 def test_a_step_is_stored_before_it_is_said_to_be_done(site, open_page):
     page = open_page("about:blank")
-    page.set_default_timeout(STARTED_WITHIN_MS)
     page.add_init_script(ENDS_WITH_A_DONE_STEP)
-    page.goto(f"{site}/tutorials/04-three-locks/")
-    lesson(page)
-    go_to(page, 1)
-    page.locator("#skip-prediction").click()
-    expect(do_it(page)).to_contain_text("Done")
-    page.goto(f"{site}/tutorials/")
-    state = page.locator("[data-lesson='04-three-locks'] .lesson-state")
-    expect(state).to_have_text(re.compile("^1 of [0-9]+ steps done$"))
+    list_after_a_step(page, site)
 
 
 def test_a_search_finds_a_bad_schedule_while_the_world_goes_on(site, open_page):
