@@ -25,6 +25,8 @@ from typing import Any
 
 from app.foundation.json_types import JsonObject
 
+#: Characters of an expression.
+LENGTH_MAX = 500
 #: Any value of the view, or a value computed from such.
 LessonValue = Any
 

@@ -1,5 +1,7 @@
 """Parses the text of an expression into an :class:`~app.lessons.expression.LessonExpression`, which describes the
 language.
+
+It is imported when there is something to parse: what shows no lesson begins sooner.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 from app.lessons.errors import ExpressionError
 from app.lessons.expression import (
     FUNCTIONS,
+    LENGTH_MAX,
     Both,
     Calculation,
     Call,
@@ -46,7 +49,6 @@ ROOTS = (
     "time_us",
     "is_over",
 )
-LENGTH_MAX = 500
 
 # With the contextual lexer, `and` is a name where only a name may follow.
 _GRAMMAR = r"""

@@ -13,10 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from app.foundation.json_types import JsonObject
-from app.foundation.light_database import Database
 
 log = logging.getLogger("glassmq.http")
 
@@ -24,15 +22,10 @@ FILE_NAME = "lessons.db"
 #: Rows of all browsers together: some 1,000 browsers that have done all steps of all lessons.
 ROWS_MAX = 50_000
 _TABLE = "steps_done"
-_COLUMNS: dict[str, Any] = {
-    "browser": str,
-    "lesson": str,
-    "step": str,
-    "done_at": float,
-    "prediction": str,
-    "was_right": int,
-}
-_KEY = ("browser", "lesson", "step")
+_COLUMNS = (
+    "browser text, lesson text, step text, done_at float, prediction text, was_right integer, "
+    "primary key (browser, lesson, step)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +56,7 @@ class LearnerProgress:
         self._lock = threading.Lock()
         self._clock = clock
         self._rows_max = rows_max
-        self._database = _open(file)
+        self._connection = _open(file)
 
     def done(self, browser: str | None, lesson: str) -> dict[str, DoneStep]:
         """Return the done steps by id, in the order in which they were done."""
@@ -78,7 +71,7 @@ class LearnerProgress:
     def _done(self, condition: str, *values: str) -> list[LessonStepDone]:
         query = f"select lesson, done_at, step, prediction, was_right from {_TABLE} where {condition} order by rowid"
         with self._lock:
-            rows = self._database.execute(query, values).fetchall()
+            rows = self._connection.execute(query, values).fetchall()
         return [
             LessonStepDone(lesson, done_at, DoneStep(step, prediction, None if right is None else bool(right)))
             for lesson, done_at, step, prediction, right in rows
@@ -95,7 +88,7 @@ class LearnerProgress:
             log.warning("the progress of a lesson could not be kept: %s", error)
 
     def _note(self, browser: str, lesson: str, done: DoneStep, done_at: float) -> None:
-        with self._lock, self._database.conn as connection:
+        with self._lock, self._connection as connection:
             connection.execute(
                 f"insert into {_TABLE} (browser, lesson, step, done_at, prediction, was_right) "
                 "values (?, ?, ?, ?, ?, ?) on conflict (browser, lesson, step) do update set "
@@ -108,13 +101,13 @@ class LearnerProgress:
 
     def reset(self, browser: str, lesson: str) -> None:
         """Forget what a browser did in a lesson."""
-        with self._lock, self._database.conn:
-            self._database[_TABLE].delete_where("browser = ? and lesson = ?", (browser, lesson))  # type: ignore[union-attr]  # table or view
+        with self._lock, self._connection as connection:
+            connection.execute(f"delete from {_TABLE} where browser = ? and lesson = ?", (browser, lesson))
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._database.conn.close()
+            self._connection.close()
 
     def _make_room(self, connection: sqlite3.Connection) -> None:
         while connection.execute(f"select count(*) from {_TABLE}").fetchone()[0] > self._rows_max:
@@ -124,25 +117,25 @@ class LearnerProgress:
             )
 
 
-def _open(file: Path | None) -> Database:
+def _open(file: Path | None) -> sqlite3.Connection:
     """Open the database with its table.
 
     A database that cannot be used is left alone: progress is then kept in memory.
     """
     if file is not None:
         try:
-            return _database(file)
+            return _connect(file)
         except (sqlite3.Error, OSError) as error:
             log.warning("progress of lessons is not kept: %s cannot be used (%s)", file, error)
-    return _database(":memory:")
+    return _connect(":memory:")
 
 
-def _database(place: Path | str) -> Database:
+def _connect(place: Path | str) -> sqlite3.Connection:
     connection = sqlite3.connect(place, check_same_thread=False)
     try:
-        database = Database(connection)
-        database[_TABLE].create(_COLUMNS, pk=_KEY, if_not_exists=True)  # type: ignore[union-attr]  # table or view
+        with connection:
+            connection.execute(f"create table if not exists {_TABLE} ({_COLUMNS})")
     except BaseException:
         connection.close()
         raise
-    return database
+    return connection

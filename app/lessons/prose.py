@@ -12,16 +12,16 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import NoReturn
-
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
+from typing import TYPE_CHECKING, NoReturn
 
 from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
 from app.lessons.expression import LessonExpression, figure_text
-from app.lessons.expression_parser import parse_expression
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.rules_inline import StateInline
 
 _FIGURE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 #: Stands for figure n while Markdown is parsed; U+E000 and U+E001 are for private use and refused in a lesson's text.
@@ -64,6 +64,8 @@ def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Pros
 
     Raises :class:`LessonError`.
     """
+    from app.lessons.expression_parser import parse_expression
+
     if match := _PRIVATE.search(text):
         raise LessonError(
             file, line + text.count("\n", 0, match.start()), "U+E000 and U+E001 are not allowed in a text"
@@ -90,6 +92,8 @@ def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Pros
 
 @cache
 def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
     markdown = MarkdownIt("zero").enable(["heading", "list", "table", "fence", "blockquote", "backticks", "link"])
     markdown.core.ruler.after("block", "mistakes", _refuse_mistakes)
     markdown.core.ruler.after("mistakes", "page", _adapt_to_page)

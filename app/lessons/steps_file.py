@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
-from app.lessons.expression import LessonExpression
-from app.lessons.expression_parser import LENGTH_MAX, parse_expression
+from app.lessons.expression import LENGTH_MAX, LessonExpression
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, LessonStep, NumberPrediction, Prediction
 from app.lessons.stage_targets import StageTarget, WrongTarget, parse_target
 from engine.lab.checkers import CHECKERS
@@ -97,6 +96,8 @@ def _expression(section: Section, field: str) -> LessonExpression:
 
 
 def _parsed(section: Section, field: str, text: str) -> LessonExpression:
+    from app.lessons.expression_parser import parse_expression
+
     try:
         return parse_expression(text)
     except ExpressionError as error:

@@ -14,7 +14,7 @@ from app.foundation.version import version
 from app.site.application import create_site_application
 from app.site.licences import third_parties
 from app.site.pages import SERVICE_WORKER, page_addresses, render_pages
-from app.site.python_files import FETCHED_FILES, SiteProblem, check_runtime, write_python
+from app.site.python_files import SiteProblem, check_runtime, write_python
 from app.web.page_modules import page_modules
 
 #: The file that shows that an earlier build made a folder.
@@ -69,10 +69,8 @@ def _write_all(
         _write(target / path, page)
     application.close()
     tell("Python's modules")
-    write_python(pyodide, target / "python")
-    package = json.loads((pyodide / "package.json").read_text(encoding="utf-8"))
-    python_bytes = sum((target / "python" / name).stat().st_size for name in FETCHED_FILES)
-    versions = {"glassmq": version(), "pyodide": package["version"], "python_bytes": python_bytes}
+    pyodide_version, python_bytes = write_python(pyodide, target / "python")
+    versions = {"glassmq": version(), "pyodide": pyodide_version, "python_bytes": python_bytes}
     _write(target / MARK, json.dumps(versions) + "\n")
     files = digests(target)
     _write(target / MANIFEST, json.dumps({"files": files}))

@@ -70,8 +70,8 @@ LEFT_OUT = re.compile(
 DATA_SUFFIXES = (".json", ".lark", ".yaml", ".md")
 ARCHIVE = "glassmq.zst"
 LOCK_FILE = "pyodide-lock.json"
-#: What the worker fetches, and counts while it does.
-FETCHED_FILES = ("pyodide.asm.wasm", STANDARD_LIBRARY, LOCK_FILE, ARCHIVE)
+#: What the worker fetches of Pyodide's files, and counts while it does, as it counts the archive.
+_FETCHED_FILES = ("pyodide.asm.wasm", STANDARD_LIBRARY, LOCK_FILE)
 #: Pyodide reads it in a second; the highest levels would win little more.
 _LEVEL = 19
 
@@ -103,26 +103,33 @@ def check_runtime(pyodide: Path) -> None:
         )
 
 
-def write_python(pyodide: Path, target: Path) -> None:
-    """Write everything that the worker loads below ``target``. Raises :class:`SiteProblem`, ``OSError``."""
-    target.mkdir(parents=True, exist_ok=True)
+def write_python(pyodide: Path, target: Path) -> tuple[str, int]:
+    """Write everything that the worker loads below ``target``; return Pyodide's version and the bytes of it all.
+
+    Pyodide's files are in a folder of its version: browsers keep its WebAssembly by its address, see
+    static/site/python.js. Raises :class:`SiteProblem`, ``OSError``.
+    """
+    version: str = json.loads((pyodide / "package.json").read_text(encoding="utf-8"))["version"]
+    runtime = target / version
+    runtime.mkdir(parents=True, exist_ok=True)
     for name in RUNTIME_FILES:
-        shutil.copyfile(pyodide / name, target / name)
+        shutil.copyfile(pyodide / name, runtime / name)
     # Pyodide needs the file, and the site none of the packages that it lists.
-    lock = json.loads((target / LOCK_FILE).read_text(encoding="utf-8"))
-    (target / LOCK_FILE).write_text(json.dumps(lock | {"packages": {}}), encoding="utf-8")
+    lock = json.loads((runtime / LOCK_FILE).read_text(encoding="utf-8"))
+    (runtime / LOCK_FILE).write_text(json.dumps(lock | {"packages": {}}), encoding="utf-8")
     own = own_modules()
     with tempfile.TemporaryDirectory(prefix="glassmq-site-") as folder:
         modules = Path(folder)
         _copy_modules(own, modules)
         _copy_data(modules)
         _compile(pyodide, modules)
-        _copy(modules / STANDARD_LIBRARY, STANDARD_LIBRARY, target)
+        _copy(modules / STANDARD_LIBRARY, STANDARD_LIBRARY, runtime)
         (modules / STANDARD_LIBRARY).unlink()
         _pack(modules, target / ARCHIVE)
     for path, source in own.items():
         if path.startswith("engine/"):
             _copy(source, path, target / "sources")
+    return version, sum(file.stat().st_size for file in (target / ARCHIVE, *map(runtime.joinpath, _FETCHED_FILES)))
 
 
 def own_modules() -> dict[str, Path]:

@@ -16,7 +16,15 @@ export async function loadAgain() {
   await Promise.all(
     names.filter((name) => name.startsWith(`glassmq ${ROOT.href} `)).map((name) => caches.delete(name)),
   );
+  await loadWebAssembly().catch(() => {}); // the page says once more what is missing
   location.reload();
+}
+
+/** Replaces the file that static/site/python.js takes from the browser's HTTP cache, whatever is there. */
+async function loadWebAssembly() {
+  const { pyodide } = await (await fetch(new URL("versions.json", ROOT))).json();
+  const response = await fetch(new URL(`python/${pyodide}/pyodide.asm.wasm`, ROOT), { cache: "reload" });
+  await response.arrayBuffer();
 }
 
 /** @param {ServiceWorkerRegistration} registration */

@@ -5,6 +5,8 @@ export const PYTHON = new URL("../../python/", import.meta.url);
 
 const ARCHIVE = "glassmq.zst";
 
+const plainFetch = globalThis.fetch;
+
 /** @typedef {{ progress: string, megabytes?: string }} Progress */
 
 /**
@@ -15,15 +17,35 @@ const ARCHIVE = "glassmq.zst";
  */
 export async function loadPython(tell) {
   tell({ progress: "python" });
-  await countBytes(tell);
+  const versions = await (await fetch(new URL("../versions.json", PYTHON))).json();
+  const runtime = new URL(`${versions.pyodide}/`, PYTHON);
+  self.fetch = countedFetch(versions.python_bytes, tell);
   const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
-  const { loadPyodide } = await import(new URL("pyodide.mjs", PYTHON).href);
-  const python = await loadPyodide({ indexURL: PYTHON.href });
+  const { loadPyodide } = await import(new URL("pyodide.mjs", runtime).href);
+  const python = await Promise.race([loadPyodide({ indexURL: runtime.href }), failureOfWebAssembly()]);
   tell({ progress: "modules" });
   const packed = await archive;
   tell({ progress: "application" });
   addModules(python, packed);
   return python;
+}
+
+/**
+ * Rejects where the browser cannot use the WebAssembly: Pyodide would only log it, and wait forever.
+ *
+ * @returns {Promise<never>}
+ */
+function failureOfWebAssembly() {
+  return new Promise((_, reject) => {
+    const { instantiateStreaming } = WebAssembly;
+    /** @type {typeof instantiateStreaming} */
+    const noted = (...request) => {
+      const made = instantiateStreaming(...request);
+      made.catch(reject);
+      return made;
+    };
+    Object.assign(WebAssembly, { instantiateStreaming: noted });
+  });
 }
 
 /**
@@ -75,14 +97,12 @@ for file in {getattr(module, "__file__", None) or "" for module in sys.modules.v
 }
 
 /**
- * Says in megabytes what has been loaded, of what will be: the build has added it up.
+ * Makes a `fetch` that says in megabytes what has been loaded.
  *
+ * @param {number} all What will be, in bytes: the build has added it up.
  * @param {(progress: Progress) => void} tell
  */
-async function countBytes(tell) {
-  const plainFetch = self.fetch;
-  const versions = new URL("../versions.json", PYTHON);
-  const { python_bytes: all } = await (await plainFetch(versions)).json();
+function countedFetch(all, tell) {
   let bytes = 0;
   const count = new Intl.NumberFormat("en", { maximumFractionDigits: 1, minimumFractionDigits: 1 });
   /** @param {ReadableStream<Uint8Array>} body */
@@ -94,13 +114,27 @@ async function countBytes(tell) {
       if (bytes <= all) tell({ progress: "python", megabytes });
     }
   };
-  self.fetch = async (...request) => {
-    const response = await plainFetch(...request);
-    // A copy is counted: the browser keeps the compiled form of WebAssembly for the response itself, and for no other.
+  /** @type {typeof fetch} */
+  return async (resource, options) => {
+    const fetchOne = String(resource).endsWith(".wasm") ? fetchWebAssembly : plainFetch;
+    const response = await fetchOne(resource, options);
+    // A copy is counted: the browser keeps what it compiles of WebAssembly for the response itself, and for no other.
     const { body } = response.clone();
     if (body) read(body).catch(() => {}); // who reads the response reports it
     return response;
   };
+}
+
+/**
+ * Gets WebAssembly from the browser's HTTP cache or the host: Chromium has what it compiled of it at the visit before,
+ * and of what a service worker answers some visits later. The address has the version, so the file never changes. Where
+ * neither has it, as offline, static/site/service_worker.js answers from its copy.
+ *
+ * @type {typeof fetch}
+ */
+async function fetchWebAssembly(resource, options) {
+  const response = await plainFetch(resource, { ...options, cache: "force-cache" }).catch(() => null);
+  return response?.ok ? response : plainFetch(`${resource}?copy`, options);
 }
 
 /** @param {Response} response */

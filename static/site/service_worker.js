@@ -20,6 +20,7 @@ worker.addEventListener("activate", (event) => event.waitUntil(take()));
 worker.addEventListener("message", ({ data }) => data === "take over" && worker.skipWaiting());
 worker.addEventListener("fetch", (event) => {
   const { method, url } = event.request;
+  if (url.endsWith(".wasm")) return; // see fetchWebAssembly in python.js, which asks for "?copy" when it has to
   if (method === "GET" && url.startsWith(worker.registration.scope)) event.respondWith(answer(event.request));
 });
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,7 @@ def test_every_scenario_opens_with_the_modules_of_the_site_after_the_imported_on
 
 @pytest.mark.thorough
 def test_python_and_the_modules_are_small_on_the_wire(folder):
-    files = (file for file in (folder / "python").iterdir() if file.is_file())
+    files = (file for file in (folder / "python").rglob("*") if file.is_file() and "sources" not in file.parts)
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 8.7e6
 
 
@@ -369,6 +370,48 @@ def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
     expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
     page.locator(".site-progress button").click()
     opened(page)
+
+
+@contextmanager
+def other_webassembly(folder, content):
+    """The host has another file under the address of WebAssembly; None: it has none."""
+    (file,) = (folder / "python").glob("*/pyodide.asm.wasm")
+    kept = file.rename(folder / "kept.wasm")
+    if content is not None:
+        file.write_bytes(content)
+    yield
+    kept.replace(file)
+
+
+def test_webassembly_comes_from_the_http_cache_of_the_browser_and_else_from_the_copy(site, folder, open_page):
+    page = open_page(f"{site}/lab/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.wait_for_selector("html[data-offline=ready]")
+    answers = []
+    page.on("response", lambda each: answers.append((each.url.rpartition("/")[2], each.from_service_worker)))
+    page.goto(f"{site}/lab/three-locks/")
+    opened(page)
+    assert [each for each in answers if ".wasm" in each[0]] == [("pyodide.asm.wasm", False)]
+    assert ("glassmq.zst", True) in answers
+
+    with other_webassembly(folder, None):
+        page.context.new_cdp_session(page).send("Network.clearBrowserCache")
+        page.reload()
+        opened(page)
+    assert answers.count(("pyodide.asm.wasm?copy", True)) == 1
+    assert all("404" in complaint for complaint in open_page.complaints)
+    open_page.complaints.clear()
+
+
+def test_damaged_webassembly_says_so_and_is_loaded_again(site, folder, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    with other_webassembly(folder, b"damaged"):
+        page.goto(f"{site}/lab/three-locks/")
+        expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
+    page.locator(".site-progress button").click()
+    opened(page)
+    open_page.complaints.clear()
 
 
 def test_two_tabs_have_a_world_each_and_a_phone_steps_its_own(site, open_page):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.lessons.errors import ExpressionError
-from app.lessons.expression import figure_text
-from app.lessons.expression_parser import LENGTH_MAX, parse_expression
+from app.lessons.expression import LENGTH_MAX, figure_text
+from app.lessons.expression_parser import parse_expression
 
 VIEW = {
     "event": 12,

@@ -6,8 +6,10 @@ import { pathToFileURL } from "node:url";
 import { addModules, freeModules } from "../../../static/site/python.js";
 
 const folder = `${process.argv[2]}/python/`;
-const { loadPyodide } = await import(pathToFileURL(`${folder}pyodide.mjs`));
-const python = await loadPyodide({ indexURL: folder });
+const versions = JSON.parse(await readFile(`${process.argv[2]}/versions.json`));
+const runtime = `${folder}${versions.pyodide}/`;
+const { loadPyodide } = await import(pathToFileURL(`${runtime}pyodide.mjs`));
+const python = await loadPyodide({ indexURL: runtime });
 addModules(python, await readFile(`${folder}glassmq.zst`));
 python.runPython(`
 import json, logging, sys
