@@ -6,7 +6,7 @@ each server's start for nothing.
 
 from __future__ import annotations
 
-from app.foundation.hidden_packages import hidden_packages
+from engine.runtime.hidden_packages import hidden_packages
 
 with hidden_packages("kafka", "redis", "requests"):
     from engineio.async_drivers._websocket_wsgi import (  # type: ignore[import-untyped]  # has no types

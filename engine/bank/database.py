@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.bank.errors import CommitRefused, CommitUncertain, DatabaseClosed, DatabaseUnreadable
 from engine.runtime.engine_lock import EngineLock
+from engine.runtime.hidden_packages import hidden_packages
 from engine.runtime.port import Disk, DiskFault, DiskFull
 
 if TYPE_CHECKING:
@@ -159,8 +160,10 @@ class BankDatabase:
 
 def _open(image: bytes, path: str) -> Database:
     """Open a connection in memory with the content ``image``. Raises :class:`DatabaseUnreadable`."""
-    # Late: importing it takes longer than importing all of the engine, and only banks need it.
-    from sqlite_utils import Database
+    # Late: importing it takes longer than importing all of the engine, and only banks need it. It imports pandas and
+    # numpy wherever they are installed, another second and 70 MB, for types of columns that no bank has.
+    with hidden_packages("pandas", "numpy"):
+        from sqlite_utils import Database
 
     # No implicit BEGIN; and another thread than the one that ran a world may free it.
     connection: Any = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -35,6 +37,26 @@ def new(world: LabMachines) -> BankDatabase:
 
 def rows(tables) -> list[tuple]:
     return [tuple(row.values()) for row in tables.query("SELECT * FROM account")]
+
+
+#: Opens a bank's database, and then imports what that must not have loaded.
+OPENS = """
+import sys
+from engine.bank.database import BankDatabase
+from engine.runtime.lab.lab_runtime import LabMachines
+with LabMachines(seed=1) as world:
+    BankDatabase(world.node("ICBC").disk, "bank.db").close()
+loaded = {"sqlite_utils", "pandas", "numpy"} & set(sys.modules)
+import numpy, pandas
+print(*loaded)
+"""
+
+
+def test_a_bank_opens_without_the_packages_of_spark_which_can_be_imported_after_it():
+    for package in ("numpy", "pandas"):
+        pytest.importorskip(package)
+    done = subprocess.run([sys.executable, "-c", OPENS], capture_output=True, text=True)
+    assert done.stdout.split() == ["sqlite_utils"], done.stderr
 
 
 def test_what_was_committed_is_there_after_a_power_cut_and_what_was_not_is_gone(world):
