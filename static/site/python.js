@@ -22,7 +22,7 @@ export async function loadPython(tell) {
   self.fetch = countedFetch(versions.python_bytes, tell);
   const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
   const { loadPyodide } = await import(new URL("pyodide.mjs", runtime).href);
-  const python = await Promise.race([loadPyodide({ indexURL: runtime.href }), failureOfWebAssembly()]);
+  const python = await Promise.race([failureOfWebAssembly(), loadPyodide({ indexURL: runtime.href })]);
   tell({ progress: "modules" });
   const packed = await archive;
   tell({ progress: "application" });
