@@ -24,7 +24,8 @@ from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.pipeline.child_process import ChildProcess
 from app.pipeline.run_phase import RunPhase
-from app.pipeline.run_record import ReachedOffsets, RunRecord
+from app.picture.pipeline import QueueOffsets, ShownRun, WholeRun
+from app.pipeline.run_record import RunRecord
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.registry import describe
 from engine.pipeline.jobs.report import ROWS_MAX
@@ -201,12 +202,12 @@ class PipelineHost:
 
     # --------------------------------------------------------------------------------------------- reports of runs
 
-    def state(self, run_id: str) -> JsonObject:
+    def state(self, run_id: str) -> WholeRun:
         """Return everything that a run has reported. Raises :class:`UnknownRun`."""
         with self._lock:
             return self._find(run_id).record.whole()
 
-    def runs(self) -> list[JsonObject]:
+    def runs(self) -> list[ShownRun]:
         """Return every run, newest first; running ones and the last few whole, the others in short."""
         with self._lock:
             newest = list(reversed(self._runs.values()))
@@ -214,7 +215,7 @@ class PipelineHost:
             in_short = {run.record.run_id for run in over[WHOLE_MAX:]}
             return [run.record.summary() if run.record.run_id in in_short else run.record.whole() for run in newest]
 
-    def reached_offsets(self) -> list[tuple[str, str, ReachedOffsets]]:
+    def reached_offsets(self) -> list[tuple[str, str, QueueOffsets]]:
         """Return (run id, job, next offsets) of every run that has not ended."""
         with self._lock:
             return [

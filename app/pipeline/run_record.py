@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.json_types import JsonObject
+from app.picture.pipeline import (
+    MicroBatch,
+    PipelineRun,
+    QueueOffsets,
+    ResultCell,
+    ResultRows,
+    RunFailure,
+    RunInShort,
+    RunProgress,
+    WholeRun,
+)
+from app.picture.world.world import Words
 from app.pipeline.run_phase import RunPhase, follow
 from engine.pipeline.jobs.arguments import Argument
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableColumn
@@ -30,12 +42,6 @@ TEXT_MAX = 1_000
 #: Characters of a run's error.
 ERROR_MAX = 2_000
 _NUMBER_MAX = 2**53
-
-#: Topic -> broker -> queue id -> the offset to read next.
-ReachedOffsets = dict[str, dict[str, dict[str, int]]]
-
-#: The figures of a micro-batch that pages get.
-_BATCH_NUMBERS = ("batch", "rows", "input_rows_per_s", "processed_rows_per_s", "total_ms", "lag")
 
 
 class Unusable(Exception):
@@ -63,29 +69,25 @@ class RunRecord:
         self.phase = RunPhase.STARTING
         self.dropped = 0
         self.error: str | None = None
-        self._failure: JsonObject | None = None
+        self._failure: RunFailure | None = None
         self.log_file: str | None = None
         self._tables = {table.name: table.columns for table in description.tables}
         self._plots = frozenset(plot.name for plot in description.plots)
-        self._facts: JsonObject = {
-            "id": run_id,
-            "job": description.name,
-            "arguments": dict(arguments),
-            "master": master,
-            "started_ms": now_ms,
-            "origin": origin,
-        }
+        self._arguments = dict(arguments)
+        self._master = master
+        self._started_ms = now_ms
+        self._origin = origin
         self._running_ms: int | None = None
         self._ended_ms: int | None = None
-        self.reached: ReachedOffsets = {}
-        self._latest: ReachedOffsets = {}
-        self._progress: JsonObject = {}
-        self._shown_tables: JsonObject = {}
-        self._shown_plots: JsonObject = {}
-        self._batches: list[JsonValue] = []
+        self.reached: QueueOffsets = {}
+        self._latest: QueueOffsets = {}
+        self._progress: dict[str, RunProgress] = {}
+        self._shown_tables: dict[str, ResultRows] = {}
+        self._shown_plots: dict[str, dict[str, list[list[float]]]] = {}
+        self._batches: list[MicroBatch] = []
         self._batch_count = 0
         self._row_count = 0
-        self._notes: list[JsonValue] = []
+        self._notes: list[Words] = []
 
     # ------------------------------------------------------------------------------------------------ events
 
@@ -139,7 +141,7 @@ class RunRecord:
         if name not in self._tables or not isinstance(rows, list):
             raise Unusable("no such table")
         columns = self._tables[name]
-        kept: list[JsonValue] = [_row(row, columns) for row in rows[:ROWS_MAX]]
+        kept = [_row(row, columns) for row in rows[:ROWS_MAX]]
         left_out = _whole(event.get("left_out", 0)) + max(0, len(rows) - ROWS_MAX)
         self._shown_tables = {**self._shown_tables, name: {"rows": kept, "left_out": left_out}}
 
@@ -150,7 +152,7 @@ class RunRecord:
         lines = self._shown_plots.get(plot, {})
         if series not in lines and len(lines) >= SERIES_MAX:
             raise Unusable("too many lines")
-        point: JsonValue = [_number(event.get("x")), _number(event.get("y"))]
+        point = [_number(event.get("x")), _number(event.get("y"))]
         points = [*lines.get(series, [])[1 - POINTS_MAX :], point]
         self._shown_plots = {**self._shown_plots, plot: {**lines, series: points}}
 
@@ -161,34 +163,41 @@ class RunRecord:
             self._latest = _queue_offsets(latest)
 
     def _on_batch(self, event: JsonObject) -> None:
-        figures: JsonObject = {
-            name: None if event.get(name) is None else _number(event.get(name)) for name in _BATCH_NUMBERS
-        }
-        self._batch_count += 1
-        self._row_count += int(figures["rows"] or 0)
-        figures |= {
-            "n": self._batch_count,
+        figures: MicroBatch = {
+            "n": self._batch_count + 1,
             "at": _short(event.get("at") or ""),
             "query": event.get("query") and _short(event["query"]),
+            "batch": _figure(event, "batch"),
+            "rows": _figure(event, "rows"),
+            "input_rows_per_s": _figure(event, "input_rows_per_s"),
+            "processed_rows_per_s": _figure(event, "processed_rows_per_s"),
+            "total_ms": _figure(event, "total_ms"),
+            "lag": _figure(event, "lag"),
         }
         durations = event.get("durations_ms")
         if isinstance(durations, dict):
             figures["durations_ms"] = {_short(part): _number(ms) for part, ms in list(durations.items())[:16]}
+        self._batch_count += 1
+        self._row_count += int(figures["rows"] or 0)
         self._batches = [*self._batches[1 - BATCHES_MAX :], figures]
 
     def _on_note(self, event: JsonObject) -> None:
         text = event.get("text")
         if not isinstance(text, dict):
             raise Unusable("a note without text")
-        note: JsonValue = {language: _short(text.get(language)) for language in ("en", "zh")}
+        note = {language: _short(text.get(language)) for language in ("en", "zh")}
         self._notes = [*self._notes[1 - NOTES_MAX :], note]
 
     # -------------------------------------------------------------------------------------------------- view
 
-    def summary(self) -> JsonObject:
-        """Return the fields of the run that the list of runs shows, as JSON."""
+    def _facts(self) -> PipelineRun:
         return {
-            **self._facts,
+            "id": self.run_id,
+            "job": self.job,
+            "arguments": self._arguments,
+            "master": self._master,
+            "started_ms": self._started_ms,
+            "origin": self._origin,
             "phase": self.phase.value,
             "running_ms": self._running_ms,
             "ended_ms": self._ended_ms,
@@ -197,13 +206,16 @@ class RunRecord:
             "log_file": self.log_file,
             "batch_count": self._batch_count,
             "row_count": self._row_count,
-            "is_whole": False,
         }
 
-    def whole(self) -> JsonObject:
+    def summary(self) -> RunInShort:
+        """Return the fields of the run that the list of runs shows."""
+        return {**self._facts(), "is_whole": False}
+
+    def whole(self) -> WholeRun:
         """Return everything."""
         return {
-            **self.summary(),
+            **self._facts(),
             "is_whole": True,
             "dropped": self.dropped,
             "progress": self._progress,
@@ -238,19 +250,23 @@ def _number(value: object) -> float | int:
     return value
 
 
+def _figure(event: JsonObject, name: str) -> float | None:
+    return None if event.get(name) is None else _number(event[name])
+
+
 def _short(value: object) -> str:
     if not isinstance(value, str):
         raise Unusable("no text")
     return value[:TEXT_MAX]
 
 
-def _row(row: Any, columns: Sequence[TableColumn]) -> list[JsonValue]:
+def _row(row: Any, columns: Sequence[TableColumn]) -> list[ResultCell]:
     if not isinstance(row, list) or len(row) != len(columns):
         raise Unusable("a row of another width")
     return [_cell(column.kind, cell) for column, cell in zip(columns, row, strict=True)]
 
 
-def _cell(kind: ColumnKind, cell: object) -> JsonValue:
+def _cell(kind: ColumnKind, cell: object) -> ResultCell:
     if isinstance(cell, str):
         # Half a link leads nowhere.
         return None if kind is ColumnKind.LINK and len(cell) > TEXT_MAX else cell[:TEXT_MAX]
@@ -261,14 +277,14 @@ def _cell(kind: ColumnKind, cell: object) -> JsonValue:
     raise Unusable("a cell that is not a plain value")
 
 
-def _queue_offsets(value: object) -> ReachedOffsets:
+def _queue_offsets(value: object) -> QueueOffsets:
     """Read topic -> "broker:queue id" -> offset."""
     from engine.pipeline.source.cluster.queue_offsets import parse_label  # not where no job runs, as in a browser
 
     if not isinstance(value, dict):
         raise Unusable("no offsets")
     room = QUEUES_MAX
-    offsets: ReachedOffsets = {}
+    offsets: QueueOffsets = {}
     for topic, queues in value.items():
         if not isinstance(queues, dict):
             raise Unusable("no queues")

@@ -2,70 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.lab.scenario.scenario_files import scenario_names
-from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
+from engine.pipeline.jobs.description import JobDescription, JobParameter, JobPlot, JobTable, ParameterKind, TableColumn
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject, JsonValue
+    from app.foundation.json_types import JsonObject
     from app.picture.live_state import LivePicture, SparkProgress
+    from app.picture.pipeline import (
+        PipelineJob,
+        PipelineParameter,
+        PipelineRuns,
+        QueueOffsets,
+        ResultColumn,
+        ResultPlot,
+        ResultTable,
+    )
     from app.picture.rates import SecondLists
+    from app.picture.world.world import Words
     from app.pipeline.host import PipelineHost
-    from app.pipeline.run_record import ReachedOffsets
     from app.web.live_source import LiveSource
 
 #: The namespace of the stream of runs.
 NAMESPACE = "/pipeline"
 
 
-_PARAMETER = ("name", "kind", "help", "default", "required", "unless", "minimum", "maximum")
-_TABLE = ("name", "title", "bad_column")
-_COLUMN = ("name", "kind", "title", "cell_texts")
-_PLOT = ("name", "title", "unit", "x_title", "series_texts")
-
-
-def description_json(description: JobDescription) -> JsonObject:
+def description_json(description: JobDescription) -> PipelineJob:
     """Return a job for a page: what it answers, and the fields of its form."""
     return {
-        **_shown(description, ("name", "title", "about", "runs_until_stopped")),
-        "parameters": [
-            {**_shown(parameter, _PARAMETER), "choices": _choices(parameter)} for parameter in description.parameters
-        ],
-        "tables": [
-            {**_shown(table, _TABLE), "columns": [_shown(column, _COLUMN) for column in table.columns]}
-            for table in description.tables
-        ],
-        "plots": [_shown(plot, _PLOT) for plot in description.plots],
+        "name": description.name,
+        "title": dict(description.title),
+        "about": dict(description.about),
+        "runs_until_stopped": description.runs_until_stopped,
+        "parameters": [_parameter(parameter) for parameter in description.parameters],
+        "tables": [_table(table) for table in description.tables],
+        "plots": [_plot(plot) for plot in description.plots],
     }
 
 
-def _shown(part: object, names: Iterable[str]) -> JsonObject:
-    """Return these attributes of a part of a description; its texts are mappings."""
-    return {name: _plain(getattr(part, name)) for name in names}
+def _parameter(parameter: JobParameter) -> PipelineParameter:
+    # Of a scenario, a page offers those that it may name.
+    choices = scenario_names() if parameter.kind is ParameterKind.SCENARIO else parameter.choices
+    return {
+        "name": parameter.name,
+        "kind": parameter.kind,
+        "help": dict(parameter.help),
+        "default": parameter.default,
+        "required": parameter.required,
+        "unless": parameter.unless,
+        "minimum": parameter.minimum,
+        "maximum": parameter.maximum,
+        "choices": [*choices],
+    }
 
 
-def _plain(value: Any) -> JsonValue:
-    return {key: _plain(value[key]) for key in value} if isinstance(value, Mapping) else value
+def _table(table: JobTable) -> ResultTable:
+    return {
+        "name": table.name,
+        "title": dict(table.title),
+        "columns": [_column(column) for column in table.columns],
+        "bad_column": table.bad_column,
+    }
 
 
-def _choices(parameter: JobParameter) -> list[JsonValue]:
-    """Return the choices that a page offers; of a scenario, those that it may name."""
-    return [*(scenario_names() if parameter.kind is ParameterKind.SCENARIO else parameter.choices)]
+def _column(column: TableColumn) -> ResultColumn:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "title": dict(column.title),
+        "cell_texts": _plain(column.cell_texts),
+    }
+
+
+def _plot(plot: JobPlot) -> ResultPlot:
+    return {
+        "name": plot.name,
+        "title": dict(plot.title),
+        "unit": plot.unit,
+        "x_title": None if plot.x_title is None else dict(plot.x_title),
+        "series_texts": _plain(plot.series_texts),
+    }
+
+
+def _plain(texts: Mapping[str, Mapping[str, str]]) -> dict[str, Words]:
+    return {word: dict(text) for word, text in texts.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class RunsSource:
-    """The stream of runs: ``{"runs": {id: run}, "order": [id, newest first]}``."""
+    """The stream of runs."""
 
     host: PipelineHost
 
-    def state(self) -> JsonObject:
+    def state(self) -> PipelineRuns:
         runs = self.host.runs()
-        order: list[JsonValue] = [run["id"] for run in runs]
-        return {"runs": {run["id"]: run for run in runs}, "order": order}
+        return {"runs": {run["id"]: run for run in runs}, "order": [run["id"] for run in runs]}
 
     def history(self) -> JsonObject:
         """Return an empty history: a run has its own."""
@@ -80,7 +114,7 @@ class WithSparkOffsets:
     """
 
     source: LiveSource
-    reached_offsets: Callable[[], list[tuple[str, str, ReachedOffsets]]]
+    reached_offsets: Callable[[], list[tuple[str, str, QueueOffsets]]]
 
     def state(self) -> LivePicture:
         state = self.source.state()

@@ -15,7 +15,7 @@ const MOST_BUTTONS = 16;
 
 /**
  * @param {object} properties
- * @param {import("./runs.js").Parameter} properties.parameter
+ * @param {Picture.PipelineParameter} properties.parameter
  * @param {any} properties.value What was typed or chosen; undefined: nothing yet.
  * @param {string | null} properties.problem Why the server refused it.
  * @param {(value: string | boolean) => void} properties.onValue
@@ -133,7 +133,7 @@ function TopicButtons({ value, onValue }) {
 /**
  * What may be written, where the help does not say it.
  *
- * @param {import("./runs.js").Parameter} parameter
+ * @param {Picture.PipelineParameter} parameter
  */
 function hint({ kind, minimum, maximum, default: fallback }) {
   const parts = [];

@@ -11,7 +11,6 @@ import { bilingual } from "../common/world/format.js";
 import { Select } from "../parts/panel/select.js";
 import { chosenJob, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 
-/** @typedef {import("./runs.js").Job} Job */
 /** @typedef {Record<string, any>} Values By name of the parameter. */
 
 /** What was typed stays while the page lives, by job. */
@@ -113,7 +112,7 @@ const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name =
 /**
  * The first parameter that must be given and is not.
  *
- * @param {Job} job
+ * @param {Picture.PipelineJob} job
  * @param {Values} values
  */
 function missing(job, values) {
@@ -135,7 +134,7 @@ function whyNot(isFull, lacks) {
 /**
  * What was typed; the rest is left to the job.
  *
- * @param {Job} job
+ * @param {Picture.PipelineJob} job
  * @param {Values} values
  */
 function argumentsOf(job, values) {

@@ -15,6 +15,7 @@ import { bilingual } from "../common/world/format.js";
 /** @type {Print} */
 const wholeMilliseconds = (value) => milliseconds(value === null ? null : Math.round(value));
 
+/** @param {{ batches: Picture.MicroBatch[] }} props */
 export function BatchPlots({ batches }) {
   const places = batches.map((batch) => Date.parse(batch.at) / 1000);
   const plot = (
@@ -44,6 +45,7 @@ export function BatchPlots({ batches }) {
   </${Panel}>`;
 }
 
+/** @param {{ job: Picture.PipelineJob, plots: Record<string, Record<string, [number, number][]>> }} props */
 export function JobPlots({ job, plots }) {
   const shown = job.plots.filter(({ name }) => plots[name]);
   if (shown.length === 0) return null;
@@ -61,6 +63,10 @@ export function JobPlots({ job, plots }) {
   </${Panel}>`;
 }
 
+/**
+ * @param {Picture.ResultPlot} plot
+ * @param {Record<string, [number, number][]>} lines
+ */
 function chartOf(plot, lines) {
   const isTime = plot.x_title === null;
   const { places, columns } = joined(Object.values(lines));

@@ -27,6 +27,7 @@ const NUMERIC = {
   timestamp: (value) => dateTime(value),
 };
 
+/** @param {{ table: Picture.ResultTable, result: Picture.ResultRows }} props */
 export function ResultTable({ table, result }) {
   const isWhole = useSignal(false);
   const { rows, left_out: leftOut } = result;

@@ -15,9 +15,7 @@ const UNITS = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batc
 /** Before so much time the speed says little. */
 const LEAST_MS = 1_000;
 
-/** @typedef {import("./runs.js").Run | import("./runs.js").WholeRun} Run */
-
-/** @type {(props: { run: Run }) => any} */
+/** @type {(props: { run: Picture.ShownRun }) => any} */
 export function RunProgress({ run }) {
   const now = useNow(isOver(run));
   const over = isOver(run);
@@ -48,7 +46,7 @@ export function RunProgress({ run }) {
 /**
  * 0: its process and Java come up; 1: Spark is there, and nothing is read yet; 2: it reads.
  *
- * @param {Run} run
+ * @param {Picture.ShownRun} run
  */
 function stepOf(run) {
   if (!run.running_ms) return 0;
@@ -63,7 +61,7 @@ function said(run) {
 }
 
 /** The job's own count where it has one, else that of Spark's tasks. */
-/** @type {(props: { run: import("./runs.js").WholeRun, now: number }) => any} */
+/** @type {(props: { run: Picture.WholeRun, now: number }) => any} */
 function Done({ run, now }) {
   const units = Object.keys(run.progress);
   const unit = units.find((one) => one !== "tasks") ?? units[0];
@@ -85,7 +83,7 @@ function Done({ run, now }) {
 /**
  * " · 1.2 k/s · about 8 s left": from what is done since Spark was there.
  *
- * @param {Run} run
+ * @param {Picture.ShownRun} run
  * @param {number} done
  * @param {number | null} total
  * @param {number} now

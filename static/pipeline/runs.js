@@ -6,64 +6,8 @@ import { t } from "../common/i18n.js";
 import { get, post } from "../common/request.js";
 import { bilingual } from "../common/world/format.js";
 
-/**
- * @typedef {object} Parameter Something that a job is asked.
- * @property {string} name
- * @property {string} kind
- * @property {Picture.Words} help
- * @property {string | number | boolean | null} default
- * @property {boolean} required
- * @property {string | null} unless The parameter that may be given in place of this one.
- * @property {number | null} minimum
- * @property {number | null} maximum
- * @property {string[]} choices
- *
- * @typedef {object} Job As description_json in app/pipeline/views.py writes it.
- * @property {string} name
- * @property {Picture.Words} title
- * @property {Picture.Words} about
- * @property {Parameter[]} parameters
- * @property {any[]} tables See result_table.js.
- * @property {any[]} plots See plots.js.
- *
- * @typedef {object} Info
- * @property {Job[]} jobs
- * @property {Picture.Words | null} problem Why no run can be started.
- * @property {number} running_max
- * @property {string | null} master
- * @property {string | null} folder
- * @property {boolean} asks_for_keys
- *
- * @typedef {object} Run As RunRecord in app/pipeline/run_record.py shows it: the list has summaries.
- * @property {string} id
- * @property {string} job
- * @property {Record<string, string | number | boolean | null>} arguments
- * @property {string} master
- * @property {number} started_ms
- * @property {string | null} origin The page that started it.
- * @property {string} phase
- * @property {number | null} running_ms When Spark was there.
- * @property {number | null} ended_ms
- * @property {{ text: Picture.Words, detail?: string } | null} failure
- * @property {string | null} log_file
- * @property {number} batch_count
- * @property {number} row_count
- * @property {false} is_whole
- *
- * @typedef {object} Rest What a whole run has besides.
- * @property {true} is_whole
- * @property {Record<string, { done: number, total: number | null }>} progress
- * @property {Record<string, any>} tables
- * @property {Record<string, any>} plots
- * @property {any[]} batches
- * @property {Picture.Words[]} notes
- * @property {Record<string, Record<string, Record<string, number>>>} reached By topic, broker and queue id: the offset.
- *
- * @typedef {Omit<Run, "is_whole"> & Rest} WholeRun
- */
-
 /** What the server says about the jobs; null until it has, `failure` when it could not be asked. */
-export const info = signal(/** @type {Info | { failure: string } | null} */ (null));
+export const info = signal(/** @type {Picture.PipelineInfo | { failure: string } | null} */ (null));
 
 /** The same for what is drawn only once it is known. */
 export function knownInfo() {
@@ -73,9 +17,9 @@ export function knownInfo() {
 const jobs = computed(() => (info.value && "jobs" in info.value ? info.value.jobs : []));
 
 /** By id, and the ids, newest first. */
-const runs = signal({ runs: /** @type {Record<string, Run | WholeRun>} */ ({}), order: /** @type {string[]} */ ([]) });
+const runs = signal(/** @type {Picture.PipelineRuns} */ ({ runs: {}, order: [] }));
 /** Runs that the stream brings in short, asked for one by one. */
-const wholes = signal(/** @type {Record<string, WholeRun>} */ ({}));
+const wholes = signal(/** @type {Record<string, Picture.WholeRun>} */ ({}));
 
 /** What the address names: "#traffic" a job, "#run-1a2b" a run. */
 const hash = signal(location.hash.slice(1));
@@ -92,14 +36,14 @@ export const chosenJob = computed(() => {
 /** @param {string | null} name */
 export const jobNamed = (name) => jobs.value.find((job) => job.name === name);
 export const runList = computed(() => runs.value.order.map((id) => runs.value.runs[id]).filter(Boolean));
-/** @param {Run | WholeRun} run */
+/** @param {Picture.PipelineRun} run */
 export const isOver = (run) => ["ended", "failed", "stopped"].includes(run.phase);
 export const runningCount = computed(() => runList.value.filter((run) => !isOver(run)).length);
 
 /** Ids of runs whose button was pressed here: it goes, and the focus with it. */
 export const wantsFocus = new Set();
 
-/** @param {typeof runs.value} state */
+/** @param {Picture.PipelineRuns} state */
 export function receiveRuns(state) {
   runs.value = state;
 }
@@ -155,7 +99,7 @@ export async function stop(id) {
 /**
  * What a screen reader says when it changes.
  *
- * @param {Run | WholeRun} [run]
+ * @param {Picture.PipelineRun} [run]
  */
 export function tellsOf(run) {
   return run ? `${bilingual(jobNamed(run.job)?.title) || run.job}: ${t(`pipeline.phase.${run.phase}`)}` : "";
