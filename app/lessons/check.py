@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.session.session import WorldSession
-from app.lessons.judge import Answer, judge
+from app.lessons.judge import judge
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Lesson, LessonStep
 from app.lessons.lesson_page import after_html, body_html, why_wrong_html
 from app.lessons.lesson_view import lesson_view
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal
+from app.picture.lesson import Answer, JudgedPrediction, StepCheck
 from engine.fields.field import EXACT_MAX, Field, read_fields, read_tag
 from engine.texts import plain
 
@@ -29,7 +29,7 @@ class CheckRequest:
     step: LessonStep
     prediction: Answer | None
 
-    def done_step(self, verdict: JsonObject | None) -> DoneStep:
+    def done_step(self, verdict: JudgedPrediction | None) -> DoneStep:
         """Return what is stored of the done step."""
         if verdict is None or self.prediction is None:
             return DoneStep(self.step.identity)
@@ -66,7 +66,7 @@ def check_step(
     session: WorldSession,
     rehearsal: Rehearsal,
     done: Mapping[str, DoneStep],
-) -> JsonObject:
+) -> StepCheck:
     """Return the answer to the page, without the progress. Raises :class:`LabRefused`."""
     if session.scenario != lesson.scenario.name:
         raise LabRefused("wrong_world", scenario=lesson.scenario.name)

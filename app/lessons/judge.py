@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from app.foundation.json_types import JsonObject
 from app.lessons.expression import figure_text
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Prediction
-
-#: A prediction of a learner: the id of a choice, a number, or a target of the stage.
-Answer = str | int | float
+from app.picture.lesson import Answer, JudgedPrediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +19,7 @@ class StepVerdict:
     is_right: bool
     answers: tuple[Answer, ...]
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> JudgedPrediction:
         return {"right": self.is_right, "answer": self.answers[0] if self.answers else None}
 
 

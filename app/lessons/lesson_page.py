@@ -1,4 +1,4 @@
-"""The data of the pages of lessons: JSON, without the answers. Its shape: ``app/lessons/__init__.py``."""
+"""The data of the pages of lessons, without the answers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from app.pictures.scenario_pictures import LESSONS_SHELF, picture_addresses
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject
     from app.lessons.course import Course, Track
-    from app.lessons.judge import Answer, StepVerdict
+    from app.lessons.judge import StepVerdict
     from app.lessons.lesson_text import LessonText, StepText
     from app.lessons.progress import DoneStep
     from app.lessons.rehearsal import Rehearsal, RehearsedStep
+    from app.picture.lesson import Answer, LessonProgress, LessonQuestion, ShownLesson, ShownStep
+    from app.picture.world.world import Words
 
 
 def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
@@ -64,7 +66,7 @@ def searched_words(lesson: Lesson) -> str:
     return searched_text(lesson.name, " ".join(parts))
 
 
-def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
+def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], course: Course) -> ShownLesson:
     """Return everything that the page of one lesson needs."""
     names = course.names()
     place = names.index(lesson.name)
@@ -85,7 +87,7 @@ def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneSte
     }
 
 
-def progress_json(done: Mapping[str, DoneStep]) -> JsonObject:
+def progress_json(done: Mapping[str, DoneStep]) -> LessonProgress:
     """Return the ids of the steps that are done, and the predictions."""
     return {
         "progress": list(done),
@@ -93,7 +95,7 @@ def progress_json(done: Mapping[str, DoneStep]) -> JsonObject:
     }
 
 
-def after_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> JsonObject | None:
+def after_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> Words | None:
     """Return the text that follows a done step, in each language."""
 
     def html(text: LessonText) -> str:
@@ -106,7 +108,7 @@ def after_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> JsonObject
 
 def why_wrong_html(
     lesson: Lesson, step: LessonStep, answer: Answer, verdict: StepVerdict, view: JsonObject
-) -> JsonObject | None:
+) -> Words | None:
     """Return why a wrong answer is wrong, in each language; None where the lesson has no text for it."""
     # The texts write a wrong number without commas.
     keys = [answer if isinstance(answer, str) else figure_text(answer).replace(",", "")]
@@ -122,14 +124,14 @@ def why_wrong_html(
     return texts if all(texts.values()) else None
 
 
-def body_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> JsonObject:
+def body_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> Words:
     """Return the text that precedes the action, in each language."""
     return _of_step(lesson, step, lambda text: text.body.html(view))
 
 
 def _step(
     lesson: Lesson, rehearsed: RehearsedStep, done: Mapping[str, DoneStep], order: Mapping[str, list[str]]
-) -> JsonObject:
+) -> ShownStep:
     step, view = rehearsed.step, rehearsed.before
     hints = len(next(iter(lesson.texts.values())).steps[step.identity].hints)
     return {
@@ -154,7 +156,7 @@ def _hint(number: int, view: JsonObject) -> Callable[[StepText], str]:
     return lambda text: text.hints[number].html(view)
 
 
-def _predict(lesson: Lesson, step: LessonStep, view: JsonObject, choices: list[str]) -> JsonObject | None:
+def _predict(lesson: Lesson, step: LessonStep, view: JsonObject, choices: list[str]) -> LessonQuestion | None:
     prediction = step.prediction
     if prediction is None:
         return None
@@ -166,9 +168,8 @@ def _predict(lesson: Lesson, step: LessonStep, view: JsonObject, choices: list[s
         return lambda text: text.choices[identity].html(view)
 
     unit = prediction.unit if isinstance(prediction, NumberPrediction) else None
-    kind = "click" if isinstance(prediction, ClickPrediction) else "number" if not choices else "choice"
     return {
-        "kind": kind,
+        "kind": "click" if isinstance(prediction, ClickPrediction) else "choice" if choices else "number",
         "question": _of_step(lesson, step, question),
         "choices": [{"id": identity, "text": _of_step(lesson, step, choice(identity))} for identity in choices],
         "targets": [str(target) for target in prediction.targets] if isinstance(prediction, ClickPrediction) else [],
@@ -176,9 +177,9 @@ def _predict(lesson: Lesson, step: LessonStep, view: JsonObject, choices: list[s
     }
 
 
-def _of_step(lesson: Lesson, step: LessonStep, of_text: Callable[[StepText], str]) -> JsonObject:
+def _of_step(lesson: Lesson, step: LessonStep, of_text: Callable[[StepText], str]) -> Words:
     return {language: of_text(text.steps[step.identity]) for language, text in lesson.texts.items()}
 
 
-def _in_each(lesson: Lesson, of_text: Callable[[LessonText], str]) -> JsonObject:
+def _in_each(lesson: Lesson, of_text: Callable[[LessonText], str]) -> Words:
     return {language: of_text(text) for language, text in lesson.texts.items()}

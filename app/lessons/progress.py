@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.foundation.json_types import JsonObject
+from app.picture.lesson import MadePrediction
 
 log = logging.getLogger("glassmq.http")
 
@@ -36,7 +36,7 @@ class DoneStep:
     prediction: str = ""
     was_right: bool | None = None
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> MadePrediction:
         return {"prediction": self.prediction, "right": self.was_right}
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from flask import Blueprint, Response, abort, render_template
 from flask.typing import ResponseReturnValue
 
-from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.lab.foundation.bounds import IMPORT_MAX_BYTES
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
@@ -29,6 +28,7 @@ from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, se
 from app.lessons.progress import LearnerProgress
 from app.lessons.progress_file import progress_file, read_progress_file
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
+from app.picture.lesson import StepCheck
 from app.web.api import json_answer
 
 log = logging.getLogger("glassmq.http")
@@ -78,7 +78,7 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
         request = read_check(read_json_body(), lesson)
         rehearsal, done = rehearsal_of(lesson), progress.done(browser, name)
 
-        def in_lab(worlds: LabWorlds) -> JsonObject:
+        def in_lab(worlds: LabWorlds) -> StepCheck:
             return check_step(lesson, request, worlds.session(request.world, browser), rehearsal, done)
 
         result = host.ask(in_lab)

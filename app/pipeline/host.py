@@ -22,9 +22,9 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from app.picture.pipeline import QueueOffsets, ShownRun, WholeRun
 from app.pipeline.child_process import ChildProcess
 from app.pipeline.run_phase import RunPhase
-from app.picture.pipeline import QueueOffsets, ShownRun, WholeRun
 from app.pipeline.run_record import RunRecord
 from engine.pipeline.jobs.arguments import Argument, read_arguments
 from engine.pipeline.jobs.registry import describe

@@ -9,43 +9,14 @@ import { computed, signal } from "@preact/signals";
 import { elementOf } from "../common/elements.js";
 
 /**
- * @typedef {object} Step
- * @property {string} id
- * @property {Picture.Words} heading
- * @property {string} html
- * @property {string[]} point_at
- * @property {Question | null} predict
- * @property {any[]} action Controls and commands, as world.js carries them out.
- * @property {Picture.Words} action_name
- * @property {string[]} hints
- * @property {string} after_html
- * @property {string} start_link The link of the world that the step begins with.
+ * What came back of a step, or what the page was given of one that was done.
  *
- * @typedef {{ kind: string, targets?: string[], [part: string]: any }} Question See prediction.js.
- * @typedef {{ right: boolean, answer: any, why?: string }} Judged
- * @typedef {{ done: boolean, after_html: string, prediction: Judged | null }} Verdict
+ * @typedef {Pick<Picture.StepCheck, "done" | "after_html" | "prediction">} Verdict
+ *
  * @typedef {{ prediction?: any, isSkipped?: boolean, verdict?: Verdict }} Record
- *
- * @typedef {object} Lesson
- * @property {string} name
- * @property {{ [language: string]: string }} title
- * @property {string} scenario
- * @property {number} minutes
- * @property {{ number: number, name: string }[]} needs
- * @property {string | null} next
- * @property {string} intro_html
- * @property {string} summary_html
- * @property {any[]} begin What brings the world to where the first step begins.
- * @property {Step[]} steps
- * @property {string[]} progress Ids of the steps that are done.
- * @property {{ [id: string]: { prediction: any, right: boolean } }} [predictions]
  */
 
-/**
- * As app/lessons/routes.py writes it.
- *
- * @type {Lesson}
- */
+/** @type {Picture.ShownLesson} */
 export const lesson = JSON.parse(elementOf("lesson-data").textContent);
 export const { steps } = lesson;
 
@@ -78,7 +49,11 @@ function stored() {
     if (!lesson.progress.includes(id)) continue;
     const made = lesson.predictions?.[id];
     known[id] = {
-      verdict: { done: true, after_html: after, prediction: made ? { right: made.right, answer: null } : null },
+      verdict: {
+        done: true,
+        after_html: after,
+        prediction: made ? { right: made.right === true, answer: null } : null,
+      },
     };
     if (made) known[id].prediction = made.prediction;
     else known[id].isSkipped = true;
@@ -102,7 +77,7 @@ export function note(id, change) {
 /**
  * Whether the step's question is out of the way: there is none, it is answered, or the learner skips it.
  *
- * @param {Step} step
+ * @param {Picture.ShownStep} step
  */
 export function isDecided({ id, predict }) {
   const { prediction, isSkipped } = recordOf(id);

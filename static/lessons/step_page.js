@@ -16,7 +16,7 @@ import { replaying, stopReplay } from "./replay.js";
 import { showSide } from "./phone_tabs.js";
 import { acting, isReachable, readyFor } from "./world.js";
 
-/** @type {(props: { step: import("./lesson.js").Step }) => any} */
+/** @type {(props: { step: Picture.ShownStep }) => any} */
 export function StepPage({ step }) {
   return html`
     <${Prose} class="lesson-text" text=${step.html} />

@@ -9,12 +9,13 @@ import pytest
 from app.lab.views.world_view import WorldView
 from app.lessons.course import load_course
 from app.lessons.expression import figure_text
-from app.lessons.judge import Answer, judge, right_answers
+from app.lessons.judge import judge, right_answers
 from app.lessons.lesson import LESS, ChoicePrediction, ClickPrediction, NumberPrediction
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data
 from app.lessons.lesson_view import lesson_view
 from app.lessons.rehearsal import perform, rehearse, rehearse_once
+from app.picture.lesson import Answer
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.producer.producer_config import ProducerConfig
