@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from app.picture.storage import BothStores, FileSizes
 from app.storage.laboratory import kafka_side, rocketmq_side
 from app.storage.laboratory.laboratory import Laboratory, LaboratoryBusy
 from app.storage.laboratory.search import SearchQuestion, search
@@ -54,7 +54,7 @@ _QUESTION = (
     Field("value", "text", 0, 40),
 )
 #: Sizes of files that the page shows.
-_SIZES = {
+_SIZES: FileSizes = {
     "commit_log_bytes": rocketmq_side.CONFIG.mapped_file_size_commit_log,
     "queue_entries": rocketmq_side.CONFIG.mapped_file_size_consume_queue_entries,
     "queue_entry_bytes": ENTRY_SIZE_BYTES,
@@ -82,18 +82,17 @@ def add_storage_routes(
     def storage_stores() -> Response:
         traffic = traffic_of(read_query(*TRAFFIC_FIELDS))
         with laboratory.stores(traffic) as stores:
-            return json_answer(
-                {
-                    "traffic": asdict(traffic),
-                    "bounds": {name: list(bounds) for name, bounds in BOUNDS.items()},
-                    "codecs": list(CODECS),
-                    "topics": [traffic.topic(number) for number in range(traffic.topics)],
-                    "time_step_ms": STEP_MS,
-                    "sizes": _SIZES,
-                    "runs": list(runs),
-                    "stores": stores.files,
-                }
-            )
+            answer: BothStores = {
+                "traffic": traffic.as_json(),
+                "bounds": {name: list(bounds) for name, bounds in BOUNDS.items()},
+                "codecs": list(CODECS),
+                "topics": [traffic.topic(number) for number in range(traffic.topics)],
+                "time_step_ms": STEP_MS,
+                "sizes": _SIZES,
+                "runs": list(runs),
+                "stores": stores.files,
+            }
+        return json_answer(answer)
 
     @api.get("/storage/file")
     def storage_file() -> Response:

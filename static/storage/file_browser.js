@@ -14,12 +14,10 @@ import { unitText } from "./units.js";
 import { Panel } from "../parts/panel/panel.js";
 import { ScrollingTable } from "../parts/panel/table.js";
 
-/** @typedef {import("./laboratory.js").StoreName} StoreName */
-
 /** Formats that need a word of explanation. */
 const EXPLAINED = ["commitlog", "consumequeue", "index", "checkpoint", "log", "offset_index", "time_index"];
 
-/** @type {(props: { store: StoreName, path: string, at: number }) => any} */
+/** @type {(props: { store: Picture.StoreName, path: string, at: number }) => any} */
 export function FileBrowser({ store, path, at }) {
   const from = useSignal(at);
   const chosen = useSignal(at);
@@ -50,6 +48,7 @@ export function FileBrowser({ store, path, at }) {
   </${Panel}>`;
 }
 
+/** @param {{ file: Picture.PageOfFile, turn: (at: number) => void }} props */
 function Turns({ file, turn }) {
   const button = (key, at, isThere) =>
     html`<${Button} class="button row-button" disabled=${!isThere} onClick=${() => turn(at)}>
@@ -64,6 +63,7 @@ function Turns({ file, turn }) {
   </div>`;
 }
 
+/** @param {{ file: Picture.PageOfFile, chosen: { value: number } }} props */
 function Units({ file, chosen }) {
   const isChosen = (unit) => unit.start <= chosen.value && chosen.value < unit.start + Math.max(1, unit.length);
   return html`<ol class="unit-list" aria-label=${t("storage.unit_list")}>
@@ -93,7 +93,11 @@ function Unit({ store, path, at }) {
   </div>`;
 }
 
-/** The records of a batch, which may be packed: then no byte of the file is one of theirs alone. */
+/**
+ * The records of a batch, which may be packed: then no byte of the file is one of theirs alone.
+ *
+ * @param {{ records: Picture.BatchedRecord[], total: number }} props
+ */
 function Contents({ records, total }) {
   const title = t("storage.contents", { shown: records.length, total });
   return html`<details class="batch-contents" open>

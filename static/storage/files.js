@@ -9,8 +9,6 @@ import { Panel } from "../parts/panel/panel.js";
 import { FileBrowser } from "./file_browser.js";
 import { knownStores, place, show, STORES } from "./laboratory.js";
 
-/** @typedef {import("./laboratory.js").StoreFile} StoreFile */
-
 export function Files() {
   const { stores } = knownStores();
   const open = place.value;
@@ -43,10 +41,10 @@ function Tree({ store, files }) {
 /**
  * The files of each folder in the order of the paths; "" for those next to the folders, which come last.
  *
- * @param {StoreFile[]} files
+ * @param {Picture.FileOfStore[]} files
  */
 function byFolder(files) {
-  /** @type {Map<string, StoreFile[]>} */
+  /** @type {Map<string, Picture.FileOfStore[]>} */
   const folders = new Map();
   for (const file of files) {
     const folder = file.path.slice(0, Math.max(0, file.path.lastIndexOf("/")));

@@ -25,7 +25,7 @@ const WAYS = ["offset", "key", "time"];
  * @property {Partial<Record<Way, string>>} values What was typed for each way.
  *
  * @typedef {object} Search What was asked, what was predicted, and what came out.
- * @property {any} result
+ * @property {Record<Picture.StoreName, Picture.StoreSearch>} result
  * @property {{ by: Way, topic: string, queue: string, value: string }} question
  * @property {Record<string, string>} prediction
  */

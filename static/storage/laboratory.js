@@ -5,7 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { get } from "../common/request.js";
 
-/** @type {StoreName[]} */
+/** @type {Picture.StoreName[]} */
 export const STORES = ["rocketmq", "kafka"];
 /**
  * The views of the page, and what they are called.
@@ -26,32 +26,9 @@ const RUNS = ["grow", "disk"];
 export const TRAFFIC = ["topics", "queues", "messages", "body_bytes", "distinct_keys", "batch_records", "codec"];
 
 const asked = new URLSearchParams(location.search);
-/**
- * @typedef {"rocketmq" | "kafka"} StoreName
- * @typedef {{ path: string, format: string, bytes: number, used_bytes: number, disk_bytes: number }} StoreFile
- *
- * @typedef {object} Traffic
- * @property {number} topics
- * @property {number} queues Of each topic.
- * @property {number} messages
- * @property {number} body_bytes
- * @property {number} distinct_keys 0: the messages have no keys.
- * @property {number} batch_records
- * @property {string} codec
- *
- * @typedef {object} Stores What the server says of the traffic and its stores: app/storage/routes.py.
- * @property {Traffic} traffic
- * @property {Record<string, [least: number, most: number]>} bounds
- * @property {string[]} codecs
- * @property {string[]} topics
- * @property {number} time_step_ms
- * @property {any} sizes
- * @property {string[]} runs The kinds of measurements that can be started.
- * @property {Record<StoreName, StoreFile[]>} stores
- */
 
 /** Null until the server has answered. */
-export const stores = signal(/** @type {Stores | null} */ (null));
+export const stores = signal(/** @type {Picture.BothStores | null} */ (null));
 
 /** The same for what is drawn only once they are there. */
 export function knownStores() {
@@ -63,7 +40,7 @@ export function knownStores() {
 export const refusal = signal(/** @type {string | null} */ (null));
 export const isBusy = signal(false);
 /** The place that is shown to the byte; null: none yet. */
-export const place = signal(/** @type {{ store: StoreName, path: string, at: number } | null} */ (null));
+export const place = signal(/** @type {{ store: Picture.StoreName, path: string, at: number } | null} */ (null));
 
 const hash = signal(location.hash.slice(1));
 addEventListener("hashchange", () => {
@@ -116,9 +93,9 @@ export function loadFirst() {
 }
 
 /**
- * @param {StoreFile[]} files
+ * @param {Picture.FileOfStore[]} files
  * @param {string} format
- * @param {StoreName} store
+ * @param {Picture.StoreName} store
  */
 function firstPlace(files, format, store) {
   const file = files.find((one) => one.format === format);
@@ -128,7 +105,7 @@ function firstPlace(files, format, store) {
 /**
  * Opens a file at a byte, in the view of files.
  *
- * @param {StoreName} store
+ * @param {Picture.StoreName} store
  * @param {string} path
  * @param {number} at
  */

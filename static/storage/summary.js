@@ -45,7 +45,7 @@ export function Summary() {
 /**
  * How many files there are, and the bytes of each use.
  *
- * @param {import("./laboratory.js").StoreName} store
+ * @param {Picture.StoreName} store
  */
 export function figuresOf(store) {
   const figures = { store, files: 0, messages: 0, index: 0, other: 0, disk: 0 };

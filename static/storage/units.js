@@ -4,8 +4,9 @@
 import { clockTime } from "../common/format.js";
 import { t } from "../common/i18n.js";
 
-/** `unit`: {kind, values}, as app/storage/laboratory/file_units.py names them. */
+/** @param {Pick<Picture.UnitOfFile, "kind" | "values">} unit */
 export function unitText({ kind, values }) {
-  const time = values.timestamp_ms ? clockTime(values.timestamp_ms, true) : "";
+  const { timestamp_ms: ms } = values;
+  const time = typeof ms === "number" && ms > 0 ? clockTime(ms, true) : "";
   return t(`storage.unit.${kind}`, { ...values, time });
 }

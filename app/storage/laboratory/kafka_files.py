@@ -12,8 +12,8 @@ from engine.kafka.records.record_batch import decode_batch, read_header
 from engine.kafka.wire.records_tree import FieldTree, records_tree
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonValue
     from app.picture.record import RecordField
+    from app.picture.storage import BatchedRecord
 
 #: Records of one batch that are shown, and bytes of each value.
 RECORDS_MAX = 60
@@ -69,7 +69,7 @@ def _shown(text: bytes) -> str:
     return text[:_VALUE_MAX_BYTES].decode("utf-8", "replace") + ("…" if len(text) > _VALUE_MAX_BYTES else "")
 
 
-def contents(data: bytes, unit: FileUnit) -> list[JsonValue]:
+def contents(data: bytes, unit: FileUnit) -> list[BatchedRecord]:
     """Return the records of a batch, decompressed."""
     records = decode_batch(data, unit.start) if unit.kind == "batch" else []
     return [

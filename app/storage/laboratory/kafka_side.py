@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
-from app.storage.laboratory.store_side import FoundMessage
+from app.picture.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import FIRST_MS, LaboratoryTraffic, TrafficMessage
 from engine.kafka.log.partition_log import PartitionLog
@@ -75,7 +75,7 @@ class KafkaSide:
         finally:
             self._close_logs()
 
-    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:
+    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundRecord]:
         try:
             data = self._log((topic, queue_id)).read(offset, 1).data
         except KafkaRefusal:
@@ -83,7 +83,7 @@ class KafkaSide:
         records = decode_batch(data) if data else []
         return [_found(topic, queue_id, record) for record in records if record.offset == offset]
 
-    def by_key(self, topic: str, key: str) -> list[FoundMessage]:
+    def by_key(self, topic: str, key: str) -> list[FoundRecord]:
         """Find messages by key without an index: every batch of the topic is fetched and decompressed, as a consumer
         would do it.
         """
@@ -100,7 +100,7 @@ class KafkaSide:
                     position, offset = position + header.size_bytes, header.next_offset
         return found
 
-    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundMessage]:
+    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundRecord]:
         place = self._log((topic, queue_id)).offset_for_time(time_ms)
         return [] if place is None else self.by_offset(topic, queue_id, place[1])
 
@@ -109,6 +109,12 @@ class KafkaSide:
         self.runtime.close()
 
 
-def _found(topic: str, partition: int, record: Record) -> FoundMessage:
+def _found(topic: str, partition: int, record: Record) -> FoundRecord:
     key = record.key.decode() if record.key is not None else None
-    return FoundMessage(topic, partition, record.offset, key, record.timestamp_ms)
+    return {
+        "topic": topic,
+        "queue_id": partition,
+        "offset": record.offset,
+        "key": key,
+        "stored_ms": record.timestamp_ms,
+    }

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from app.storage.laboratory.store_side import FoundMessage
+from app.picture.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import LaboratoryTraffic, TrafficMessage
 from engine.protocol.message.message import MessageExt
@@ -75,15 +75,15 @@ class RocketmqSide:
         """Open the whole store: a loaded store stays open."""
         return nullcontext(self._store)
 
-    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:
+    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundRecord]:
         message = self._store.message_in_queue(topic, queue_id, offset)
         return [] if message is None else [_found(message)]
 
-    def by_key(self, topic: str, key: str) -> list[FoundMessage]:
+    def by_key(self, topic: str, key: str) -> list[FoundRecord]:
         result = self._store.query_message(topic, key, KEY_MATCHES_MAX, 0, _TIME_MAX_MS)
         return [_found(decode_stored_message(record)) for record in result.buffers]
 
-    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundMessage]:
+    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundRecord]:
         return self.by_offset(topic, queue_id, self._store.offset_by_time(topic, queue_id, time_ms))
 
     def close(self) -> None:
@@ -97,9 +97,15 @@ def _run(work: Coroutine[object, object, None]) -> None:
         runner.run(work)
 
 
-def _found(message: MessageExt) -> FoundMessage:
+def _found(message: MessageExt) -> FoundRecord:
     key = next(iter(message.keys), None)
-    return FoundMessage(message.topic, message.queue_id, message.queue_offset, key, message.store_timestamp)
+    return {
+        "topic": message.topic,
+        "queue_id": message.queue_id,
+        "offset": message.queue_offset,
+        "key": key,
+        "stored_ms": message.store_timestamp,
+    }
 
 
 def _stored(message: TrafficMessage, unique_id: str) -> StoreMessage:

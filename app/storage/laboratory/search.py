@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from app.foundation.json_types import JsonObject, JsonValue
+from app.picture.storage import FoundRecord, SearchStep, StoreSearch
 from app.storage.laboratory.file_units import FileUnit
 from app.storage.laboratory.laboratory import BuiltStores
 from app.storage.laboratory.store_files import StoreFile
-from app.storage.laboratory.store_side import FoundMessage, StoreSide
+from app.storage.laboratory.store_side import StoreSide
 from engine.runtime.traced_disk import AccessKind, DiskAccess
 
 #: Bytes of a page of the page cache, which fetches and keeps whole pages.
@@ -53,20 +53,19 @@ def seeks_of(reads: Sequence[DiskAccess]) -> list[bool]:
     return seeks
 
 
-def search(stores: BuiltStores, question: SearchQuestion) -> JsonObject:
+def search(stores: BuiltStores, question: SearchQuestion) -> dict[str, StoreSearch]:
     """Return store -> what was found, step by step, and the cost."""
     return {name: _search_side(side, question) for name, side in stores.sides.items()}
 
 
-def _search_side(side: StoreSide, question: SearchQuestion) -> JsonObject:
+def _search_side(side: StoreSide, question: SearchQuestion) -> StoreSearch:
     with side.opened(question.topic, None if question.by == "key" else question.queue_id):
         side.runtime.accesses.clear()
         found = _ask(side, question)
         reads = [access for access in side.runtime.accesses if access.kind is AccessKind.READ and access.length]
     seeks = seeks_of(reads)
-    matches: list[JsonValue] = [match._asdict() for match in found[:FOUND_MAX]]
     return {
-        "found": matches,
+        "found": found[:FOUND_MAX],
         "found_count": len(found),
         "steps": _steps(side, reads[:STEPS_MAX], seeks),
         "steps_omitted": max(0, len(reads) - STEPS_MAX),
@@ -79,7 +78,7 @@ def _search_side(side: StoreSide, question: SearchQuestion) -> JsonObject:
     }
 
 
-def _ask(side: StoreSide, question: SearchQuestion) -> list[FoundMessage]:
+def _ask(side: StoreSide, question: SearchQuestion) -> list[FoundRecord]:
     topic, queue_id, value = question.topic, question.queue_id, question.value
     if question.by == "key":
         return side.by_key(topic, str(value))
@@ -87,9 +86,9 @@ def _ask(side: StoreSide, question: SearchQuestion) -> list[FoundMessage]:
     return ask(topic, queue_id, int(value))
 
 
-def _steps(side: StoreSide, reads: Sequence[DiskAccess], seeks: Sequence[bool]) -> list[JsonValue]:
+def _steps(side: StoreSide, reads: Sequence[DiskAccess], seeks: Sequence[bool]) -> list[SearchStep]:
     units: dict[str, list[FileUnit]] = {}
-    steps: list[JsonValue] = []
+    steps: list[SearchStep] = []
     for read, is_seek in zip(reads, seeks, strict=False):
         if read.path not in units:
             units[read.path] = StoreFile(side, read.path).units

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import cached_property
 from operator import attrgetter
 
-from app.foundation.json_types import JsonObject
+from app.picture.storage import FileOfStore, PageOfFile, UnitOfFile, WholeUnit
 from app.storage.laboratory import kafka_files, rocketmq_files
 from app.storage.laboratory.file_units import FileFormat, FileUnit
 from app.storage.laboratory.store_side import StoreSide
@@ -24,9 +24,9 @@ class UnknownFile(Exception):
     """The store has no file of that name."""
 
 
-def files_of(side: StoreSide) -> list[JsonObject]:
+def files_of(side: StoreSide) -> list[FileOfStore]:
     """Return every file with its size, how far it is written, and what it takes of the disk: a hole takes nothing."""
-    files: list[JsonObject] = []
+    files: list[FileOfStore] = []
     for path in sorted(path for path in side.runtime.folder.rglob("*") if path.is_file()):
         name = path.relative_to(side.runtime.folder).as_posix()
         status = path.stat()
@@ -65,8 +65,8 @@ class StoreFile:
         """Return all units of the file; an empty file has one unit."""
         return self._format.units(self.path, self._data) or [FileUnit("empty", 0, 0, {})]
 
-    def page(self, position: int) -> JsonObject:
-        """Return a page of units as JSON, from the unit that contains byte ``position`` on (else the last unit)."""
+    def page(self, position: int) -> PageOfFile:
+        """Return a page of units, from the unit that contains byte ``position`` on (else the last unit)."""
         first = self._index(position)
         return {
             "path": self.path,
@@ -80,7 +80,7 @@ class StoreFile:
             "last_at": self.units[max(0, len(self.units) - UNITS_MAX)].start,
         }
 
-    def unit(self, position: int) -> JsonObject:
+    def unit(self, position: int) -> WholeUnit:
         """Return the unit with byte ``position``: its fields and its bytes."""
         unit = self.units[self._index(position)]
         shown = self._data[unit.start : unit.start + min(unit.length, HEX_MAX_BYTES)]
@@ -96,5 +96,5 @@ class StoreFile:
         return max(0, bisect_right(self.units, position, key=attrgetter("start")) - 1)
 
 
-def _unit_json(unit: FileUnit) -> JsonObject:
+def _unit_json(unit: FileUnit) -> UnitOfFile:
     return {"kind": unit.kind, "start": unit.start, "length": unit.length, "values": unit.values}

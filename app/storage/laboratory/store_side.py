@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from app.picture.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import TrafficMessage
-
-
-class FoundMessage(NamedTuple):
-    """The position. ``queue_id``: RocketMQ's queue, Kafka's partition; ``offset``: within it; ``stored_ms``: its
-    time in the store, since 1970.
-    """
-
-    topic: str
-    queue_id: int
-    offset: int
-    key: str | None
-    stored_ms: int
 
 
 class StoreSide(Protocol):
@@ -42,15 +31,15 @@ class StoreSide(Protocol):
         """
         ...
 
-    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:
+    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundRecord]:
         """Return the message of that offset, or none."""
         ...
 
-    def by_key(self, topic: str, key: str) -> list[FoundMessage]:
+    def by_key(self, topic: str, key: str) -> list[FoundRecord]:
         """Return all messages of ``topic`` with that key."""
         ...
 
-    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundMessage]:
+    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundRecord]:
         """Return the first message stored at ``time_ms`` or later, or none."""
         ...
 

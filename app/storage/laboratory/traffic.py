@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.foundation.translator import in_all_languages
+from app.picture.storage import StoredTraffic
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
 from engine.kafka.records.compression import SPOKEN_CODECS
@@ -54,6 +55,17 @@ class LaboratoryTraffic:
     distinct_keys: int = 1_000
     codec: str = "none"
     batch_records: int = 10
+
+    def as_json(self) -> StoredTraffic:
+        return {
+            "topics": self.topics,
+            "queues": self.queues,
+            "messages": self.messages,
+            "body_bytes": self.body_bytes,
+            "distinct_keys": self.distinct_keys,
+            "codec": self.codec,
+            "batch_records": self.batch_records,
+        }
 
     def topic(self, number: int) -> str:
         """Return the topic of that number, from 0."""

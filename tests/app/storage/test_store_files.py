@@ -84,7 +84,7 @@ def test_a_file_is_shown_page_by_page_from_any_byte(stores):
     file = StoreFile(stores.sides["kafka"], "orders-0-0/00000000000000000000.log")
     first = file.page(0)
     assert (first["first"], len(first["units"]), first["previous_at"]) == (0, UNITS_MAX, None)
-    second = file.page(first["next_at"])
+    second = file.page(first["next_at"] or 0)
     assert second["first"] == UNITS_MAX
     assert second["previous_at"] == 0
     inside = file.page(second["units"][3]["start"] + 10)
