@@ -83,5 +83,18 @@ async function answer(request) {
   address.search = "";
   address.hash = "";
   const cache = await caches.open(CACHE);
-  return (await cache.match(address.href)) ?? (await cache.match(`${address.href}/`)) ?? fetch(request);
+  const kept = (await cache.match(address.href)) ?? (await cache.match(`${address.href}/`));
+  if (!kept) return fetch(request);
+  return request.mode === "navigate" ? permitUnload(kept) : kept;
+}
+
+/**
+ * Chromium is about to withhold the event `unload`, with which static/site/transport.js frees the memory of a page.
+ *
+ * @param {Response} page
+ */
+function permitUnload(page) {
+  const headers = new Headers(page.headers);
+  headers.set("Permissions-Policy", "unload=(self)");
+  return new Response(page.body, { headers });
 }

@@ -326,16 +326,27 @@ def keeping_pages(chromium):
     """A browser that keeps pages which are left, as people's browsers do and those of tests do not."""
     browser = chromium.browser_type.launch(
         executable_path=find_chromium(),
-        args=list(LAUNCH_ARGUMENTS),
+        args=[*LAUNCH_ARGUMENTS, "--enable-features=DeprecateUnload"],
         ignore_default_args=["--disable-back-forward-cache"],
     )
     yield browser
     browser.close()
 
 
-def test_a_page_that_is_left_ends_its_python_and_is_at_the_same_moment_on_the_way_back(site, keeping_pages):
+#: A browser that keeps pages whether they want to hear of their unloading or not.
+HEARS_OF_NO_UNLOADING = """
+const { addEventListener: add } = EventTarget.prototype;
+globalThis.addEventListener = (type, ...others) => type === "unload" || add.call(globalThis, type, ...others);
+"""
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_page_that_is_left_ends_its_python_and_is_at_the_same_moment_on_the_way_back(site, keeping_pages, is_kept):
     page = keeping_pages.new_page()
     page.set_default_timeout(STARTED_WITHIN_MS)
+    page.add_init_script("addEventListener('pagehide', ({ persisted }) => (sessionStorage.isKept = persisted));")
+    if is_kept:
+        page.add_init_script(HEARS_OF_NO_UNLOADING)
     page.goto(f"{site}/lab/")
     page.wait_for_selector("html[data-offline=ready]")  # a page that is there before its service worker is not kept
     page.goto(f"{site}/lab/three-locks/")
@@ -346,13 +357,13 @@ def test_a_page_that_is_left_ends_its_python_and_is_at_the_same_moment_on_the_wa
     with python.expect_event("close"):
         page.goto(f"{site}/lab/two-consumers/")
         opened(page)
+    assert page.evaluate("sessionStorage.isKept") == str(is_kept).lower()
     page.go_back()
     expect(page).to_have_url(re.compile("three-locks"))
     opened(page)
     assert shown(page, 1) == there
-    assert page.evaluate("performance.getEntriesByType('navigation')[0].type") == "reload", (
-        "it was kept, without Python"
-    )
+    navigation = page.evaluate("performance.getEntriesByType('navigation')[0].type")
+    assert navigation == ("reload" if is_kept else "back_forward")
 
 
 def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
