@@ -42,8 +42,8 @@ function startWorker() {
     else showProgress(data.progress, data.problem, data.megabytes);
   });
   started.addEventListener("error", ({ message }) => showProgress("failed", message || t("site.no_modules")));
-  // Browsers keep pages that are left, for the way back, with the memory of each. Chromium keeps none that wants to hear
-  // of its unloading; others keep them, but without Python. The address leads to the same moment again.
+  // Browsers keep pages that are left, for the way back, with the memory of each. Chromium keeps none that listens to
+  // this event; others keep them, but without Python. The address leads to the same moment again.
   addEventListener("unload", () => {});
   addEventListener("pagehide", ({ persisted }) => persisted && started.terminate());
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
