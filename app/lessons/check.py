@@ -14,7 +14,7 @@ from app.lessons.lesson_page import after_html, body_html, why_wrong_html
 from app.lessons.lesson_view import lesson_view
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal
-from app.picture.lesson import Answer, JudgedPrediction, StepCheck
+from app.picture.pages.lesson import Answer, JudgedPrediction, StepCheck
 from engine.fields.field import EXACT_MAX, Field, read_fields, read_tag
 from engine.texts import plain
 

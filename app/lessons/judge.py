@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.foundation.json_types import JsonObject
 from app.lessons.expression import figure_text
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Prediction
-from app.picture.lesson import Answer, JudgedPrediction
+from app.picture.pages.lesson import Answer, JudgedPrediction
 
 
 @dataclass(frozen=True, slots=True)

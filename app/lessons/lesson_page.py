@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from app.lessons.lesson_text import LessonText, StepText
     from app.lessons.progress import DoneStep
     from app.lessons.rehearsal import Rehearsal, RehearsedStep
-    from app.picture.lesson import Answer, LessonProgress, LessonQuestion, ShownLesson, ShownStep
+    from app.picture.pages.lesson import Answer, LessonProgress, LessonQuestion, ShownLesson, ShownStep
     from app.picture.world.world import Words
 
 

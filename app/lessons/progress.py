@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.picture.lesson import MadePrediction
+from app.picture.pages.lesson import MadePrediction
 
 log = logging.getLogger("glassmq.http")
 

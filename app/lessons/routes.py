@@ -28,7 +28,7 @@ from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, se
 from app.lessons.progress import LearnerProgress
 from app.lessons.progress_file import progress_file, read_progress_file
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
-from app.picture.lesson import StepCheck
+from app.picture.pages.lesson import StepCheck
 from app.web.api import json_answer
 
 log = logging.getLogger("glassmq.http")

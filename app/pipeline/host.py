@@ -22,7 +22,7 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
-from app.picture.pipeline import QueueOffsets, ShownRun, WholeRun
+from app.picture.pages.pipeline import QueueOffsets, ShownRun, WholeRun
 from app.pipeline.child_process import ChildProcess
 from app.pipeline.run_phase import RunPhase
 from app.pipeline.run_record import RunRecord

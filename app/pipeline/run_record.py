@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.foundation.json_types import JsonObject
-from app.picture.pipeline import (
+from app.picture.pages.pipeline import (
     MicroBatch,
     PipelineRun,
     QueueOffsets,

@@ -12,7 +12,7 @@ from engine.pipeline.jobs.description import JobDescription, JobParameter, JobPl
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject
     from app.picture.live_state import LivePicture, SparkProgress
-    from app.picture.pipeline import (
+    from app.picture.pages.pipeline import (
         PipelineJob,
         PipelineParameter,
         PipelineRuns,

@@ -21,7 +21,7 @@ from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
-from app.picture.storage import BothStores, FileSizes
+from app.picture.pages.storage import BothStores, FileSizes
 from app.storage.laboratory import kafka_side, rocketmq_side
 from app.storage.laboratory.laboratory import Laboratory, LaboratoryBusy
 from app.storage.laboratory.search import SearchQuestion, search

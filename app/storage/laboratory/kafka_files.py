@@ -12,8 +12,8 @@ from engine.kafka.records.record_batch import decode_batch, read_header
 from engine.kafka.wire.records_tree import FieldTree, records_tree
 
 if TYPE_CHECKING:
+    from app.picture.pages.storage import BatchedRecord
     from app.picture.record import RecordField
-    from app.picture.storage import BatchedRecord
 
 #: Records of one batch that are shown, and bytes of each value.
 RECORDS_MAX = 60

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
-from app.picture.storage import FoundRecord
+from app.picture.pages.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import FIRST_MS, LaboratoryTraffic, TrafficMessage
 from engine.kafka.log.partition_log import PartitionLog

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from app.picture.storage import FoundRecord
+from app.picture.pages.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import LaboratoryTraffic, TrafficMessage
 from engine.protocol.message.message import MessageExt

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from app.picture.storage import FoundRecord, SearchStep, StoreSearch
+from app.picture.pages.storage import FoundRecord, SearchStep, StoreSearch
 from app.storage.laboratory.file_units import FileUnit
 from app.storage.laboratory.laboratory import BuiltStores
 from app.storage.laboratory.store_files import StoreFile

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import cached_property
 from operator import attrgetter
 
-from app.picture.storage import FileOfStore, PageOfFile, UnitOfFile, WholeUnit
+from app.picture.pages.storage import FileOfStore, PageOfFile, UnitOfFile, WholeUnit
 from app.storage.laboratory import kafka_files, rocketmq_files
 from app.storage.laboratory.file_units import FileFormat, FileUnit
 from app.storage.laboratory.store_side import StoreSide

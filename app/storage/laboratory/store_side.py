@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from app.picture.storage import FoundRecord
+from app.picture.pages.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import TrafficMessage
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.foundation.translator import in_all_languages
-from app.picture.storage import StoredTraffic
+from app.picture.pages.storage import StoredTraffic
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused
 from engine.kafka.records.compression import SPOKEN_CODECS

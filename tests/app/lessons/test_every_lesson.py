@@ -15,7 +15,7 @@ from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.lesson_page import lesson_data
 from app.lessons.lesson_view import lesson_view
 from app.lessons.rehearsal import perform, rehearse, rehearse_once
-from app.picture.lesson import Answer
+from app.picture.pages.lesson import Answer
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.producer.producer_config import ProducerConfig

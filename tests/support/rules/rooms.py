@@ -35,7 +35,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     ),
     "app.commands": (".", "messages", "administration", "idempotence", "storage", "lab"),
     "app.lab": (".", "foundation", "views", "recorded", "session", "routes"),
-    "app.picture": (".", "world", "live", "session"),
+    "app.picture": (".", "world", "live", "session", "pages"),
     "engine.broker": ("foundation", "tables", "filters", "delivery", "transactions", "processors", "."),
     "engine.client": (
         "foundation",
