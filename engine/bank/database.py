@@ -16,9 +16,9 @@ proportion to its size, which is acceptable for a bank with a few accounts, but 
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from engine.bank.errors import CommitRefused, CommitUncertain, DatabaseClosed, DatabaseUnreadable
@@ -159,23 +159,19 @@ class BankDatabase:
             self._reader = None
 
 
-@cache
-def _database_class() -> type[Database]:
-    # Late: importing it takes longer than importing all of the engine, and only banks need it. It imports pandas and
-    # numpy wherever they are installed, another second and 70 MB, for types of columns that no bank has.
-    with hidden_packages("pandas", "numpy"):
-        from sqlite_utils import Database
-    return Database
-
-
 def _open(image: bytes, path: str) -> Database:
     """Open a connection in memory with the content ``image``. Raises :class:`DatabaseUnreadable`."""
+    # Late: importing it takes longer than importing all of the engine, and only banks need it. It imports pandas and
+    # numpy wherever they are installed, another second and 70 MB, for types of columns that no bank has.
+    with hidden_packages(*([] if "sqlite_utils" in sys.modules else ["pandas", "numpy"])):
+        from sqlite_utils import Database
+
     # No implicit BEGIN; and another thread than the one that ran a world may free it.
     connection: Any = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         if image:
             connection.deserialize(image)
-        database = _database_class()(connection, execute_plugins=False)
+        database = Database(connection, execute_plugins=False)
         # Reads the header and the schema: SQLite only now validates the content.
         database.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
