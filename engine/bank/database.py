@@ -162,8 +162,8 @@ class BankDatabase:
 def _open(image: bytes, path: str) -> Database:
     """Open a connection in memory with the content ``image``. Raises :class:`DatabaseUnreadable`."""
     # Late: importing it takes longer than importing all of the engine, and only banks need it. It imports pandas and
-    # numpy wherever they are installed, another second and 70 MB, for types of columns that no bank has. They are hidden
-    # at the first import only: until the block ends, other threads cannot import them either.
+    # numpy wherever they are installed, another second and 70 MB, for types of columns that no bank has. Hidden at the
+    # first import only: until the block ends, other threads cannot import them either.
     with hidden_packages(*([] if "sqlite_utils" in sys.modules else ["pandas", "numpy"])):
         from sqlite_utils import Database
 
