@@ -135,7 +135,7 @@ def parse_export(data: object) -> Recording:
     """Parse an exported run. Raises :class:`RecordingRefused` and, for its text,
     :class:`~engine.lab.scenario.errors.ScenarioError`.
     """
-    fields = _read(EXPORT_FIELDS, data, "run")
+    fields = _read(EXPORT_FIELDS, data, "run", is_open=True)
     return Recording(
         scenario=parse_scenario(fields["text"], fields["scenario"]),
         seed=fields["seed"],
@@ -152,7 +152,8 @@ def parse_link(fragment: str) -> Recording:
     content = _unpack(fragment)
     if isinstance(content, Mapping):
         content = {_LINK_NAMES.get(name, name): value for name, value in content.items()}
-    fields = _read(LINK_FIELDS, content, "link")
+    # A link is short, so every part of it means something: one that is unknown here cannot be left out.
+    fields = _read(LINK_FIELDS, content, "link", is_open=False)
     name, text = fields["scenario"], fields["text"]
     scenario = load_scenario(name) if text is None else parse_scenario(text, name)
     return Recording(
@@ -165,10 +166,10 @@ def parse_link(fragment: str) -> Recording:
     )
 
 
-def _read(table: Sequence[Field], data: object, what: str) -> dict[str, Any]:
+def _read(table: Sequence[Field], data: object, what: str, *, is_open: bool) -> dict[str, Any]:
     """Return the fields of a run. Raises :class:`RecordingRefused`."""
     try:
-        fields = read_fields(table, data, what=what, is_open=True)
+        fields = read_fields(table, data, what=what, is_open=is_open)
     except FieldRefused as refused:
         raise RecordingRefused(refused.text) from refused
     check_scenario_name(fields["scenario"])

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -317,12 +318,19 @@ def test_a_damaged_link_is_refused(fragment):
         parse_link(fragment)
 
 
+def test_a_link_with_a_part_or_a_command_of_a_later_version_is_refused():
+    content = {"s": "hello", "n": 1, "e": 0, "t": 0, "c": []}
+    for later in ({}, {"y": 1}, {"c": [[0, 0, {"kind": "heal"}, 1]]}, {"c": [[0, 0, {"kind": "not-yet-invented"}]]}):
+        link = base64.urlsafe_b64encode(zlib.compress(json.dumps(content | later).encode())).decode().rstrip("=")
+        with pytest.raises(RecordingRefused) if later else nullcontext():
+            parse_link(link)
+
+
 def test_a_link_that_is_cut_off_or_a_bomb_is_refused():
     with LabRun(small()) as run, pytest.raises(RecordingRefused):
         parse_link(run.link()[:-10])
-    bomb = base64.urlsafe_b64encode(zlib.compress(b" " * 50_000_000)).decode()
     with pytest.raises(RecordingRefused):
-        parse_link(bomb)
+        parse_link(base64.urlsafe_b64encode(zlib.compress(b" " * 50_000_000)).decode())
     for name, refusal in (("../../etc/passwd", RecordingRefused), ("nobody-made-it", UnknownScenario)):
         link = base64.urlsafe_b64encode(
             zlib.compress(b'{"s": "%s", "n": 1, "e": 0, "t": 0, "c": []}' % name.encode())
