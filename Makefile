@@ -72,6 +72,7 @@ test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TEST
 	@$(PYTEST) -m quick $(SPREAD) $(SELECTED)
 
 .PHONY: test-rest
+test-rest: export GLASSMQ_ALL_SCENARIOS = 1
 test-rest: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run what `make test` leaves out, and its properties and sweeps with more examples
 	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
 
