@@ -16,6 +16,9 @@ const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true
  */
 export const sendRequest = (address, options) => fetch(address, options);
 
+/** Whether other browsers can follow this page's worlds. */
+export const hasFollowers = true;
+
 /**
  * Opens a stream: an object with `on`, `emit`, `connect`, `close` and `active`.
  *

@@ -7,6 +7,8 @@
 
 import { computed, signal } from "@preact/signals";
 import { elementOf } from "../common/elements.js";
+import { forget, keep, kept } from "../common/viewer/kept.js";
+import { progressOf } from "./done_steps.js";
 
 /**
  * What came back of a step, or what the page was given of one that was done.
@@ -18,6 +20,7 @@ import { elementOf } from "../common/elements.js";
 
 /** @type {Picture.ShownLesson} */
 export const lesson = JSON.parse(elementOf("lesson-data").textContent);
+Object.assign(lesson, await progressOf(lesson.name));
 export const { steps } = lesson;
 
 const STORED = `glassmq.lesson.${lesson.name}`;
@@ -59,7 +62,7 @@ function stored() {
     else known[id].isSkipped = true;
   }
   try {
-    return { ...known, ...JSON.parse(localStorage.getItem(STORED) ?? "{}") };
+    return { ...known, ...JSON.parse(kept(STORED) ?? "{}") };
   } catch {
     return known;
   }
@@ -71,7 +74,7 @@ function stored() {
  */
 export function note(id, change) {
   records.value = { ...records.value, [id]: { ...records.value[id], ...change } };
-  localStorage.setItem(STORED, JSON.stringify(records.value));
+  keep(STORED, JSON.stringify(records.value));
 }
 
 /**
@@ -103,7 +106,7 @@ export function reopen(id) {
 }
 
 export function forgetEverything() {
-  localStorage.removeItem(STORED);
+  forget(STORED);
   records.value = {};
   hintsOpen.value = {};
   done.value = new Set();

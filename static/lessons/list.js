@@ -20,7 +20,7 @@ searchList(rows, (row) => row.dataset.lesson ?? "", "lesson.list.found");
 function showDone(row, done) {
   if (!done) return;
   const bar = firstOf("progress", HTMLProgressElement, row);
-  const progress = t("lesson.list.progress", { done, of: bar.max });
+  const progress = t("lesson.list.progress", { done: Math.min(done, bar.max), of: bar.max });
   const isFinished = done >= bar.max;
   bar.value = done;
   bar.ariaLabel = progress;

@@ -21,6 +21,17 @@ export function addressOf(page) {
   return `${PAGES}${path}${path.endsWith("/") ? "" : "/"}${rest}`;
 }
 
+/**
+ * Whether an address is one of the site. Those of a server may begin as these do, but their pages have no slash at the
+ * end.
+ *
+ * @param {string} href
+ */
+function isOwn(href) {
+  const [path] = href.split(/[?#]/, 1);
+  return path !== "/" && path.startsWith(ROOT) && (path.endsWith("/") || path.startsWith(`${ROOT}static/`));
+}
+
 export const pageOf = (path) => path.slice(PAGES.length).replace(/(index\.html|\/)$/, "") || "/";
 
 export function inLanguage(language) {
@@ -33,7 +44,7 @@ export function inLanguage(language) {
 function correct({ target }) {
   const link = target.closest?.("a[href^='/']");
   const href = link?.getAttribute("href");
-  if (href && !href.startsWith(ROOT)) link.setAttribute("href", addressOf(href));
+  if (href && !isOwn(href)) link.setAttribute("href", addressOf(href));
 }
 
 for (const event of ["pointerover", "focusin", "click"]) addEventListener(event, correct, { capture: true });

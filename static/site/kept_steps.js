@@ -3,6 +3,11 @@
 // The worker fills them from the application and returns them to it, in the format of app/lessons/progress_file.py.
 // Where a browser stores nothing, progress ends with the page.
 
+/**
+ * @typedef {{ lesson: string, step: string, done_at: number, prediction: string, right: boolean | null }} KeptStep As
+ *   in app/lessons/progress_file.py.
+ */
+
 const STORE = "steps";
 /** In a frame of another site's page some browsers neither open a database nor refuse to. */
 const OPENS_WITHIN_MS = 2_000;
@@ -34,13 +39,23 @@ async function inStore(mode, work) {
     setTimeout(reject, OPENS_WITHIN_MS, new Error("the browser does not open its database"));
   });
   try {
-    return await work(database.transaction(STORE, mode).objectStore(STORE));
+    const transaction = database.transaction(STORE, mode);
+    const isStored = new Promise((resolve, reject) => {
+      transaction.addEventListener("complete", resolve);
+      transaction.addEventListener("abort", () => reject(transaction.error));
+    });
+    const [result] = await Promise.all([work(transaction.objectStore(STORE)), isStored]);
+    return result;
   } finally {
     database.close();
   }
 }
 
-/** All rows in the order in which the steps were done; none where the browser keeps nothing. */
+/**
+ * All rows in the order in which the steps were done; none where the browser keeps nothing.
+ *
+ * @returns {Promise<KeptStep[]>}
+ */
 export async function keptSteps() {
   try {
     const rows = await inStore("readonly", (store) => finished(store.getAll()));
@@ -53,7 +68,7 @@ export async function keptSteps() {
 /**
  * Adds steps.
  *
- * @param {object[]} steps
+ * @param {KeptStep[]} steps
  * @param {string} [reset] The lesson whose steps are forgotten before.
  */
 export async function keepSteps(steps, reset) {

@@ -8,36 +8,40 @@ import { say } from "./foot_line.js";
 const ROOT = new URL("../../", import.meta.url);
 const workers = navigator.serviceWorker;
 
-/** Forgets all copies of the site and loads the page again: for one that is damaged. */
+/** Forgets all copies of the site and loads the page again: for one that is damaged. Without the host, they stay. */
 export async function loadAgain() {
+  // The service worker leaves this request to the browser.
+  const answer = await fetch(new URL("versions.json", ROOT), { method: "HEAD", cache: "no-store" }).catch(() => null);
+  if (!answer?.ok) return say(t("site.no_host"), "alert", { label: t("site.again"), act: loadAgain });
   const registrations = (await workers?.getRegistrations().catch(() => [])) ?? [];
   await Promise.all(registrations.filter(({ scope }) => scope === ROOT.href).map((each) => each.unregister()));
   const names = (await globalThis.caches?.keys().catch(() => [])) ?? [];
   await Promise.all(
     names.filter((name) => name.startsWith(`glassmq ${ROOT.href} `)).map((name) => caches.delete(name)),
   );
-  await loadWebAssembly().catch(() => {}); // the page says once more what is missing
-  location.reload();
+  await replaceCached().catch(() => {}); // the page says once more what is missing
+  return location.reload();
 }
 
-/** Replaces the file that static/site/python.js takes from the browser's HTTP cache, whatever is there. */
-async function loadWebAssembly() {
-  const { pyodide } = await (await fetch(new URL("versions.json", ROOT))).json();
-  const response = await fetch(new URL(`python/${pyodide}/pyodide.asm.wasm`, ROOT), { cache: "reload" });
-  await response.arrayBuffer();
+/** Replaces what the browser's HTTP cache has of Python, whatever that is. */
+async function replaceCached() {
+  const { files } = await (await fetch(new URL("files.json", ROOT), { cache: "reload" })).json();
+  const paths = Object.keys(files).filter((path) => path.startsWith("python/") || path === "versions.json");
+  const replace = async (/** @type {string} */ path) =>
+    (await fetch(new URL(path, ROOT), { cache: "reload" })).arrayBuffer();
+  await Promise.all(paths.map(replace));
 }
 
 /** @param {ServiceWorkerRegistration} registration */
 function offer({ waiting }) {
   if (!waiting || !workers.controller) return;
-  const act = () => {
-    workers.addEventListener("controllerchange", () => location.reload(), { once: true });
-    waiting.postMessage("take over");
-  };
+  const act = () => waiting.postMessage("take over");
   say(t("site.newer"), "status", { label: t("site.reload"), act });
 }
 
 async function keep() {
+  // Another page may have made the newer version take over: the files of this one are gone then.
+  if (workers.controller) workers.addEventListener("controllerchange", () => location.reload(), { once: true });
   const registration = await workers.register(new URL("service_worker.js", ROOT), { scope: ROOT.pathname });
   offer(registration);
   registration.addEventListener("updatefound", () => {

@@ -17,10 +17,11 @@ const plainFetch = globalThis.fetch;
  */
 export async function loadPython(tell) {
   tell({ progress: "python" });
-  const versions = await (await fetch(new URL("../versions.json", PYTHON))).json();
+  // Both are asked for anew, so that they belong together where no service worker keeps a copy of one version.
+  const versions = await (await fetch(new URL("../versions.json", PYTHON), { cache: "no-cache" })).json();
   const runtime = new URL(`${versions.pyodide}/`, PYTHON);
   self.fetch = countedFetch(versions.python_bytes, tell);
-  const archive = fetch(new URL(ARCHIVE, PYTHON)).then(bytesOf);
+  const archive = fetch(new URL(ARCHIVE, PYTHON), { cache: "no-cache" }).then(bytesOf);
   const { loadPyodide } = await import(new URL("pyodide.mjs", runtime).href);
   const python = await Promise.race([failureOfWebAssembly(), loadPyodide({ indexURL: runtime.href })]);
   tell({ progress: "modules" });

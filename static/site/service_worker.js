@@ -74,18 +74,24 @@ async function take() {
 }
 
 /**
- * A file of the copy; what it does not have (sources, or a file that the browser dropped) comes from the host.
+ * A file of the copy; what it does not have (sources, or a file that the browser dropped) comes from the host, and so
+ * does everything where the browser cannot read its copies.
  *
  * @param {Request} request
  */
 async function answer(request) {
-  const address = new URL(request.url);
-  address.search = "";
-  address.hash = "";
+  return (await answerOfCopy(request).catch(() => null)) ?? fetch(request);
+}
+
+/** @param {Request} request */
+async function answerOfCopy({ url, mode }) {
+  const { origin, pathname, search } = new URL(url);
+  const address = origin + pathname.replace(/\/index\.html$/, "/");
   const cache = await caches.open(CACHE);
-  const kept = (await cache.match(address.href)) ?? (await cache.match(`${address.href}/`));
-  if (!kept) return fetch(request);
-  return request.mode === "navigate" ? permitUnload(kept) : kept;
+  const kept = await cache.match(address);
+  if (kept) return mode === "navigate" ? permitUnload(kept) : kept;
+  // A page's addresses are relative to its folder, so its own must end with a slash; a host redirects as well.
+  return mode === "navigate" && (await cache.match(`${address}/`)) ? Response.redirect(`${address}/${search}`) : null;
 }
 
 /**

@@ -13,9 +13,11 @@ const FILES = { "/api/demonstration": "demonstration.json", "/api/storage/scenar
 
 /** @type {Pick<Worker, "postMessage"> | null} */
 let worker = null;
+/** Why the worker answers no more. */
+let failure = "";
 let requests = 0;
 /** @typedef {{ status: number, headers: string, body: ArrayBuffer }} Answer */
-/** @type {Map<number, (answer: Answer) => void>} */
+/** @type {Map<number, { resolve: (answer: Answer) => void, reject: (reason: unknown) => void }>} */
 const waiting = new Map();
 /** @type {Map<string, Stream>} */
 const streams = new Map();
@@ -26,28 +28,47 @@ const streams = new Map();
  */
 function toWorker(message, transfer = []) {
   worker ??= startWorker();
-  worker.postMessage(message, transfer);
+  if (!failure) worker.postMessage(message, transfer);
 }
 
 function startWorker() {
   if (!globalThis.Worker || !globalThis.WebAssembly) {
-    showProgress("failed", t("site.no_webassembly"));
+    fail(t("site.no_webassembly"));
     return { postMessage() {} };
   }
   document.documentElement.dataset.worker = "starts";
   const started = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   started.addEventListener("message", ({ data }) => {
-    if (data.answer) waiting.get(data.request)?.(data.answer);
+    if (data.answer) waiting.get(data.request)?.resolve(data.answer);
     else if (data.stream) streams.get(data.stream)?.receive(data.event, JSON.parse(data.message));
-    else showProgress(data.progress, data.problem, data.megabytes);
+    else if (data.problem) fail(data.problem);
+    else showProgress(data.progress, data.megabytes);
   });
-  started.addEventListener("error", ({ message }) => showProgress("failed", message || t("site.no_modules")));
+  started.addEventListener("error", ({ message }) => fail(message || t("site.no_modules")));
   // Browsers keep pages that are left, for the way back, with the memory of each. Chromium keeps none that listens to
   // this event; others keep them, but without Python. The address leads to the same moment again.
   addEventListener("unload", () => {});
   addEventListener("pagehide", ({ persisted }) => persisted && started.terminate());
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
   return started;
+}
+
+/**
+ * Says what went wrong and what helps. Nothing waits any longer for a worker that did not start, or has ended.
+ *
+ * @param {string} problem
+ */
+function fail(problem) {
+  if (failure) return;
+  const page = document.documentElement.dataset;
+  const hasStarted = page.worker === "ready";
+  failure = problem;
+  page.worker = "failed";
+  if (hasStarted)
+    say(t("site.ended", { problem }), "alert", { label: t("site.open_again"), act: () => location.reload() });
+  else say(t("site.failed", { problem }), "alert", { label: t("site.again"), act: loadAgain });
+  for (const { reject } of waiting.values()) reject(new Error(problem));
+  for (const stream of streams.values()) stream.end();
 }
 
 /**
@@ -66,10 +87,11 @@ export async function sendRequest(address, { method = "GET", headers = {}, body,
   const contentType = headers["Content-Type"] ?? "";
   /** @type {Promise<Answer>} */
   const answered = new Promise((resolve, reject) => {
-    waiting.set(request, resolve);
+    waiting.set(request, { resolve, reject });
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
   toWorker({ request, method, address, contentType, bytes }, [bytes]);
+  if (failure) waiting.get(request)?.reject(new Error(failure));
   try {
     const answer = await answered;
     const hasBody = ![204, 205, 304].includes(answer.status);
@@ -101,7 +123,14 @@ class Stream {
   }
 
   connect() {
+    this.active = true;
     toWorker({ stream: this.#id, event: "connect" });
+  }
+
+  /** As Socket.IO where the server ends the stream: only the page may connect it again. */
+  end() {
+    this.active = false;
+    this.receive("disconnect", "io server disconnect");
   }
 
   close() {
@@ -110,8 +139,11 @@ class Stream {
 
   receive(event, message) {
     for (const listener of this.#listeners.get(event) ?? []) listener(message);
+    if (event === "goodbye") this.end();
   }
 }
+
+export const hasFollowers = false;
 
 export const openConnection = (namespace) => new Stream(namespace);
 
@@ -120,7 +152,8 @@ addEventListener("click", async (event) => {
   const address = targetOf(event)?.closest("a[href^='/api/']")?.getAttribute("href");
   if (!address) return undefined;
   event.preventDefault();
-  const answer = await sendRequest(address);
+  const answer = await sendRequest(address).catch(() => null);
+  if (!answer) return undefined; // the foot of the page says why
   if (!answer.ok) return say((await answer.json()).text?.[language] ?? answer.status, "alert");
   const save = document.createElement("a");
   save.href = URL.createObjectURL(await answer.blob());
@@ -133,13 +166,11 @@ addEventListener("click", async (event) => {
 // ------------------------------------------------------------------------------------------------ progress
 
 /**
- * Says at the foot of the page what loads, until it is there, and what helps where it does not come.
+ * Says at the foot of the page what loads, until it is there.
  *
  * @param {string} step
  */
-function showProgress(step, problem = "", megabytes = "") {
+function showProgress(step, megabytes = "") {
   document.documentElement.dataset.worker = step;
-  if (step === "ready") say("");
-  else if (problem) say(t(`site.${step}`, { problem }), "alert", { label: t("site.again"), act: loadAgain });
-  else say(`${t(`site.${step}`)} ${megabytes}`);
+  say(step === "ready" ? "" : `${t(`site.${step}`)} ${megabytes}`);
 }

@@ -2,8 +2,8 @@
 // The worker of a page of the site: Python on WebAssembly with the site's application (app/site/worker.py).
 //
 // From the page: { request, method, address, contentType, bytes }, or { stream, event, message } with events of the
-// lab, "connect" and "close" among them. To the page: { request, answer }, { stream, event, message } or
-// { progress, problem }.
+// lab, "connect" and "close" among them. To the page: { request, answer }, { stream, event, message },
+// { progress, megabytes }, or { problem }, after which it answers no more.
 
 import { keepSteps, keptSteps } from "./kept_steps.js";
 import { freeModules, loadPython, PYTHON } from "./python.js";
@@ -27,11 +27,13 @@ const SEARCHES = { search: beginSearch, "end-search": (id) => searches.get(id)?.
  * @type {Map<string, Worker>}
  */
 const searches = new Map();
+/** The done steps that Python has reported, as JSON. */
+const known = new Set();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 // What comes before Python is there waits for it.
 const loaded = load();
-addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)));
+addEventListener("message", ({ data }) => loaded.then((site) => site && take(site, data)).catch(fail));
 
 /** @typedef {{ python: any, site: any }} Application Pyodide's own object, and SiteWorker of app/site/worker.py. */
 
@@ -47,13 +49,24 @@ async function load() {
     const steps = await keptSteps();
     if (steps.length > 0)
       ask({ python, site }, "POST", "/api/lessons/progress", JSON.stringify({ format: FORMAT, steps }));
+    newSteps({ python, site });
     postMessage({ progress: "ready" });
     freeModules(python);
     return { python, site };
   } catch (error) {
-    postMessage({ progress: "failed", problem: error.message.slice(-500) });
+    fail(error);
     return null;
   }
+}
+
+/**
+ * Says that Python did not start, or ended: WebAssembly that has run out of memory or stack answers nothing more.
+ *
+ * @param {Error} error
+ */
+function fail({ message }) {
+  clearTimeout(timer);
+  postMessage({ problem: message.slice(-500) || "?" });
 }
 
 /**
@@ -116,9 +129,21 @@ function beginSearch(id, order) {
  * @param {string} [reset] The name of a lesson that begins again.
  */
 async function keepProgress(application, reset) {
+  await keepSteps(newSteps(application), reset);
+}
+
+/**
+ * The done steps that were not among those of the last call: others may have been forgotten in another tab since.
+ *
+ * @param {Application} application
+ */
+function newSteps(application) {
   const { body } = ask(application, "GET", "/api/lessons/progress");
-  const { steps } = JSON.parse(new TextDecoder().decode(body));
-  await keepSteps(steps, reset);
+  /** @type {import("./kept_steps.js").KeptStep[]} */
+  const steps = JSON.parse(new TextDecoder().decode(body)).steps;
+  const fresh = steps.filter((step) => !known.has(JSON.stringify(step)));
+  for (const step of fresh) known.add(JSON.stringify(step));
+  return fresh;
 }
 
 /**
@@ -128,7 +153,11 @@ async function keepProgress(application, reset) {
  */
 function work(site) {
   clearTimeout(timer);
-  timer = setTimeout(work, 1000 * site.work(), site);
+  try {
+    timer = setTimeout(work, 1000 * site.work(), site);
+  } catch (error) {
+    fail(error);
+  }
 }
 
 /**
@@ -138,6 +167,6 @@ function work(site) {
  * @param {string} path
  */
 async function addSource(files, path) {
-  const response = await fetch(new URL(`sources/${path}`, PYTHON));
-  if (response.ok) files.writeFile(`/glassmq/${path}`, new Uint8Array(await response.arrayBuffer()));
+  const response = await fetch(new URL(`sources/${path}`, PYTHON)).catch(() => null); // Python says what is missing
+  if (response?.ok) files.writeFile(`/glassmq/${path}`, new Uint8Array(await response.arrayBuffer()));
 }

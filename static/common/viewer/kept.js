@@ -22,3 +22,12 @@ export function keep(key, value) {
     // The choice lasts as long as the page.
   }
 }
+
+/** @param {string} key */
+export function forget(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // There is nothing to forget.
+  }
+}

@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { signal, useComputed, useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
+import { hasFollowers } from "../../common/transport.js";
 import { copyText } from "../../common/viewer/clipboard.js";
 import { labData } from "../../common/world/commands.js";
 import { Button } from "./button.js";
@@ -69,7 +70,7 @@ function Ways({ onLeave }) {
       <p class="quiet">${t("lab.share.files_text")}</p>
     </section>
     <${Copied} name="film" text=${`glassmq lab film ${view.value.scenario} --link ${view.value.link} -o run.gif`} />
-    ${mine.value && html`<${Follow} />`}
+    ${hasFollowers && mine.value && html`<${Follow} />`}
   `;
 }
 

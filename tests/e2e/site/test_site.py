@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
+import base64
 import gzip
-import http.server
 import json
 import re
 import subprocess
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import zlib
 from pathlib import Path
 
 import pytest
@@ -18,73 +15,25 @@ from playwright.sync_api import expect
 
 from app.pictures.chromium import LAUNCH_ARGUMENTS, find_chromium
 from app.run_files import live_file
-from app.site.build import build_site, digests
 from engine.lab.run.key_moment import key_moment_of
 from engine.lab.scenario.scenario_files import load_scenario
 from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, show_panel
 from tests.e2e.lesson_page import do_it, go_to, lesson, lesson_data, take_step
 from tests.e2e.scenes import empty_scene
+from tests.e2e.site.site_page import KNOWN_WORKER, LESSONS, STARTED_WITHIN_MS, apart, ask, shown
 from tests.support.pythons import other_pythons
-from tests.support.pythons.other_pythons import PYODIDE, find_node
+from tests.support.pythons.other_pythons import find_node
 from tests.support.tiers import sampled
 
-FOLDER = "some/folder"
-#: On a busy machine Python takes half a minute to start in the browser.
-STARTED_WITHIN_MS = 240_000
-#: Lessons of different parts: ordinary messages, half messages, two-phase commit and Kafka's log.
-LESSONS = ["01-first-message", "07-half-messages", "10-two-phase-commit", "22-commit-log-and-partition-log"]
-PAGES = [
-    "/lab",
-    "/lab/three-locks",
-    "/lab/two-consumers",
-    "/tutorials",
-    "/tutorials/04-three-locks",
-    "/storage",
-    *(f"/tutorials/{name}" for name in LESSONS),
-]
 #: A codec that WebAssembly lacks.
 NOT_ON_THE_SITE = {"compressed-batches"}
-
-
-class PlainFiles(http.server.SimpleHTTPRequestHandler):
-    """What ``python -m http.server`` answers, in silence."""
-
-    def log_message(self, *_: object) -> None: ...
-
-
-def apart(function, *arguments):
-    """Call a function that runs worlds in a thread of its own: in this one Playwright's loop counts as running."""
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(function, *arguments).result()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A site that has a few of the pages, below a folder of its host."""
-    if find_node() is None or not PYODIDE.exists():
-        pytest.skip("Pyodide is not installed: make test-rest, or npm ci")
-    folder = tmp_path_factory.mktemp("host") / FOLDER
-    apart(build_site, folder, PYODIDE, lambda _: None, PAGES)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def site(folder):
-    """The address of the site."""
-    host = folder.parents[FOLDER.count("/")]
-    handler = functools.partial(PlainFiles, directory=str(host))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/{FOLDER}"
-        server.shutdown()
-        thread.join(timeout=10)
 
 
 #: A browser that stores nothing, as with strict settings.
 NOTHING_STORED = """
 Object.defineProperty(navigator, 'serviceWorker', { value: undefined });
 Object.defineProperty(globalThis, 'indexedDB', { value: undefined });
+Object.defineProperty(globalThis, 'localStorage', { get() { throw new DOMException("denied", "SecurityError"); } });
 """
 
 
@@ -136,24 +85,6 @@ def test_python_and_the_modules_are_small_on_the_wire(folder):
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 8.7e6
 
 
-def test_the_copy_for_use_offline_waits_until_the_page_has_its_python(site, open_page):
-    page = open_page("about:blank")
-    page.set_default_timeout(STARTED_WITHIN_MS)
-    held = []
-
-    def hold(route):
-        held.append(route)
-
-    page.context.route("**/glassmq.zst", hold)
-    page.goto(f"{site}/lab/three-locks/")
-    page.wait_for_selector("html[data-worker=python]")
-    assert page.evaluate("async () => (await navigator.serviceWorker.getRegistrations()).length") == 0
-    held.pop().continue_()
-    page.context.unroute_all()
-    opened(page)
-    page.wait_for_selector("html[data-offline=ready]")
-
-
 def list_after_a_step(page, site):
     """Do a step of a lesson and open the list, which has it. Return the lesson's row there."""
     page.set_default_timeout(STARTED_WITHIN_MS)
@@ -171,6 +102,10 @@ def list_after_a_step(page, site):
 def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open_page, tmp_path):
     page = open_page("about:blank")
     row = list_after_a_step(page, site)
+    lesson_page = page.context.new_page()
+    lesson_page.goto(f"{site}/tutorials/04-three-locks/")
+    expect(lesson_page.locator(".dot-done")).to_have_count(1)
+    expect(lesson_page.locator(".dots button").nth(2)).to_have_attribute("aria-current", "step")
     track = page.locator(".lesson-track", has=row)
     expect(track.locator(".track-next")).to_have_text("Begin with lesson 3")
     with page.expect_download() as saving:
@@ -183,6 +118,27 @@ def test_a_done_step_stays_done_and_goes_to_another_browser_as_a_file(site, open
     expect(row.locator(".lesson-state")).to_have_text("尚未开始")
     other.set_input_files("#progress-file", tmp_path / "progress.json")
     expect(row.locator("progress")).to_have_js_property("value", 1, timeout=STARTED_WITHIN_MS)
+    other.goto(f"{site}/zh/tutorials/04-three-locks/")
+    expect(other.locator(".dot-done")).to_have_count(1)
+
+
+def test_steps_that_another_tab_has_forgotten_do_not_come_back(site, open_page):
+    page = open_page("about:blank")
+    list_after_a_step(page, site)
+    page.goto(f"{site}/tutorials/04-three-locks/")
+    lesson(page)
+    other = page.context.new_page()
+    other.set_default_timeout(STARTED_WITHIN_MS)
+    other.goto(f"{site}/tutorials/04-three-locks/?step=summary")
+    lesson(other)
+    other.locator("#begin-anew").click()
+    other.locator("#begin-anew-yes").click()
+    expect(other.locator(".dot-done")).to_have_count(0)
+    go_to(page, 2)
+    take_step(page, lesson_data(page)["steps"][1])
+    page.goto(f"{site}/tutorials/04-three-locks/")
+    expect(page.locator(".dot-done")).to_have_count(1)
+    expect(page.locator(".dots button").nth(2)).to_have_class(re.compile("dot-done"))
 
 
 #: Ends the worker, as leaving the page does, with its answer that a step is done.
@@ -245,6 +201,12 @@ def test_a_page_elsewhere_holds_a_stage_in_a_frame(site, folder, open_page):
     expect(frame.locator("#event-number")).to_have_attribute("data-event", "1")
     expect(frame.locator(".page-head")).to_be_hidden()
 
+    snippet = f'<iframe src="{site}/tutorials/04-three-locks/" width="1100" height="800"></iframe>'
+    (folder.parent / "wiki.html").write_text(f"<!doctype html><link rel=icon href=data:,>{snippet}")
+    page.reload()
+    expect(frame.locator(".dots button")).not_to_have_count(0)
+    expect(frame.locator("#connection[data-status=live]")).to_be_visible(timeout=STARTED_WITHIN_MS)
+
 
 def test_an_exported_page_holds_a_stage_or_shows_its_picture(site, open_page, tmp_path):
     moment = apart(key_moment_of, load_scenario("three-locks"))
@@ -271,37 +233,19 @@ def test_the_other_language_and_the_list_are_one_click_away(site, open_page):
     assert link.evaluate("link => link.href") == f"{site}/lab/three-locks/"
 
 
-def test_the_whole_site_works_offline_after_a_visit_and_offers_a_newer_version(site, folder, open_page):
-    page = open_page(f"{site}/lab/")
+@pytest.mark.parametrize("is_at_root", [False, True])
+def test_links_of_a_server_lead_to_pages_of_the_site_in_the_language_of_the_page(request, open_page, is_at_root):
+    site = request.getfixturevalue("site_at_root" if is_at_root else "site")
+    page = open_page(f"{site}/zh/tutorials/04-three-locks/?step=summary")
     page.set_default_timeout(STARTED_WITHIN_MS)
-    page.wait_for_selector("html[data-offline=ready]")
-    page.context.set_offline(True)
-    page.goto(f"{site}/tutorials/")
-    expect(page.locator("[data-lesson='04-three-locks']")).to_be_visible()
-    page.goto(f"{site}/lab/three-locks/")
-    opened(page)
-    page.locator("#control-step").click()
-    expect_event(page, 1)
-    page.context.set_offline(False)
-
-    list_file, worker = folder / "lab" / "index.html", folder / "service_worker.js"
-    newer = list_file.read_text(encoding="utf-8").replace("<h1>The lab</h1>", "<h1>The newer lab</h1>")
-    list_file.write_text(newer, encoding="utf-8")
-    (folder / "files.json").write_text(json.dumps({"files": digests(folder)}))
-    worker.write_text(re.sub(r'VERSION = "[^"]+"', 'VERSION = "newer"', worker.read_text(encoding="utf-8"), count=1))
-    page.goto(f"{site}/lab/")
-    heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("The lab")
-    page.locator(".site-progress button").click()
-    expect(heading).to_have_text("The newer lab")
-
-
-def shown(page, event):
-    """Return the link to an event, and the cards of the stage there."""
-    expect_event(page, event)
-    link = open_share(page).locator("#share-link").input_value()
-    page.keyboard.press("Escape")
-    return link.split("#")[1], page.locator("#stage [data-node]").all_inner_texts()
+    page.wait_for_selector("html[data-worker]")
+    for link in page.locator(".lesson-panel a[href]:visible").all():
+        link.focus()
+        link.focus()
+        address = link.evaluate("link => link.href")
+        assert address.startswith(f"{site}/zh/") and "/zh/zh/" not in address, address
+    hrefs = page.locator("a[href]").evaluate_all("links => links.map(({ href }) => href)")
+    assert {f"{site}/zh/tutorials/", f"{site}/zh/storage/"} <= set(hrefs)
 
 
 def test_a_link_leads_to_the_same_moment_on_a_server_and_on_the_site(site, serve, open_page):
@@ -366,80 +310,74 @@ def test_a_page_that_is_left_ends_its_python_and_is_at_the_same_moment_on_the_wa
     assert navigation == ("reload" if is_kept else "back_forward")
 
 
-def test_a_damaged_copy_says_so_and_is_loaded_again(site, open_page):
-    page = open_page(f"{site}/lab/")
-    page.set_default_timeout(STARTED_WITHIN_MS)
-    page.wait_for_selector("html[data-offline=ready]")
-    page.evaluate("""async () => {
-      for (const name of await caches.keys()) {
-        const cache = await caches.open(name);
-        for (const { url } of await cache.keys())
-          if (url.endsWith("/glassmq.zst")) await cache.put(url, new Response("damaged"));
-      }
-    }""")
-    page.goto(f"{site}/lab/three-locks/")
-    expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
-    page.locator(".site-progress button").click()
-    opened(page)
-
-
-@contextmanager
-def other_webassembly(folder, content):
-    """The host has another file under the address of WebAssembly; None: it has none."""
-    (file,) = (folder / "python").glob("*/pyodide.asm.wasm")
-    kept = file.rename(folder / "kept.wasm")
-    if content is not None:
-        file.write_bytes(content)
-    yield
-    kept.replace(file)
-
-
-def test_webassembly_comes_from_the_http_cache_of_the_browser_and_else_from_the_copy(site, folder, open_page):
-    page = open_page(f"{site}/lab/")
-    page.set_default_timeout(STARTED_WITHIN_MS)
-    page.wait_for_selector("html[data-offline=ready]")
-    answers = []
-    page.on("response", lambda each: answers.append((each.url.rpartition("/")[2], each.from_service_worker)))
-    page.goto(f"{site}/lab/three-locks/")
-    opened(page)
-    assert [each for each in answers if ".wasm" in each[0]] == [("pyodide.asm.wasm", False)]
-    assert ("glassmq.zst", True) in answers
-
-    with other_webassembly(folder, None):
-        page.context.new_cdp_session(page).send("Network.clearBrowserCache")
-        page.reload()
-        opened(page)
-    assert answers.count(("pyodide.asm.wasm?copy", True)) == 1
-    assert all("404" in complaint for complaint in open_page.complaints)
-    open_page.complaints.clear()
-
-
-def test_damaged_webassembly_says_so_and_is_loaded_again(site, folder, open_page):
-    page = open_page("about:blank")
-    page.set_default_timeout(STARTED_WITHIN_MS)
-    with other_webassembly(folder, b"damaged"):
-        page.goto(f"{site}/lab/three-locks/")
-        expect(page.locator(".site-progress")).to_contain_text("could not be started", timeout=STARTED_WITHIN_MS)
-    page.locator(".site-progress button").click()
-    opened(page)
-    open_page.complaints.clear()
-
-
 def test_two_tabs_have_a_world_each_and_a_phone_steps_its_own(site, open_page):
-    first, phone = (open_page("about:blank") for _ in range(2))
+    first = open_page("about:blank")
+    phone = first.context.new_page()
     phone.set_viewport_size({"width": 390, "height": 844})
     for page in (first, phone):
         page.set_default_timeout(STARTED_WITHIN_MS)
-        page.goto(f"{site}/lab/three-locks/")
+        page.goto(f"{site}/lab/bank-transaction/")
         opened(page)
     phone.locator("#control-step").click()
     expect_event(phone, 1)
     expect_event(first, 0)
 
 
-def test_a_browser_without_webassembly_is_told_what_helps_and_sees_a_picture(site, open_page):
+def test_a_stream_that_the_lab_ends_begins_again(site, open_page):
     page = open_page("about:blank")
-    page.add_init_script("delete globalThis.WebAssembly")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.add_init_script(KNOWN_WORKER)
+    page.goto(f"{site}/lab/three-locks/")
+    opened(page)
+    page.evaluate("""() => {
+      const message = { stream: "stream 1", event: "control", message: "{}" };
+      for (let number = 0; number < 1_000; number += 1) worker.postMessage(message);
+    }""")
+    page.wait_for_selector("#connection[data-status=refused]")
+    opened(page)
+    page.locator("#control-step").click()
+    expect_event(page, 1)
+    open_page.complaints.clear()
+
+
+def test_an_engine_that_has_ended_says_so_answers_no_request_and_begins_again_at_the_same_moment(site, open_page):
+    page = open_page("about:blank")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    page.add_init_script(KNOWN_WORKER)
+    page.goto(f"{site}/lab/three-locks/")
+    opened(page)
+    page.locator("#control-step").click()
+    there = shown(page, 1)
+    page.evaluate("""() => {
+      worker.postMessage({ stream: "stream 1", event: "control", message: "this is not JSON" });
+    }""")
+    expect(page.locator(".site-progress")).to_contain_text("The engine in this page has ended")
+    expect(page.locator("#connection")).to_have_attribute("data-status", "refused")
+    assert "JSON" in ask(page, site, "/api/lessons/progress")["why"]
+    page.locator(".site-progress button").click()
+    opened(page)
+    assert shown(page, 1) == there
+
+
+def test_a_link_from_a_newer_version_says_so(site, open_page):
+    content = {"s": "three-locks", "n": 7, "e": 3, "t": 100, "d": "", "c": [], "y": "what later versions write"}
+    link = base64.urlsafe_b64encode(zlib.compress(json.dumps(content).encode())).decode().rstrip("=")
+    page = open_page(f"{site}/lab/three-locks/#{link}")
+    expect(page.get_by_text("from a newer version of GlassMQ")).to_be_visible(timeout=STARTED_WITHIN_MS)
+
+
+def test_nobody_is_offered_to_follow_a_world_that_no_other_browser_reaches(site, open_page):
+    page = open_page(f"{site}/lab/three-locks/")
+    page.set_default_timeout(STARTED_WITHIN_MS)
+    opened(page)
+    expect(open_share(page).locator("#share-link")).to_be_visible()
+    expect(page.locator("#publish")).to_have_count(0)
+
+
+@pytest.mark.parametrize("missing", ["WebAssembly", "Worker"])
+def test_a_browser_without_webassembly_is_told_what_helps_and_sees_a_picture(site, open_page, missing):
+    page = open_page("about:blank")
+    page.add_init_script(f"delete globalThis.{missing}")
     page.goto(f"{site}/lab/three-locks/")
     expect(page.locator(".site-progress")).to_contain_text("it has no WebAssembly")
     expect(page.locator(".site-progress button")).to_have_text("Load everything again")
