@@ -5,6 +5,7 @@ Each is a process of its own at low priority. The last run of each kind is kept,
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import tempfile
@@ -78,17 +79,25 @@ class StorageRuns:
             }
 
     def start(self, kind: str) -> None:
-        """Start a run. Raises :class:`RunUnderWay`."""
+        """Start a run. Raises :class:`RunUnderWay`; ``OSError`` and ``RuntimeError`` where the machine has no room for
+        its folder, its process or a thread: nothing is left of it then.
+        """
         with self._lock:
             if self._is_closed or any(run.phase is MeasurementPhase.RUNNING for run in self._runs.values()):
                 raise RunUnderWay
-            run = self._runs[kind] = _Run(MeasurementPhase.RUNNING, report=self._runs[kind].report)
-            folder = Path(tempfile.mkdtemp(prefix="glassmq-storage-"))
-            run.worker = WorkerProcess(f"storage-{kind}", _work, self._works[kind], folder)
-            run.listener = threading.Thread(
-                target=self._listen, args=(run, run.worker, folder), name=f"storage-{kind}", daemon=True
-            )
-            run.listener.start()
+            name, run = f"storage-{kind}", _Run(MeasurementPhase.RUNNING, report=self._runs[kind].report)
+            with contextlib.ExitStack() as undo:
+                folder = Path(tempfile.mkdtemp(prefix="glassmq-storage-"))
+                undo.callback(shutil.rmtree, folder, ignore_errors=True)
+                run.worker = WorkerProcess(name, _work, self._works[kind], folder)
+                undo.callback(run.worker.close)
+                run.listener = threading.Thread(
+                    target=self._listen, args=(run, run.worker, folder), name=name, daemon=True
+                )
+                run.listener.start()
+                undo.pop_all()
+            # Only now: a run without a process would be under way forever.
+            self._runs[kind] = run
 
     def cancel(self, kind: str) -> None:
         """End the run that is under way; a run that is over stays as it is."""
