@@ -131,6 +131,34 @@ def test_an_assertion_with_an_effect_is_caught():
     }
 
 
+# ---------------------------------------------------------------------------------------------------- state machines
+
+#: A phase that is set to a member of its enumeration, outside constructors: no table says whether it may follow.
+_PHASE_BY_HAND = re.compile(r"\.phase\b[^=\n]*= *\(?\w*Phase\.[A-Z_]+")
+
+
+def phases_by_hand(source: str) -> list[str]:
+    """The lines that change a phase without a table of states."""
+    functions = (
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    changes = (
+        node for one in functions if one.name != "__init__" for node in ast.walk(one) if isinstance(node, ast.Assign)
+    )
+    return [line for line in map(ast.unparse, changes) if _PHASE_BY_HAND.search(line)]
+
+
+def test_phases_change_by_tables_of_states():
+    by_hand = {relative(path): phases_by_hand(path.read_text()) for path in (*ENGINE_FILES, *APP_FILES)}
+    assert {name: lines for name, lines in by_hand.items() if lines} == {}
+
+
+def test_a_phase_that_is_changed_by_hand_is_caught():
+    by_hand = ["run.phase = RunPhase.ENDED", "run.phase, run.error = (RunPhase.FAILED, 'x')"]
+    source = "\n    ".join(["def f(run):", *by_hand, "run.phase = follow(run.phase, RunPhase.ENDED)"])
+    assert phases_by_hand(source) == by_hand
+
+
 # ------------------------------------------------------------------------------------------------ import direction
 
 
