@@ -9,7 +9,6 @@ import time
 from typing import TypeVar
 
 from app.remote.cluster_reader import ClusterReader, GroupProgress, QueueEnds, progress_of, queue_ends
-from engine.broker.delivery.dead_letter import place_of
 from engine.client.foundation.errors import MQBrokerError
 from engine.protocol.body import question
 from engine.protocol.body.bodies import KVTable, TopicConfigSerializeWrapper
@@ -29,6 +28,7 @@ from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.json_form.properties_text import parse_properties
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
+from engine.protocol.message.message_id import place_of
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
