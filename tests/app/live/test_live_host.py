@@ -124,6 +124,9 @@ def test_an_offset_id_is_that_of_one_broker_and_stays_valid_when_its_address_cha
         assert [one["offset_message_id"] for one in found(live, own_id.lower())] == [own_id]
         (trail,) = live.get(f"/api/messages/trail?name={own_id}")[1]["messages"]
         assert trail["keys"] == ["k1"]
+        assert json.loads(live.tool("message", own_id, "--json").output) == {"messages": [trail]}
+        of_another = encode_offset_message_id("10.0.0.9:10911", offset)
+        assert f"no message has the id {of_another}" in live.tool("message", of_another).output
 
 
 def test_only_spaces_separate_keys_and_all_other_blanks_are_part_of_them(live):
