@@ -58,10 +58,14 @@ class PageServer:
     pipeline_stream: LiveStream | None
 
     def start(self) -> None:
-        """Start sending to viewers."""
-        self.stream.start()
-        if self.pipeline_stream is not None:
-            self.pipeline_stream.start()
+        """Start sending to viewers. Where a thread cannot be started, nothing is left running."""
+        try:
+            self.stream.start()
+            if self.pipeline_stream is not None:
+                self.pipeline_stream.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Stop everything that runs for the page."""

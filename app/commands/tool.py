@@ -15,6 +15,8 @@ from app.foundation.terminal_text import table_lines
 from app.remote.cluster_access import access_options
 from engine.client.foundation.client_config import parse_name_server_addresses
 from engine.client.foundation.errors import MQBrokerError, MQClientError, NameServerUnreachable
+from engine.fields.json_input import parse_json
+from engine.fields.refusal import FieldRefused
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.port import RuntimeFault
@@ -123,6 +125,15 @@ def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
     """Print rows under a head, in columns; numbers are aligned to the right."""
     for line in table_lines(head, rows):
         click.echo(line)
+
+
+def json_or_text(text: str) -> object:
+    """Return what ``text`` is as JSON, if that is a number, true, false, a list or a text in quotes; else the text."""
+    try:
+        value = parse_json(text)
+    except FieldRefused:
+        return text
+    return value if isinstance(value, bool | int | float | list | str) else text
 
 
 def load_scenario_argument(name: str) -> Scenario:

@@ -11,6 +11,7 @@ from collections import deque
 from enum import Enum
 
 from app.foundation.event_budget import EventBudget
+from engine.runtime.state_table import successor
 
 #: Messages a viewer may have unacknowledged before the server stops sending to it.
 WINDOW = 8
@@ -29,6 +30,14 @@ class ViewerPhase(Enum):
     WANTS_SNAPSHOT = "wants a snapshot"
     FOLLOWS = "follows the patches"
     BEHIND = "did not acknowledge in time, gets nothing until it has caught up"
+
+
+#: Phase -> the phases that may follow. A viewer may request a snapshot at any time.
+_NEXT: dict[ViewerPhase, tuple[ViewerPhase, ...]] = {
+    ViewerPhase.WANTS_SNAPSHOT: (ViewerPhase.FOLLOWS, ViewerPhase.WANTS_SNAPSHOT),
+    ViewerPhase.FOLLOWS: (ViewerPhase.BEHIND, ViewerPhase.WANTS_SNAPSHOT),
+    ViewerPhase.BEHIND: (ViewerPhase.WANTS_SNAPSHOT,),
+}
 
 
 class Viewer:
@@ -54,7 +63,7 @@ class Viewer:
         if self.phase is not ViewerPhase.FOLLOWS:
             return False
         if len(self._unacknowledged) >= WINDOW:
-            self.phase = ViewerPhase.BEHIND
+            self._move(ViewerPhase.BEHIND)
             return False
         self._unacknowledged.append(sequence)
         return True
@@ -65,7 +74,7 @@ class Viewer:
             return False
         self._unacknowledged.append(sequence)
         self._snapshots.append(sequence)
-        self.phase = ViewerPhase.FOLLOWS
+        self._move(ViewerPhase.FOLLOWS)
         return True
 
     @property
@@ -87,12 +96,15 @@ class Viewer:
         while self._snapshots and self._snapshots[0] <= sequence:
             self._snapshots.popleft()
         if self.phase is ViewerPhase.BEHIND and not self._unacknowledged:
-            self.phase = ViewerPhase.WANTS_SNAPSHOT
+            self._move(ViewerPhase.WANTS_SNAPSHOT)
         return True
 
     def resync(self) -> None:
         """Note that the viewer found a gap: it needs a snapshot."""
-        self.phase = ViewerPhase.WANTS_SNAPSHOT
+        self._move(ViewerPhase.WANTS_SNAPSHOT)
+
+    def _move(self, phase: ViewerPhase) -> None:
+        self.phase = successor(_NEXT, self.phase, phase, f"viewer {self.viewer_id}")
 
     def may_send_event(self, now: float) -> bool:
         """Take one event from the viewer's budget; return False when the budget is spent."""

@@ -13,18 +13,14 @@ which this server does not grant.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from flask import Blueprint, Response
 
+from app.remote.dead_letters_view import refusal_view
 from app.web.api import json_answer
 from app.web.api_parameters import read_json, read_part
 from app.web.live_source import LiveSource
 from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageAction, HalfMessageRefused
 from engine.fields.field import Field
-
-if TYPE_CHECKING:
-    from app.picture.dead_letter import Refusal
 
 #: The unique id or a key of a half message.
 _MESSAGE = Field("message", "text", 1, 1024, strip=True)
@@ -44,5 +40,4 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:
-        body: Refusal = {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
-        return json_answer(body, 404 if error.refusal in NOT_FOUND else 409)
+        return json_answer(refusal_view(error), 404 if error.refusal in NOT_FOUND else 409)

@@ -60,7 +60,12 @@ class ChildProcess:
             bufsize=0,
         )
         self._thread = threading.Thread(target=self._follow, name="pipeline job", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            with self._process:  # closes its pipes, and waits for it
+                kill_session(self.pid)
+            raise
 
     @property
     def pid(self) -> int:

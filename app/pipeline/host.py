@@ -144,13 +144,16 @@ class PipelineHost:
         command = [*self._command(job, checked), f"--log-file={log_file}", f"--work-folder={work_folder}"]
         run = _Run(record, work_folder)
         with self._lock:
-            if self._is_closed or sum(not one.record.phase.is_over for one in self._runs.values()) >= RUNNING_MAX:
+            try:
+                if self._is_closed or sum(not one.record.phase.is_over for one in self._runs.values()) >= RUNNING_MAX:
+                    raise TooManyRuns
+                # Its events wait for the lock.
+                run.child = ChildProcess(
+                    command, _environment(keys), lambda line: self._hear(run, line), lambda code: self._end(run, code)
+                )
+            except BaseException:
                 shutil.rmtree(work_folder, ignore_errors=True)
-                raise TooManyRuns
-            # Its events wait for the lock.
-            run.child = ChildProcess(
-                command, _environment(keys), lambda line: self._hear(run, line), lambda code: self._end(run, code)
-            )
+                raise
             self._runs[run_id] = run
             self._forget_old()
         return run_id

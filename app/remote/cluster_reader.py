@@ -25,12 +25,11 @@ from engine.protocol.command.headers import (
 )
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import MessageModel
-from engine.protocol.errors import MalformedBody, ProtocolError
+from engine.protocol.errors import MalformedBody
 from engine.protocol.json_form.json_fields import as_object, get_boolean, get_integer
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages
-from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX, is_retry_topic, is_system_topic, reply_topic
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -145,27 +144,15 @@ class ClusterReader(MQClientApi):
         bodies = await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}")
         return sorted((progress for body in bodies for progress in progress_of(body)), key=lambda found: found.queue)
 
-    async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
-        """Return the message with this offset message id or else with this unique id."""
+    async def message(self, unique_id: str, topic: str | None) -> MessageExt | None:
+        """Return a message with this unique id."""
         brokers = await self.broker_addresses()
-        try:
-            address, offset = decode_offset_message_id(message_id)
-        except (ProtocolError, ValueError):
-            address, offset = "", -1
-        if address in brokers.values():
-            found = await self._view(address, offset)
-            if found is not None:
-                return found
         for name in [topic] if topic is not None else await self.topics():
             for broker in brokers.values():
-                found = await self._query_unique_id(broker, name, message_id)
+                found = await self._query_unique_id(broker, name, unique_id)
                 if found is not None:
                     return found
         return None
-
-    async def _view(self, address: str, offset: int) -> MessageExt | None:
-        found = await self.look_for(address, question.message_at(offset), "view a message")
-        return decode_messages(found)[0] if found else None
 
     async def _query_unique_id(self, address: str, topic: str, unique_id: str) -> MessageExt | None:
         asked = question.messages_called(topic, unique_id, _QUERY_MAX, is_unique_id=True)

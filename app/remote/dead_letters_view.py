@@ -11,6 +11,7 @@ from engine.broker.delivery.dead_letter import DeadLetterRefused
 if TYPE_CHECKING:
     from app.picture import dead_letter as picture
     from app.remote.remote_dead_letters import DeadLetterGroup, RemoteDeadLetters, ResendReport
+    from engine.broker.transactions.half_message_lookup import HalfMessageRefused
     from engine.protocol.message.message import MessageExt
 
 #: Failures that a report lists.
@@ -48,8 +49,8 @@ def _resent(again: MessageExt) -> picture.ResentAs:
     }
 
 
-def refusal_view(error: DeadLetterRefused) -> picture.Refusal:
-    """Return ``error`` (English), ``reason``, ``text`` in both languages."""
+def refusal_view(error: DeadLetterRefused | HalfMessageRefused) -> picture.Refusal:
+    """Return a refusal to resend a dead letter, or to decide a half message, as JSON."""
     return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
 
 

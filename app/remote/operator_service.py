@@ -129,6 +129,11 @@ class OperatorService:
         found.sort(key=lambda message: message.commit_log_offset)
         return [message_summary(message) for message in found[: -limit - 1 : -1]]
 
+    async def by_offset_id(self, offset_message_id: str) -> list[RecordSummary]:
+        """Return the message with the id that the broker made, if it is stored here."""
+        message = await self._own.message_with_id(offset_message_id)
+        return [] if message is None else [message_summary(message)]
+
     async def by_time(
         self, topic: str, queue_id: int | None, span_ms: tuple[int, int], before: Sequence[str] | None, count: int
     ) -> MessagePage | None:

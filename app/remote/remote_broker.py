@@ -22,12 +22,13 @@ from engine.protocol.command.headers import (
     PullMessageResponseHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.errors import MalformedBody
+from engine.protocol.errors import MalformedBody, MalformedMessage
 from engine.protocol.json_form.json_fields import as_object, get_integer
 from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.json_form.properties_text import parse_properties
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
+from engine.protocol.message.message_id import place_of
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
@@ -68,6 +69,19 @@ class RemoteBroker:
         """Return the message that begins at this commit-log offset, or None."""
         stored = await self.record_at(commit_log_offset)
         return decode_stored_message(stored) if stored else None
+
+    async def message_with_id(self, offset_message_id: str) -> MessageExt | None:
+        """Return the message with that offset message id; None where no message has it, or the text is not such an id.
+
+        The record's own id decides: another broker's id leads to a record here too, and what a slave copied, or what
+        the broker stored under a former address, has an id with another address than the broker's.
+        """
+        _, offset = place_of(offset_message_id)
+        try:
+            message = await self.message_at(offset) if offset >= 0 else None
+        except MalformedMessage:  # RocketMQ's brokers return any bytes that begin there
+            return None
+        return message if message and message.offset_message_id == offset_message_id.upper() else None
 
     async def read(self, topic: str, queue_id: int, first: int, end: int) -> list[MessageExt]:
         """Return messages of one queue from ``first`` up to ``end``; some may be missing.

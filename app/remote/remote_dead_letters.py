@@ -26,7 +26,6 @@ from engine.broker.delivery.dead_letter import (
     check_not_resent,
     one_dead_letter,
     original_topic,
-    place_of,
     place_of_first_copy,
     places_of_resends,
     resend_request,
@@ -153,11 +152,9 @@ class RemoteDeadLetters:
     async def find(self, group: str, name: str) -> MessageExt:
         """Return the dead letter with that offset message id, unique id or key; of several copies the newest one."""
         topic = dlq_topic(group)
-        address, offset = place_of(name)
-        if address == self._broker.address:
-            exact = await self._broker.message_at(offset)
-            if exact is not None and exact.topic == topic:
-                return exact
+        exact = await self._broker.message_with_id(name)
+        if exact is not None and exact.topic == topic:
+            return exact
         return one_dead_letter(await self._called([topic], name), group, name)
 
     async def resent_as(self, group: str, dead: MessageExt) -> MessageExt | None:

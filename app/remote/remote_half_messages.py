@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.remote.remote_broker import PER_PULL, RemoteBroker
-from engine.broker.delivery.dead_letter import place_of
 from engine.broker.transactions.half_message import HALF_QUEUE_ID, decided_offset
 from engine.broker.transactions.half_message_administrator import request_for
 from engine.broker.transactions.half_message_lookup import (
@@ -133,8 +132,7 @@ class RemoteHalfMessages:
         if found:
             return found
         # An offset id names messages whose sender gave them no unique id.
-        address, offset = place_of(name)
-        message = await self._broker.message_at(offset) if address == self._broker.address else None
+        message = await self._broker.message_with_id(name)
         return [message] if message is not None and message.topic == topic and message.message_id == name else []
 
     async def act(self, action: HalfMessageAction, message: MessageExt) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from app.observation.bounds import client_text
 from app.observation.message_trail import TRAILS_MAX, Subscription, TrailFacts, trail_of
 from app.remote.remote_broker import RemoteBroker
-from engine.broker.delivery.dead_letter import COPIES_MAX, place_of
+from engine.broker.delivery.dead_letter import COPIES_MAX
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.question import group_offset
 from engine.protocol.command.admin_headers import QueryTopicConsumeByWhoRequestHeader
@@ -73,13 +73,20 @@ async def messages_called(brokers: Mapping[str, RemoteBroker], topics: Iterable[
         for topic in topics:
             found += _at(broker_name, await broker.called(topic, name, COPIES_MAX))
             await asyncio.sleep(0)  # let the clients run, where the broker is of this process
-    address, offset = place_of(name)
-    for broker_name, broker in brokers.items():
-        if not found and broker.address == address:
-            message = await broker.message_at(offset)
-            found = _at(broker_name, [message] if message and message.offset_message_id == name.upper() else [])
+    if not found and (message := await message_with_id(brokers, name)) is not None:
+        found.append(message)
     found.sort(key=lambda message: (message.store_timestamp, message.commit_log_offset))
     return list({identity(message): message for message in found}.values())[-TRAILS_MAX:]
+
+
+async def message_with_id(brokers: Mapping[str, RemoteBroker], offset_message_id: str) -> MessageExt | None:
+    """Return the message with that offset message id, from the first broker that has it; None if no broker does."""
+    for broker_name, broker in brokers.items():
+        message = await broker.message_with_id(offset_message_id)
+        if message is not None:
+            message.broker_name = broker_name
+            return message
+    return None
 
 
 def _at(broker_name: str, messages: list[MessageExt]) -> list[MessageExt]:

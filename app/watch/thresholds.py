@@ -56,11 +56,10 @@ class Thresholds:
     def _read(self, file: Path) -> None:
         """Read the file. Unusable values are left out and logged: a broker starts all the same."""
         try:
-            found = json_library.loads(read_whole(file, READ_MAX_BYTES))
-            assert isinstance(found, dict)
+            found = Field(file.name, "object").read(json_library.loads(read_whole(file, READ_MAX_BYTES)), file.name)
         except FileNotFoundError:
             return
-        except (OSError, ValueError, AssertionError) as error:
+        except (OSError, ValueError, FieldRefused) as error:
             log.warning("the thresholds in %s cannot be read, the defaults apply: %s", file, error)
             self._is_unreadable = True
             return

@@ -20,7 +20,6 @@ from app.remote.messages_by_time import QUEUES_MAX, check_place
 from app.web.api_parameters import INT64_MAX, read_part, read_query
 from engine.fields.field import Field
 from engine.fields.refusal import FieldRefused, shown
-from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.runtime.live.engine_thread import EngineUnavailable
 
@@ -159,13 +158,13 @@ def _history(source: LiveSource) -> SecondLists | History:
 
 
 def _search(source: LiveSource) -> list[RecordSummary]:
-    names = ("key", "unique_id", "offset_message_id")
-    keys = [Field(name, "text", 1, _KEY_MAX, default=None, strip=True) for name in names]
+    checks = {"key": None, "unique_id": None, "offset_message_id": decode_offset_message_id}
+    keys = [Field(name, "text", 1, _KEY_MAX, default=None, strip=True, check=check) for name, check in checks.items()]
     read = read_query(_TOPIC_OR_ANY, *keys, Field("limit", "integer", 1, SEARCH_LIMIT_MAX, default=SEARCH_LIMIT))
-    wanted = [name for name in names if read[name] is not None]
+    wanted = [name for name in checks if read[name] is not None]
     if len(wanted) != 1:
         problem = "give one of them" if not wanted else f"{' and '.join(wanted)} were given together"
-        raise FieldRefused(", ".join(names), problem, "topic and key, or unique_id, or offset_message_id")
+        raise FieldRefused(", ".join(checks), problem, "topic and key, or unique_id, or offset_message_id")
     topic, limit, text = read["topic"], read["limit"], read[wanted[0]]
     match wanted[0]:
         case "key":
@@ -175,17 +174,4 @@ def _search(source: LiveSource) -> list[RecordSummary]:
         case "unique_id":
             return source.ask(lambda live: live.operator.by_unique_id(text, topic, limit))
         case _:
-            return _find_by_offset_id(source, text)
-
-
-def _find_by_offset_id(source: LiveSource, text: str) -> list[RecordSummary]:
-    try:
-        _, offset = decode_offset_message_id(text)
-    except (ProtocolError, ValueError) as error:
-        raise FieldRefused(
-            "offset_message_id", f"{shown(text)} is not valid: {error}", "32 hexadecimal digits (56 for IPv6)"
-        ) from None
-    raw = source.ask(lambda live: live.operator.record_at(offset)) if offset >= 0 else None
-    if raw is None:
-        return []
-    return [record_view(raw)["record"]]
+            return source.ask(lambda live: live.operator.by_offset_id(text))

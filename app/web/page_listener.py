@@ -123,7 +123,11 @@ class PageListener(ThreadedWSGIServer):
             self._count_refusal()
             return
         self.half_open.wait_for(request, str(client_address[0]), time.monotonic())
-        super().process_request(request, client_address)
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # there is no thread for it
+            self._give_place_back(request)
+            raise
 
     def _take_place(self) -> bool:
         """Take a place for a connection. A half-open one makes room for a new one; those that are served stay."""
@@ -149,8 +153,11 @@ class PageListener(ThreadedWSGIServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self.half_open.done(request)
-            self._free.release()
+            self._give_place_back(request)
+
+    def _give_place_back(self, request: Any) -> None:
+        self.half_open.done(request)
+        self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log a connection that broke, or a request handler that failed outside Flask: neither may end the server."""

@@ -159,8 +159,9 @@ class LiveStream:
     def start(self) -> None:
         """Start the publisher thread."""
         assert self._thread is None
-        self._thread = threading.Thread(target=self._run, name="live-stream", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="live-stream", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def stop(self) -> None:
         """Stop the publisher thread and wait until it is gone."""

@@ -6,7 +6,6 @@ docs/operating/faults.md describes the faults; app/live/fault_routes.py answers 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.frame_page import command as frame_page
 from app.commands.administration.frame_scenario import command as frame_scenario
 from app.commands.administration.page_access import Page, page_options
-from app.commands.tool import print_table
+from app.commands.tool import json_or_text, print_table
 from app.foundation.terminal_text import body_text
 from engine.faults.fault_rule import Direction, FaultAction
 
@@ -265,15 +264,11 @@ def do(page: Page, kind: str, fields: tuple[str, ...], target: str | None) -> No
 
 
 def _field(text: str) -> tuple[str, object]:
-    """Parse a field: ``ms=500`` is a number, ``on=true`` is true or false, anything else is a text."""
+    """Parse a field: ``ms=500`` is a number, ``on=true`` is true or false, most others are texts."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.UsageError(f"{text!r} is not FIELD=VALUE, such as ms=5000")
-    try:
-        parsed = json.loads(value)
-    except ValueError:
-        return name, value
-    return name, parsed if isinstance(parsed, bool | int | float) else value
+    return name, json_or_text(value)
 
 
 @command.command("clear")

@@ -27,6 +27,8 @@ class TimedAction(click.ParamType[tuple[int, dict[str, Any]]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, dict[str, Any]]:
         """Parse the option. Raises ``click.UsageError`` by ``fail``."""
+        from app.commands.tool import json_or_text
+
         words = str(value).split()
         if len(words) < 2 or not (words[0].isascii() and words[0].isdigit()) or len(words[0]) > 12:
             self.fail(f"{value!r} is not {self.name}, for example '9000 crash B1'", param, ctx)
@@ -34,20 +36,12 @@ class TimedAction(click.ParamType[tuple[int, dict[str, Any]]]):
         for number, word in enumerate(words[2:]):
             name, equals, text = word.partition("=")
             if equals:
-                fields[name] = _value(text)
+                fields[name] = json_or_text(text)
             elif number == 0:
                 fields["target"] = word
             else:
                 self.fail(f"{word!r} of {value!r} is not FIELD=VALUE", param, ctx)
         return int(words[0]), fields
-
-
-def _value(text: str) -> object:
-    """Return a number, true, false or a list parsed as JSON; any other text unchanged."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 @click.command("why")
@@ -133,6 +127,7 @@ def _played(
     actions: tuple[tuple[int, dict[str, Any]], ...],
     at_ms: int | None,
 ) -> Recording:
+    from app.commands.tool import json_or_text
     from engine.lab.run.run import LabRun
     from engine.lab.scenario.command import parse_command
 
@@ -142,7 +137,7 @@ def _played(
             node, dot, name = place.partition(".")
             if not (equals and dot and node and name):
                 raise click.BadParameter(f"{assignment!r}: write NODE.SETTING=VALUE", param_hint="--set")
-            run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": _value(value)}))
+            run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": json_or_text(value)}))
         for time_ms, fields in sorted(actions, key=lambda action: action[0]):
             run.run_to_time(time_ms * 1_000)
             run.apply(parse_command(fields))

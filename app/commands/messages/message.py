@@ -50,16 +50,17 @@ def command(
 
 async def _show(reader: ClusterReader, message_id: str, topic: str | None, *, as_json: bool) -> None:
     from app.remote.remote_broker import remote_brokers
-    from app.remote.remote_trail import remote_trail
+    from app.remote.remote_trail import message_with_id, remote_trail
 
-    message = await reader.message(message_id, topic)
+    brokers = await remote_brokers(reader)
+    message = await message_with_id(brokers, message_id) or await reader.message(message_id, topic)
     if message is None:
         if topic is not None and topic not in await reader.topics():
             raise click.ClickException(f"there is no topic {topic!r}")
         is_id = _MESSAGE_ID.fullmatch(message_id)
         hint = "" if is_id else "; an id has 32 hexadecimal digits (56 where hosts have IPv6), a key goes with --key"
         raise click.ClickException(f"no message{_in(topic)} has the id {message_id}{hint}")
-    life = await remote_trail(await remote_brokers(reader), await reader.topics(), message)
+    life = await remote_trail(brokers, await reader.topics(), message)
     _print([(message, life)], as_json=as_json)
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template
 
+from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.browser_identity import browser_of_request, remember_browser
 from app.lab.foundation.refusal import LabRefused, fields_refused, refusal_of
 from app.lab.session.comparison import DifferenceFinder, VariantMaker
 from app.web.api import json_answer
-from app.web.api_parameters import read_json
+from app.web.api_parameters import read_json, read_query
 from app.web.framing import let_hold_frames
 from engine.fields.field import Field
 from engine.lab.run.setting_fork import StoryVariant, with_command, without_last_command
@@ -59,7 +60,7 @@ def add_comparison_routes(lab: Blueprint, host: LabHost) -> None:
     @lab.get("/api/lab/<world>/difference")
     def difference(world: str) -> Response:
         browser = browser_of_request()
-        other = request.args.get("other", "")
+        other = read_query(Field("other", "text", 1, NAME_MAX))["other"]
 
         def find(worlds: LabWorlds, answer: Future[FirstDifference]) -> DifferenceFinder:
             left, right = (worlds.session(name, browser).player.run.recording() for name in (world, other))

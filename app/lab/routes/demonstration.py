@@ -242,7 +242,8 @@ class DemonstrationMaker:
             if chapter.command is not None:
                 run.apply(chapter.command)
             for count in range(_CHAPTER_EVENTS_MAX):
-                assert run.step(), f"the world ends before chapter {chapter.name} of the start page's film"
+                has_stepped = run.step()
+                assert has_stepped, f"the world ends before chapter {chapter.name} of the start page's film"
                 if is_over():
                     break
                 if count % 20 == 0:

@@ -27,7 +27,9 @@ from app.lab.routes.setting_table import setting_table
 from app.lab.routes.wire_routes import add_wire_routes
 from app.lab.session.film import FilmMaker
 from app.web.api import json_answer
+from app.web.api_parameters import read_query
 from app.web.framing import let_frame
+from engine.fields.field import Field
 from engine.fields.json_input import parse_json
 from engine.lab.narration.relevance import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from app.live.live_faults import LiveFaults
     from app.picture.session.film import Film
 
+#: A source file; :func:`source_file` says which there are.
+_FILE = Field("file", "text", 0, 1_000, default="")
 _STATUS = {
     "no_world": 404,
     "no_frame": 404,
@@ -118,7 +122,7 @@ def create_lab_routes(
 
     @lab.get("/api/lab/source")
     def source() -> Response:
-        return json_answer(source_file(request.args.get("file", "")))
+        return json_answer(source_file(read_query(_FILE)["file"]))
 
     @lab.post("/api/lab/import")
     def import_run() -> Response:

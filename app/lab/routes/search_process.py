@@ -33,7 +33,11 @@ class SearchProcess:
         self._clock = clock
         self._started_s = self._asked_s = clock()
         self.thread = threading.Thread(target=self._listen, name="explorer listener", daemon=True)
-        self.thread.start()
+        try:
+            self.thread.start()
+        except BaseException:
+            self.worker.close()
+            raise
 
     def asked(self) -> None:
         """Note that a page has polled the search."""

@@ -175,8 +175,10 @@ class LabHost:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._run, name=LAB_THREAD, daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name=LAB_THREAD, daemon=True)
+                thread.start()
+                # Only now: where no thread could be started, the next request retries.
+                self._thread = thread
 
     def stop(self) -> None:
         """End the thread and free all worlds."""

@@ -114,7 +114,8 @@ class GrownRocketmq:
                 store_host=_HOST,
             )
             result = self._store.put_message(message)
-            assert result.is_ok, result.remark
+            if not result.is_ok:  # the disk may be full
+                raise OSError(result.remark)
 
     def written(self) -> None:
         self._store.dispatcher.drain()

@@ -5,6 +5,7 @@ Each is a process of its own at low priority. The last run of each kind is kept,
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import tempfile
@@ -19,6 +20,7 @@ from app.foundation.json_types import JsonObject
 from app.foundation.worker_process import WorkerProcess
 from app.storage.progress import ProgressStep
 from app.storage.runs.report import Work
+from engine.runtime.state_table import successor
 
 log = logging.getLogger("glassmq.storage")
 
@@ -27,13 +29,19 @@ _CLOSE_S = 5.0
 
 
 class MeasurementPhase(StrEnum):
-    """The phase of a run. ``running`` leads to one of the others, and a new run leads back to it."""
+    """The phase of a run."""
 
     NONE = "none"
     RUNNING = "running"
     ENDED = "ended"
     CANCELLED = "cancelled"
     FAILED = "failed"
+
+
+#: Phase -> the phases that may follow. ``none`` belongs to a kind that has had no run; each run begins as ``running``.
+_NEXT: dict[MeasurementPhase, tuple[MeasurementPhase, ...]] = {
+    MeasurementPhase.RUNNING: (MeasurementPhase.ENDED, MeasurementPhase.CANCELLED, MeasurementPhase.FAILED),
+}
 
 
 class RunUnderWay(Exception):
@@ -49,6 +57,9 @@ class _Run:
     error: str | None = None
     worker: WorkerProcess | None = None
     listener: threading.Thread | None = None
+
+    def move(self, phase: MeasurementPhase) -> None:
+        self.phase = successor(_NEXT, self.phase, phase, "a run")
 
 
 class StorageRuns:
@@ -78,17 +89,25 @@ class StorageRuns:
             }
 
     def start(self, kind: str) -> None:
-        """Start a run. Raises :class:`RunUnderWay`."""
+        """Start a run. Raises :class:`RunUnderWay`; ``OSError`` and ``RuntimeError`` where the machine has no room for
+        its folder, its process or a thread: nothing is left of it then.
+        """
         with self._lock:
             if self._is_closed or any(run.phase is MeasurementPhase.RUNNING for run in self._runs.values()):
                 raise RunUnderWay
-            run = self._runs[kind] = _Run(MeasurementPhase.RUNNING, report=self._runs[kind].report)
-            folder = Path(tempfile.mkdtemp(prefix="glassmq-storage-"))
-            run.worker = WorkerProcess(f"storage-{kind}", _work, self._works[kind], folder)
-            run.listener = threading.Thread(
-                target=self._listen, args=(run, run.worker, folder), name=f"storage-{kind}", daemon=True
-            )
-            run.listener.start()
+            name, run = f"storage-{kind}", _Run(MeasurementPhase.RUNNING, report=self._runs[kind].report)
+            with contextlib.ExitStack() as undo:
+                folder = Path(tempfile.mkdtemp(prefix="glassmq-storage-"))
+                undo.callback(shutil.rmtree, folder, ignore_errors=True)
+                run.worker = WorkerProcess(name, _work, self._works[kind], folder)
+                undo.callback(run.worker.close)
+                run.listener = threading.Thread(
+                    target=self._listen, args=(run, run.worker, folder), name=name, daemon=True
+                )
+                run.listener.start()
+                undo.pop_all()
+            # Only now: a run without a process would be under way forever.
+            self._runs[kind] = run
 
     def cancel(self, kind: str) -> None:
         """End the run that is under way; a run that is over stays as it is."""
@@ -108,7 +127,7 @@ class StorageRuns:
 
     def _cancel(self, run: _Run) -> None:
         if run.phase is MeasurementPhase.RUNNING and run.worker is not None:
-            run.phase = MeasurementPhase.CANCELLED
+            run.move(MeasurementPhase.CANCELLED)
             run.worker.terminate()
 
     def _listen(self, run: _Run, worker: WorkerProcess, folder: Path) -> None:
@@ -121,14 +140,16 @@ class StorageRuns:
         shutil.rmtree(folder, ignore_errors=True)
         with self._lock:
             if run.phase is MeasurementPhase.RUNNING:
-                run.phase, run.error = MeasurementPhase.FAILED, run.error or "the process ended"
+                run.move(MeasurementPhase.FAILED)
+                run.error = run.error or "the process ended"
 
     def _hear(self, run: _Run, reported: JsonObject) -> None:
         with self._lock:
             if "error" in reported:
                 run.error = reported["error"]
             elif "report" in reported and run.phase is MeasurementPhase.RUNNING:
-                run.phase, run.report = MeasurementPhase.ENDED, reported["report"]
+                run.move(MeasurementPhase.ENDED)
+                run.report = reported["report"]
             elif "number" in reported:
                 run.number, run.total = reported["number"], reported["total"]
 

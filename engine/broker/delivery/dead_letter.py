@@ -25,7 +25,7 @@ from engine.protocol.command.headers import SendMessageRequestHeader, SendMessag
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.message.message_id import place_of
 from engine.protocol.message.message_properties import (
     PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
     PROPERTY_CLUSTER,
@@ -180,14 +180,6 @@ def check_has_topic(dead: MessageExt, to: ResendTo) -> None:
     """Raise :class:`DeadLetterRefused` if ``dead`` is to go to its first topic but does not name it."""
     if to is ResendTo.TOPIC and original_topic(dead) is None:
         raise DeadLetterRefused(DeadLetterRefusal.NO_TOPIC, name=dead.message_id)
-
-
-def place_of(offset_message_id: str) -> tuple[str, int]:
-    """Return the broker's address and the commit-log offset; ``("", -1)`` if the text is not an offset message id."""
-    try:
-        return decode_offset_message_id(offset_message_id)
-    except (ProtocolError, ValueError):
-        return "", -1
 
 
 def place_of_first_copy(dead: MessageExt) -> tuple[str, int]:

@@ -19,14 +19,13 @@ from engine.broker.delivery.dead_letter import (
     check_not_resent,
     one_dead_letter,
     original_topic,
-    place_of,
     place_of_first_copy,
     places_of_resends,
     resend_request,
     resent_at,
 )
 from engine.broker.foundation.broker_address import BrokerAddress
-from engine.broker.foundation.store_lookups import dispatcher_done
+from engine.broker.foundation.store_lookups import dispatcher_done, message_with_id
 from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
@@ -57,9 +56,8 @@ class DeadLetterAdministrator:
     def find(self, group: str, name: str) -> MessageExt:
         """Return the dead letter with that name."""
         topic = dlq_topic(group)
-        _, offset = place_of(name)
-        exact = self.store.message_at(offset) if offset >= 0 else None
-        if exact is not None and exact.topic == topic and exact.offset_message_id == name:
+        exact = message_with_id(self.store, name)
+        if exact is not None and exact.topic == topic:
             return exact
         return one_dead_letter(self._called(topic, name), group, name)
 

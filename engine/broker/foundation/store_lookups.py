@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_id import place_of
 from engine.protocol.message.record_layout import store_timestamp_of
 from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
@@ -28,6 +30,16 @@ def message_store_time(store: MessageStore, topic: str, queue_id: int, offset: i
         record = store.commit_log.record_at(commit_log_offset) if size != FILLER_SIZE else None
         return -1 if record is None else store_timestamp_of(record)
     return -1
+
+
+def message_with_id(store: MessageStore, offset_message_id: str) -> MessageExt | None:
+    """Return the message with that offset message id; None where no message has it, or the text is not such an id.
+
+    RocketMQ takes the offset alone, and so a message of this broker for the id of another one.
+    """
+    _, offset = place_of(offset_message_id)
+    message = store.message_at(offset) if offset >= 0 else None
+    return message if message and message.offset_message_id == offset_message_id.upper() else None
 
 
 def is_in_memory(store: MessageStore, topic: str, queue_id: int, offset: int) -> bool:

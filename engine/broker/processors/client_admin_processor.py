@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from engine.broker.delivery.broker_to_client import BrokerToClient
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.store_lookups import message_with_id
 from engine.broker.tables.client_channel_info import ClientChannelInfo
 from engine.broker.tables.consumer_manager import ConsumerManager
 from engine.broker.tables.producer_manager import ProducerManager
@@ -22,7 +23,6 @@ from engine.protocol.command.headers import (
     GetProducerConnectionListRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
@@ -102,8 +102,8 @@ class ClientAdminProcessor:
         self, header: ConsumeMessageDirectlyResultRequestHeader, request: RemotingCommand
     ) -> RemotingCommand:
         """Have a consumer consume the message with the given offset id now (code 309)."""
-        _, offset = decode_offset_message_id(header.msg_id or "")
-        record = self.store.commit_log.record_at(offset)
+        message = message_with_id(self.store, header.msg_id or "")
+        record = None if message is None else self.store.commit_log.record_at(message.commit_log_offset)
         if record is None:
             raise RequestRefused(f"there is no message {header.msg_id}")
         fields = request.ext_fields | {"brokerName": self.config.broker_name}

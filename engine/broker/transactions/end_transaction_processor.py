@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from engine.broker.foundation.broker_address import BrokerAddress
 from engine.broker.foundation.errors import check_stored
+from engine.broker.foundation.store_lookups import message_with_id
 from engine.broker.transactions.half_message import committed_message, producer_group, resumed_message
 from engine.broker.transactions.transactional_message_service import TransactionalMessageService
 from engine.protocol.command.headers import EndTransactionRequestHeader, ResumeCheckHalfMessageRequestHeader
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_NOT_TYPE, TRANSACTION_ROLLBACK_TYPE
@@ -81,8 +81,7 @@ class EndTransactionProcessor:
     @answers(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessageRequestHeader, Channel)
     def resume_check_half_message(self, header: ResumeCheckHalfMessageRequestHeader, channel: Channel) -> None:
         """Resume the checks of a half message that was given up (code 323)."""
-        _, offset = decode_offset_message_id(header.msg_id)
-        discarded = self.store.message_at(offset)
+        discarded = message_with_id(self.store, header.msg_id)
         if discarded is None or discarded.topic != TRANSACTION_CHECK_MAX_TIME_TOPIC:
             raise RequestRefused(
                 f"there is no message of {TRANSACTION_CHECK_MAX_TIME_TOPIC} with offset id {header.msg_id[:40]}"

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol
 
+from engine.broker.foundation.store_lookups import message_with_id
 from engine.broker.transactions.half_message import HALF_QUEUE_ID, check_times, decided_offset
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
-from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.store.message_store import MessageStore
 from engine.texts import Text
@@ -148,11 +148,7 @@ class StoredHalfMessages:
 
     def _at_offset_id(self, topic: str, name: str) -> list[MessageExt]:
         """Return the message at an offset id, which names messages whose sender gave them no unique id."""
-        try:
-            _, offset = decode_offset_message_id(name)
-        except (ProtocolError, ValueError):
-            return []
-        message = self._store.message_at(offset)
+        message = message_with_id(self._store, name)
         return [message] if message is not None and message.topic == topic and message.message_id == name else []
 
     def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:

@@ -29,6 +29,7 @@ from engine.lab.run.process_tree import ProcessTree
 from engine.lab.run.run import LabRun
 from engine.lab.run.spread import Spread
 from engine.lab.scenario.errors import LabError
+from engine.runtime.state_table import successor
 
 #: Most further violations at the end that are reported.
 LATER_MAX = 3
@@ -42,6 +43,13 @@ class SearchPhase(StrEnum):
     SEARCHING = "searching"
     SHRINKING = "shrinking"
     DONE = "done"
+
+
+#: Phase -> the phases that may follow. Several findings may be shrunk before one of them is confirmed.
+_NEXT: dict[SearchPhase, tuple[SearchPhase, ...]] = {
+    SearchPhase.SEARCHING: (SearchPhase.SHRINKING, SearchPhase.DONE),
+    SearchPhase.SHRINKING: (SearchPhase.SEARCHING, SearchPhase.DONE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,10 @@ class ExplorationState:
     finding: Counterexample | None = None
     bounded: SearchState = field(default_factory=SearchState)
 
+    def move(self, phase: SearchPhase) -> None:
+        """Change the phase. Raises :class:`~engine.runtime.state_table.IllegalStateChange`."""
+        self.phase = successor(_NEXT, self.phase, phase, "an exploration")
+
     @property
     def is_complete(self) -> bool:
         """Return whether every schedule within the bounds was run. No stall is added to a schedule with a violation, so
@@ -181,7 +193,7 @@ class Exploration:
             search = PctSearch(self._execute, seed=seed, schedules=self.plan.random_schedules, hold_ms=hold_ms)
             self.state.search, self.state.is_random = search.state, True
             yield from self._search(search)
-        self.state.phase = SearchPhase.DONE
+        self.state.move(SearchPhase.DONE)
 
     def _execute(self, stalls: Stalls) -> ScheduleOutcome:
         return execute_on_stage(self.plan.setting, stalls)
@@ -195,13 +207,13 @@ class Exploration:
             yield
             if found is None:
                 continue
-            self.state.phase = SearchPhase.SHRINKING
+            self.state.move(SearchPhase.SHRINKING)
             self.state.tried_on_stage += 1
             yield from self._report(found)
             if self.state.finding is not None:
                 return
             self.state.unconfirmed += 1
-            self.state.phase = SearchPhase.SEARCHING
+            self.state.move(SearchPhase.SEARCHING)
 
     # --- findings ----------------------------------------------------------------------------------------------------
 

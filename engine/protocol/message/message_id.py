@@ -45,6 +45,14 @@ def decode_offset_message_id(message_id: str) -> tuple[str, int]:
     return decode_host(data[:-8]), _OFFSET.unpack(data[-8:])[0]
 
 
+def place_of(offset_message_id: str) -> tuple[str, int]:
+    """Return the broker's address and the commit-log offset; ``("", -1)`` if the text is not an offset message id."""
+    try:
+        return decode_offset_message_id(offset_message_id)
+    except (ProtocolError, ValueError):
+        return "", -1
+
+
 def client_of_unique_id(unique_id: str) -> str:
     """Return the beginning of a unique id, which all ids of one client share: ip, process id, instance hash."""
     return unique_id[: -2 * _UNIQUE_TAIL.size]

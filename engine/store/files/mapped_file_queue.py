@@ -125,7 +125,7 @@ class MappedFileQueue:
         """Add a new last file that begins at ``start_offset``. Raises ``DiskFull``, ``DiskFault``."""
         assert not self.files or start_offset >= self.files[-1].end_offset
         new = MappedFile(self._disk, self._pool, self.folder, start_offset, self.file_size)
-        assert new.file.size_bytes == new.size_bytes  # opening it here makes a full disk fail before the file is used
+        _ = new.file  # opening it here makes a full disk fail before the file is used
         self._add(new)
         return new
 

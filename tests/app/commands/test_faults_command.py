@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from app.commands.tool import json_or_text
 from engine.client.foundation.errors import MQClientError
 from tests.support.live.live_server import LiveServer, message
 
@@ -97,6 +98,25 @@ def test_a_broker_is_killed_paused_and_started_again(live):
     live.faults_when(lambda view: "paused_ms" in view)
     assert "paused for" in said(live)
     assert "No faults are active" in said(live, "do", "resume")
+
+
+def test_a_value_is_a_number_a_switch_a_list_or_a_text():
+    given = (
+        "2500",
+        "1.5",
+        "true",
+        "[1, 2]",
+        '"5"',
+        "g12",
+        "172.17.0.3@1",
+        "null",
+        "{}",
+        "NaN",
+        "9" * 5_000,
+        "[" * 100_000,
+    )
+    read = (2500, 1.5, True, [1, 2], "5", *given[5:])
+    assert tuple(map(json_or_text, given)) == read
 
 
 def test_fields_are_numbers_switches_and_texts(live):

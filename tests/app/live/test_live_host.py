@@ -15,6 +15,7 @@ from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStat
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.enums import ConsumeFromWhere
+from engine.protocol.message.message_id import decode_offset_message_id, encode_offset_message_id
 from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.fixture_server import FixtureSource
 from tests.support.live.live_server import LiveServer, message
@@ -105,6 +106,27 @@ def test_a_message_is_found_by_key_unique_id_offset_id_and_place(live):
     status, view = live.get("/api/messages/at/0")
     assert (status, view["body_text"], view["crc_matches"]) == (200, "one", True)
     assert live.get("/api/messages/at/1")[0] == 404
+
+
+def test_an_offset_id_is_that_of_one_broker_and_stays_valid_when_its_address_changes(tmp_path):
+    def found(server, offset_message_id):
+        return server.get(f"/api/messages?offset_message_id={offset_message_id}")[1]["messages"]
+
+    with LiveServer(tmp_path) as live:
+        former_address = live.host.broker_address
+        live.send(message("found", keys="k1"))
+        own_id = live.get("/api/messages?topic=found&key=k1")[1]["messages"][0]["offset_message_id"]
+        _, offset = decode_offset_message_id(own_id)
+        assert found(live, encode_offset_message_id("10.0.0.9:10911", offset)) == []
+    with LiveServer(tmp_path) as live:
+        assert live.host.broker_address != former_address
+        assert found(live, encode_offset_message_id(live.host.broker_address, offset)) == []
+        assert [one["offset_message_id"] for one in found(live, own_id.lower())] == [own_id]
+        (trail,) = live.get(f"/api/messages/trail?name={own_id}")[1]["messages"]
+        assert trail["keys"] == ["k1"]
+        assert json.loads(live.tool("message", own_id, "--json").output) == {"messages": [trail]}
+        of_another = encode_offset_message_id("10.0.0.9:10911", offset)
+        assert f"no message has the id {of_another}" in live.tool("message", of_another).output
 
 
 def test_only_spaces_separate_keys_and_all_other_blanks_are_part_of_them(live):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -80,6 +81,34 @@ def test_a_run_is_remembered_with_all_that_it_reported(host):
     assert state["reached"]["orders"]["broker-a"]["0"] == 800
     assert state["notes"][0]["zh"] == "中文Counting."
     assert [one["id"] for one in host.runs()] == [run_id]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "error"),
+    [
+        ("subprocess.Popen", BlockingIOError("no more processes")),
+        ("threading.Thread.start", RuntimeError("can't start new thread")),
+    ],
+)
+def test_a_run_that_could_not_be_started_leaves_neither_a_process_nor_a_folder(host, monkeypatch, lacking, error):
+    started = []
+
+    def refuse(*_, **__):
+        raise error
+
+    class NotedPopen(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    with monkeypatch.context() as machine:
+        machine.setattr(subprocess, "Popen", NotedPopen)
+        machine.setattr(lacking, refuse)
+        with pytest.raises(type(error)):
+            host.start("tiny", {})
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * len(started)
+    assert host.runs() == []
+    assert list(host.settings.folder.glob("work/*")) == []
 
 
 def test_a_stop_ends_the_job_by_its_own_word_and_a_second_stop_changes_nothing(host):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
 
 import pytest
@@ -73,6 +74,32 @@ def test_a_closed_host_begins_nothing_and_leaves_no_files(runs, tmp_path, monkey
     assert runs.state("endless")["phase"] == "cancelled"
     with pytest.raises(RunUnderWay):
         runs.start("quick")
+
+
+@pytest.mark.parametrize(
+    ("lacking", "error"),
+    [
+        ("tempfile.mkdtemp", OSError("no space left on device")),
+        ("multiprocessing.context.SpawnProcess.start", BlockingIOError("no more processes")),
+        ("threading.Thread.start", RuntimeError("can't start new thread")),
+    ],
+)
+def test_a_run_that_could_not_be_started_is_not_under_way(runs, tmp_path, monkeypatch, lacking, error):
+    def refuse(*_, **__):
+        raise error
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    runs.start("quick")
+    report = until(runs, "quick", lambda state: state["phase"] == "ended")["report"]
+    with monkeypatch.context() as machine:
+        machine.setattr(lacking, refuse)
+        with pytest.raises(type(error)):
+            runs.start("quick")
+    assert (runs.state("quick")["phase"], runs.state("quick")["report"]) == ("ended", report)
+    wait_until(lambda: not multiprocessing.active_children(), "the end of the runs' processes")
+    wait_until(lambda: not list(tmp_path.iterdir()), "the end of the runs' folders")
+    runs.start("endless")
+    until(runs, "endless", lambda state: state["number"] > 0)
 
 
 def assert_has_words(report):

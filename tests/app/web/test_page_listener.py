@@ -11,7 +11,8 @@ import urllib.request
 import pytest
 
 from app.foundation.half_open import HALF_OPEN_PER_ADDRESS_MAX
-from app.web.page_listener import CONNECTIONS_MAX
+from app.web.page_listener import CONNECTIONS_MAX, PageListener
+from app.web.page_socket import bind_page_socket
 from tests.support.live.glass_process import GlassProcess
 from tests.support.waiting import wait_until
 
@@ -167,6 +168,19 @@ def test_an_endless_body_is_not_read_to_its_end(server):
 def send_until_cut(connection):
     for _ in range(10_000):
         connection.sendall(bytes(100_000))
+
+
+def test_a_connection_without_a_thread_gives_its_place_back(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    listener = PageListener(bind_page_socket("127.0.0.1", 0), lambda *_: [])
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    with contextlib.closing(listener.socket):
+        for _ in range(CONNECTIONS_MAX + 1):
+            ours, theirs = socket.socketpair()
+            with ours, theirs, pytest.raises(RuntimeError):
+                listener.process_request(theirs, ("127.0.0.1", 1))
 
 
 def test_connections_beyond_the_bound_are_closed_and_room_comes_back(server):

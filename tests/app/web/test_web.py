@@ -2,9 +2,11 @@
 
 import json
 import re
+import threading
 
 import pytest
 
+from app.pipeline.host import PipelineSettings
 from app.web.api import ENTRIES_MAX, SEARCH_LIMIT_MAX
 from app.web.flask_application import LANGUAGE_COOKIE
 from app.web.throttle import REQUEST_BURST
@@ -30,6 +32,25 @@ def get_json(client, address, status=200, **options):
     assert response.status_code == status, response.text
     assert response.mimetype == "application/json"
     return response.get_json()
+
+
+@pytest.mark.parametrize("started", [0, 1])
+def test_a_page_that_gets_no_thread_leaves_none_running(source, tmp_path, monkeypatch, started):
+    names = []
+
+    def start_some(thread):
+        names.append(thread.name)
+        if len(names) > started:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    start = threading.Thread.start
+    page = create_app(source, WebSettings(pipeline=PipelineSettings(tmp_path, "127.0.0.1:1")))
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        page.start()
+    assert names == ["live-stream"] * (started + 1)
+    assert [thread for thread in threading.enumerate() if thread.name == "live-stream"] == []
 
 
 def test_the_state_is_served_for_scripts(client, source):

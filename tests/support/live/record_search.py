@@ -74,6 +74,9 @@ class MadeUpEngine:
             lambda one: one["unique_id"] == unique_id and topic in (None, one["topic"]), limit
         )
 
+    def by_offset_id(self, offset_message_id: str):
+        return self._source._matching(lambda one: one["offset_message_id"] == offset_message_id, 1)
+
     def by_time(self, *_):
         """As a broker that does not have the topic."""
         return None

@@ -48,6 +48,19 @@ def explorations(clock):
     assert [child for child in multiprocessing.active_children() if child.name == "glassmq explorer"] == []
 
 
+def test_a_search_without_a_thread_leaves_no_process_and_is_no_search(explorations, monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as machine:
+        machine.setattr("threading.Thread.start", refuse)
+        with pytest.raises(RuntimeError):
+            explorations.start("me", LONG)
+    assert [child for child in multiprocessing.active_children() if child.name == "glassmq explorer"] == []
+    identity = explorations.start("me", LONG)
+    assert explorations.cancel("me", identity)["phase"] == "cancelled"
+
+
 def state_when(explorations, identity, condition, owner="me"):
     """Return the first state of a search for which ``condition`` holds; it is polled, as a page polls it."""
     return wait_until(

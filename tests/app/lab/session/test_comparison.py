@@ -157,3 +157,9 @@ def test_worlds_of_others_are_not_compared(lab, browser):
     stranger.open(scenario="hello")
     answer = stranger.http.get(f"/api/lab/{stranger.world}/difference?other={browser.world}")
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("query", ["", "?other=", "?other=1&other=2", "?other=1&more=2", f"?other={'x' * 1_000}"])
+def test_a_comparison_names_one_other_world(browser, query):
+    answer = browser.http.get(f"/api/lab/{browser.world}/difference{query}")
+    assert (answer.status_code, answer.json["parameter"] in ("other", "more")) == (400, True)

@@ -10,6 +10,7 @@ import pytest
 from app.lab.foundation.bounds import JOBS_MAX, JOBS_PER_BROWSER
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.film import WHY_MAX, FilmMaker
+from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
 from engine.lab.run.recording import Recording
 from engine.lab.scenario.scenario_files import load_scenario
@@ -23,6 +24,19 @@ class NoTransport:
 
     def disconnect(self, viewer_id, reason):
         raise AssertionError("nobody is connected")
+
+
+def test_a_lab_that_got_no_thread_retries_at_the_next_request(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    host = LabHost(NoTransport())
+    with monkeypatch.context() as machine:
+        machine.setattr("threading.Thread.start", refuse)
+        with pytest.raises(RuntimeError):
+            host.ask(lambda _: 1)
+    assert host.ask(lambda _: 2) == 2
+    host.stop()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from engine.protocol.command.headers import (
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.json_form.json_text import loads_json
 from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_id import decode_offset_message_id, encode_offset_message_id
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
@@ -93,7 +94,8 @@ def test_a_message_is_consumed_directly_with_its_bytes_and_the_broker_s_name():
         [request] = member.asked
         assert request.ext_fields["brokerName"] == "broker-a"
         assert decode_stored_message(request.body).body == b"look at me"
-        for wrong in ("7F00000100002A9F00000000000FFFFF", "no id", None):
+        of_another_broker = encode_offset_message_id("10.0.0.9:10911", decode_offset_message_id(message_id)[1])
+        for wrong in ("7F00000100002A9F00000000000FFFFF", of_another_broker, "no id", None):
             header = ConsumeMessageDirectlyResultRequestHeader("consumers", "m1", wrong)
             assert tool.call(RequestCode.CONSUME_MESSAGE_DIRECTLY, header).code == ResponseCode.SYSTEM_ERROR
         assert len(member.asked) == 1

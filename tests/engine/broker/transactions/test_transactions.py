@@ -18,6 +18,7 @@ from engine.protocol.command.headers import (
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_id import encode_offset_message_id
 from engine.protocol.names import (
     TRANSACTION_CHECK_GROUP,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
@@ -361,6 +362,18 @@ def test_only_a_message_that_was_given_up_can_be_resumed():
         lab.send()
         header = ResumeCheckHalfMessageRequestHeader(lab.halves[0].offset_message_id)
         assert lab.producer.call(RequestCode.RESUME_CHECK_HALF_MESSAGE, header).code == ResponseCode.SYSTEM_ERROR
+
+
+def test_the_id_of_another_brokers_message_resumes_nothing():
+    with bank() as lab:
+        lab.send()
+        lab.lab.run_for(45_000)
+        (discarded,) = lab.stored(TRANSACTION_CHECK_MAX_TIME_TOPIC)
+        for wrong in (encode_offset_message_id("10.0.0.9:10911", discarded.commit_log_offset), "no id"):
+            header = ResumeCheckHalfMessageRequestHeader(wrong)
+            assert lab.producer.call(RequestCode.RESUME_CHECK_HALF_MESSAGE, header).code == ResponseCode.SYSTEM_ERROR
+        lab.lab.run_for(12_000)
+        assert len(lab.checks) == 3
 
 
 def test_members_of_the_group_are_asked_in_turn():
