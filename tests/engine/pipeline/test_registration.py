@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyspark
 import pytest
 
 from engine.pipeline import registration
 from engine.pipeline.registration import WorkerUnfit, register
+from engine.pipeline.shipping import ship
 from tests.engine.pipeline.test_on_a_cluster import make_executor_python
 from tests.support.pipeline.submitted import assert_it_reads_streams_and_writes
 
@@ -41,6 +45,32 @@ def test_the_archive_has_what_the_source_imports_and_no_broker_or_lab(archive):
         [sys.executable, "-c", program, archive], cwd=archive.parent, check=True, capture_output=True, text=True
     )
     assert done.stdout.startswith(str(archive))
+
+
+class SparkContextDouble:
+    """Refuses what the context of a cluster refuses: two files of one name."""
+
+    def __init__(self):
+        self.environment, self.paths = {}, []
+
+    def addPyFile(self, path):  # noqa: N802 - Spark's name
+        assert Path(path).name not in [Path(known).name for known in self.paths], "registered with a different path"
+        self.paths.append(path)
+
+
+@pytest.mark.parametrize(
+    ("calls", "sent"), [([False] * 3, 1), ([True, False, True], 1), ([False, True, True, False], 2)]
+)
+def test_modules_are_sent_once_and_those_of_the_jobs_stay(calls, sent):
+    sessions: list[Any] = [SimpleNamespace(sparkContext=SparkContextDouble()) for _ in range(2)]
+    for session in sessions:
+        for jobs in calls:
+            ship(session, jobs=jobs)
+        context = session.sparkContext
+        assert len(context.paths) == sent
+        assert context.environment["PYTHONPATH"].split(os.pathsep) == context.paths[::-1]
+        has_jobs = any("/jobs/" in name for name in zipfile.ZipFile(context.paths[-1]).namelist())
+        assert has_jobs == any(calls)
 
 
 @pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,512]", marks=pytest.mark.further)])
