@@ -68,6 +68,8 @@ class Cluster:
         self._known: dict[tuple[object, ...], RemotingCommand] = {}
         self._answered_s = 0.0
         self._is_name_server_away = False
+        #: Brokers that refuse to give sizes of messages.
+        self._without_sizes: set[str] = set()
 
     def close(self) -> None:
         """Close all connections."""
@@ -198,9 +200,24 @@ class Cluster:
 
     def entry_sizes(self, starts: Mapping[QueueKey, int], count: int) -> dict[QueueKey, list[int]]:
         """Return the stored sizes of at most ``count`` messages of each queue from its offset on; without queues that
-        have no message there.
+        have no message there, and those of a broker that refuses to give sizes, which is logged once.
         """
-        return self.ask_queues(starts, lambda queue: question.entry_sizes(queue, starts[queue], count), without=None)
+        refusals: dict[QueueKey, RocketMQError] = {}
+        found = self.ask_queues(
+            starts, lambda queue: question.entry_sizes(queue, starts[queue], count), without=None, refusals=refusals
+        )
+        suspects = [queue for queue in refusals if queue.broker_name not in self._without_sizes]
+        # A message that was deleted meanwhile has no entry: an answer that may have the code of a refusal.
+        firsts = self.ask_queues(suspects, question.min_offset, without=None)
+        for queue in (queue for queue, first in firsts.items() if first <= starts[queue]):
+            if queue.broker_name not in self._without_sizes:
+                self._without_sizes.add(queue.broker_name)
+                _log.warning(
+                    "%s; 'maxBytesPerTrigger' does not limit what is read from broker %r, which gives no sizes",
+                    refusals[queue].text,
+                    queue.broker_name,
+                )
+        return found
 
     def group_offsets(self, group: str, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
         """Return the next offset of a group in each queue; queues without one are left out.
@@ -222,11 +239,13 @@ class Cluster:
         *,
         group: str | None = None,
         without: Collection[int] | None = (),
+        refusals: dict[QueueKey, RocketMQError] | None = None,
     ) -> dict[QueueKey, _T]:
         """Return the masters' answers for each queue, with one round trip per broker. Raises :class:`RocketMQError`.
 
         :param group: the group whose progress is requested: access control checks group and topic, so errors name both.
         :param without: queues whose answer has such a code are left out; None: all whose answer is not a success.
+        :param refusals: receives the errors of the queues that are left out.
         """
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
@@ -240,9 +259,12 @@ class Cluster:
         for queue, one, answer in answers:
             if answer.code == ResponseCode.SUCCESS:
                 found[queue] = one.read(answer)
-            elif without is not None and answer.code not in without:
-                error = refusal(queue.topic, self.master(queue.broker_name), answer)
+                continue
+            error = refusal(queue.topic, self.master(queue.broker_name), answer)
+            if without is not None and answer.code not in without:
                 raise error if group is None else RocketMQError(error.condition, f"group {group!r}, {error.text}")
+            if refusals is not None:
+                refusals[queue] = error
         return found
 
     def ask_queue(self, queue: QueueKey, asked: AdminQuestion[_T], *, without: Collection[int] | None) -> _T | None:
