@@ -136,12 +136,7 @@ class Cluster:
 
         The broker's own topics, retry and dead-letter topics are left out unless they are requested.
         """
-        wanted = re.compile(pattern)
-        return [
-            topic
-            for topic in self._all_topics()
-            if wanted.fullmatch(topic) and (with_system_topics or not _is_own(topic))
-        ]
+        return [topic for topic in self._all_topics() if matches(pattern, topic, with_system_topics=with_system_topics)]
 
     def _all_topics(self) -> list[str]:
         # Each broker and each cluster has a topic with its own name, which gives its address; no client writes to it.
@@ -375,8 +370,10 @@ def open_cluster(options: Mapping[str, str]) -> closing[Cluster]:
     return closing(Cluster(ClusterOptions.parse(OptionValues(options, CLUSTER_OPTIONS))))
 
 
-def _is_own(topic: str) -> bool:
-    return is_system_topic(topic) or topic.startswith(_OWN_PREFIXES) or topic.endswith(f"_{REPLY_TOPIC_POSTFIX}")
+def matches(pattern: str, topic: str, *, with_system_topics: bool) -> bool:
+    """Return whether a topic's whole name matches a pattern, and the topic is not a broker's own unless wanted."""
+    is_own = is_system_topic(topic) or topic.startswith(_OWN_PREFIXES) or topic.endswith(f"_{REPLY_TOPIC_POSTFIX}")
+    return re.fullmatch(pattern, topic) is not None and (with_system_topics or not is_own)
 
 
 def broker_away(topic: str, broker_name: str, failure: BaseException) -> RocketMQError:

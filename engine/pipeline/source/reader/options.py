@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.fields.field import EXACT_MAX, Field
+from engine.pipeline.source.cluster.cluster import matches
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.pipeline.source.cluster.option_values import OptionValues, text_options
@@ -136,8 +137,10 @@ class ReadOptions:
         )
 
     def takes(self, queue: QueueKey) -> bool:
-        """Return whether the option ``assign`` lets a queue be read."""
-        return not self.assigned or queue in self.assigned
+        """Return whether these options select a queue."""
+        if self.pattern is not None:
+            return matches(self.pattern, queue.topic, with_system_topics=self.include_system_topics)
+        return queue in self.assigned if self.assigned else queue.topic in self.topics
 
 
 def _topic_option(values: OptionValues) -> str:
