@@ -58,6 +58,8 @@ def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSo
         raise wrong_option(read_options.ending.option, "a stream has no end; use spark.read, or Trigger.AvailableNow")
     if read_options.key is not None:
         raise wrong_option("key", "a stream reads no index; filter it by array_contains(keys, ...)")
+    read_options.check_for_stream()
+    read_options.check_schema(schema.names)
     return RocketMQStreamReader(read_options, arrow_schema_of(schema))
 
 
