@@ -14,6 +14,8 @@ from typing import Any
 
 import pyspark
 import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.worker_util import check_python_version
 
 from engine.pipeline import registration
 from engine.pipeline.registration import WorkerUnfit, register
@@ -84,15 +86,16 @@ def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
     assert_it_reads_streams_and_writes(submit, package, tmp_path, driver=python, worker=python)
 
 
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [(("3.9", ""), r"run Python 3\.9, the driver 3\.\d+; set PYSPARK_PYTHON"), ((None, "pyarrow"), "package pyarrow")],
-)
-def test_workers_that_cannot_run_the_source_are_named_with_the_cause(spark, monkeypatch, found, said):
-    version = found[0] or registration._version()
-    monkeypatch.setattr(registration, "_look_around", lambda _: iter((version, found[1])))
-    with pytest.raises(WorkerUnfit, match=said):
+def test_a_package_that_workers_lack_is_named(spark, monkeypatch):
+    monkeypatch.setattr(registration, "_missing_packages", lambda _: ["pyarrow", "numpy"])
+    with pytest.raises(WorkerUnfit, match="package pyarrow"):
         register(spark)
+
+
+def test_spark_itself_refuses_workers_of_another_python():
+    """So the source need not."""
+    with pytest.raises(PySparkRuntimeError, match=r"(?s)PYTHON_VERSION_MISMATCH.*PYSPARK_PYTHON"):
+        check_python_version("3.9")
 
 
 def test_the_documents_name_the_call():
