@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from engine.pipeline.source.bodies import _range_check, with_avro_body, with_json_body
 from engine.protocol.message.message import Message
 from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.spark import import_or_skip
 
 PROJECT = Path(__file__).resolve().parents[4]
 JSON_SCHEMA = "id bigint, paid boolean, lines array<struct<sku string>>"
@@ -64,7 +65,7 @@ ORDER = {
 
 
 def in_avro(schema, value):
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = import_or_skip("fastavro")
     stream = io.BytesIO()
     fastavro.schemaless_writer(stream, schema, value)
     return stream.getvalue()
@@ -196,7 +197,7 @@ def test_json_values_that_no_column_holds_are_null_wherever_they_are(spark):
     ],
 )
 def test_avro_types_that_no_column_has_are_refused(spark, schema):
-    pytest.importorskip("fastavro")
+    import_or_skip("fastavro")
     with pytest.raises(ValueError, match="is no Avro type that can be read; allowed: boolean, int, "):
         with_avro_body(spark.createDataFrame([(b"",)], "body binary"), json.dumps(schema))
 
