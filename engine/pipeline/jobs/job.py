@@ -105,7 +105,7 @@ class JobRun:
             try:
                 self.watch(writer.start())
             except Exception as error:  # Spark's, whose class says less than its text
-                # A query that got on is no failed start, however long ago the first one was.
+                # Failures before a query that made progress no longer count, as a stream may run for weeks.
                 attempt = 1 if self.batches > batches else attempt + 1
                 if attempt == START_ATTEMPTS or PLANNER_TOO_SLOW not in str(error):
                     raise

@@ -96,7 +96,7 @@ def test_a_stream_that_fails_for_another_reason_or_too_often_ends_the_job(spark,
     assert len(started) == failures
 
 
-def test_failed_starts_are_counted_anew_after_a_micro_batch(spark, tmp_path):
+def test_failed_starts_count_from_one_again_after_a_micro_batch(spark, tmp_path):
     """A stream that runs for weeks meets a busy hour now and then."""
     job_run, started = following_run(spark, 9)
     watch = job_run.watch
