@@ -247,8 +247,8 @@ class PipelineHost:
                 record.dropped += 1
                 return
             match event.get("event"):
-                case "starting":
-                    pass
+                case "starting" | "phase":
+                    pass  # the page shows where a run is by what it has reported
                 case "running":
                     if record.phase is RunPhase.STARTING:
                         record.move(RunPhase.RUNNING, self._clock_ms())

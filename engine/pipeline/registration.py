@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -45,19 +44,13 @@ def register_here(spark: SparkSession) -> None:
 
 
 def _check_workers(spark: SparkSession) -> None:
-    """Check the Python of one worker, by a job that needs no package but PySpark there."""
-    version, missing = spark.sparkContext.parallelize([0], 1).mapPartitions(_look_around).collect()
-    if version != _version():
-        raise WorkerUnfit(Text("job.error.worker_python", worker=version, driver=_version()))
-    if missing:
+    """Check the Python of one worker, by a job that needs no package but PySpark there. Spark itself refuses another
+    version of Python than the driver's.
+    """
+    for missing in spark.sparkContext.parallelize([0], 1).mapPartitions(_missing_packages).collect():
         raise WorkerUnfit(Text("job.error.worker_package", package=missing, hint=INSTALL_HINT))
 
 
-def _look_around(_: Iterable[int]) -> Iterable[str]:
-    """Yield the version of this Python, and the first package that it lacks."""
-    yield _version()
-    yield next((name for name in _OF_WORKERS if importlib.util.find_spec(name) is None), "")
-
-
-def _version() -> str:
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
+def _missing_packages(_: Iterable[int]) -> Iterable[str]:
+    """Return the packages that this Python lacks."""
+    return [name for name in _OF_WORKERS if importlib.util.find_spec(name) is None]

@@ -18,10 +18,12 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from engine.pipeline.reached_modules import reached_modules
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 #: ``engine``, or the package that ``scripts/spark_wheel.py`` makes of it.
@@ -30,18 +32,26 @@ _PACKAGE = (__package__ or "").partition(".")[0]
 _OF_THE_SOURCE = tuple(
     f"{_PACKAGE}.pipeline.{name}" for name in ("registration", "shipping", "source.bodies", "source.data_source")
 )
+#: Context -> whether it has the modules of the jobs, apart from those of the data source.
+_shipped: WeakKeyDictionary[SparkContext, bool] = WeakKeyDictionary()
 
 
 def ship(spark: SparkSession, *, jobs: bool) -> None:
     """Let the executors of this session import ``engine``, and the Python processes next to the driver, too.
+
+    A context that has the modules is left as it is: Spark refuses a second archive of the same name.
 
     :param jobs: False: only the data source is shipped.
 
     Those processes plan streams. They are started like the executors' (``PYSPARK_PYTHON``), but do not receive what was
     shipped, so they find it by ``PYTHONPATH``. Call this before a data source is registered.
     """
-    context, path = spark.sparkContext, str(archive(jobs=jobs))
+    context = spark.sparkContext
+    if context in _shipped and (_shipped[context] or not jobs):
+        return
+    path = str(archive(jobs=jobs))
     context.addPyFile(path)
+    _shipped[context] = jobs
     context.environment["PYTHONPATH"] = os.pathsep.join(filter(None, (path, context.environment.get("PYTHONPATH"))))
 
 

@@ -31,12 +31,13 @@ def test_the_wheel_has_one_package_and_needs_no_server_of_web_pages(wheel):
     assert {name.partition("/")[0] for name in names} == {"glassmq_spark", metadata.partition("/")[0]}
     fields = Parser().parsestr(archive.read(metadata).decode())
     needed = {Requirement(line).name for line in fields.get_all("Requires-Dist")}
-    assert needed == {"fastavro", "lz4", "numpy", "pandas", "protobuf", "pyarrow", "pyspark", "zstandard"}
+    assert needed == {"fastavro", "lz4", "numpy", "pandas", "pyarrow", "pyspark", "zstandard"}
     assert fields["License-Expression"] == "Apache-2.0"
 
 
+@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.further)])
 def test_a_driver_with_the_wheel_reads_streams_and_writes_and_its_workers_need_nothing(
-    spark_installed, wheel, tmp_path
+    spark_installed, wheel, tmp_path, master
 ):
     pythons = {}
     for role in ("driver", "worker"):
@@ -44,4 +45,5 @@ def test_a_driver_with_the_wheel_reads_streams_and_writes_and_its_workers_need_n
         pythons[role] = make_executor_python(tmp_path / role)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, "--target", tmp_path / "driver" / "packages", wheel], check=True)
-    assert_it_reads_streams_and_writes([pythons["driver"]], "glassmq_spark", tmp_path, **pythons)
+    command = ["env", f"PYSPARK_SUBMIT_ARGS=--master {master} pyspark-shell", pythons["driver"]]
+    assert_it_reads_streams_and_writes(command, "glassmq_spark", tmp_path, **pythons)

@@ -23,7 +23,7 @@ from engine.texts import Text
 
 #: Spark's error when the Python process that plans a stream did not start within 10 s, for which it has no setting.
 PLANNER_TOO_SLOW = "Python worker failed to connect back"
-#: How often a stream is started because of that; as often as a task (``spark.task.maxFailures``).
+#: How often in a row a stream is started because of that; as often as a task (``spark.task.maxFailures``).
 START_ATTEMPTS = 4
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class JobRun:
     :ivar stop: set when the user wants the job to end; a job without queries checks it between steps.
     :ivar watch: ``watch(query)`` waits until the query ends or the user stops the job (the query is then stopped), and
         raises the query's error. Its batches are reported meanwhile.
+    :ivar batches: how many micro-batches of :meth:`follow` were finished.
     :ivar failure: the error of a micro-batch's function, if it was the job's own error.
     """
 
@@ -52,6 +53,7 @@ class JobRun:
     report: JobReport
     watch: Callable[[StreamingQuery], None]
     stop: threading.Event = field(default_factory=threading.Event)
+    batches: int = 0
     failure: PipelineError | None = None
 
     def names(self, parameter: str) -> tuple[str, ...]:
@@ -97,10 +99,14 @@ class JobRun:
             writer = writer.trigger(processingTime=f"{self.arguments['trigger_ms']} milliseconds")
         else:
             writer = writer.trigger(availableNow=True)
-        for attempt in range(1, START_ATTEMPTS + 1):
+        attempt = 0
+        while True:
+            batches = self.batches
             try:
                 self.watch(writer.start())
             except Exception as error:  # Spark's, whose class says less than its text
+                # Failures before a query that made progress no longer count, as a stream may run for weeks.
+                attempt = 1 if self.batches > batches else attempt + 1
                 if attempt == START_ATTEMPTS or PLANNER_TOO_SLOW not in str(error):
                     raise
                 self.report.note(Text("job.note.planner_too_slow", attempt=attempt))
@@ -116,6 +122,7 @@ class JobRun:
         except PipelineError as failure:
             self.failure = failure
             raise
+        self.batches += 1
 
 
 @contextmanager

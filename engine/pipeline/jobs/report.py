@@ -90,8 +90,21 @@ class JsonLinesReport(JobReport):
 
     def __init__(self, stream: IO[str], rows_max: int = ROWS_MAX) -> None:
         self.rows_max = rows_max
+        self._phase = ""
         self._stream = stream
         self._lock = threading.Lock()
+
+    def planning(self) -> None:
+        self._enter("planning")
+
+    def working(self) -> None:
+        self._enter("working")
+
+    def _enter(self, phase: str) -> None:
+        """Write a change of the phase: these calls come several times a second."""
+        if phase != self._phase:
+            self._phase = phase
+            self.write("phase", phase=phase)
 
     def write(self, event: str, **fields: Any) -> None:
         """Write one line. Also used for events outside a job's control: started, ended, failed."""

@@ -8,15 +8,32 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
+from decimal import Decimal
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from engine.pipeline.errors import PackageMissing
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import Column, DataFrame, Observation
 
 #: The column in which ``from_json`` keeps the text of a body that it cannot read.
 _BAD = "_corrupt_record"
@@ -33,6 +50,8 @@ _AVRO_TYPES = {
     "enum": "string",
 }
 _AVRO_LOGICAL_TYPES = {"date": "date", "timestamp-millis": "timestamp", "timestamp-micros": "timestamp"}
+#: Spark's range of dates and times. ``from_json`` reads others too, which Python cannot hold: ``collect()`` fails.
+_TIMES = "0001-01-01", "9999-12-31 23:59:59.999999"
 
 
 def with_json_body(
@@ -45,8 +64,8 @@ def with_json_body(
 ) -> DataFrame:
     """Return ``frame`` with one more column, the object of this schema that each body holds as JSON.
 
-    It is null where the body is no JSON object, or a value in it has another type. Fields that are missing are null,
-    others are left out, and so is text after the object.
+    It is null where the body is no JSON object, or a value in it has another type or is out of the type's range. Fields
+    that are missing are null, others are left out, and so is text after the object.
 
     :param schema: also in Spark's short form: ``"id bigint, paid boolean"``.
     :param body: the column with the body; ``value`` with the option ``kafkaNames``.
@@ -59,7 +78,8 @@ def with_json_body(
     marked = StructType([*wanted.fields, StructField(_BAD, StringType())])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BAD}
     read = F.from_json(F.col(body).cast("string"), marked, options)
-    return _counted(frame.withColumn(into, F.when(read[_BAD].isNull(), read.dropFields(_BAD))), into, count)
+    is_good = reduce(and_, _range_conditions(read, wanted), read[_BAD].isNull())
+    return _counted(frame.withColumn(into, F.when(is_good, read.dropFields(_BAD))), into, count)
 
 
 def with_avro_body(
@@ -67,7 +87,8 @@ def with_avro_body(
 ) -> DataFrame:
     """Return ``frame`` with one more column, the value of this Avro schema that each body holds in binary form.
 
-    It is null where the body is too short, too long, or otherwise not of the schema. The other parameters are those of
+    It is null where the body is too short, too long, or otherwise not of the schema, and where a number in it has more
+    digits than its type. The other parameters are those of
     :func:`with_json_body`. Executors need ``fastavro``.
 
     :param schema: as JSON. A union is of one type and ``null``; of the logical types dates, timestamps and decimals
@@ -80,6 +101,8 @@ def with_avro_body(
     except ImportError:
         raise PackageMissing("fastavro") from None
     parsed = fastavro.parse_schema(_plain(json.loads(schema)))
+    kind = DataType.fromDDL(_spark_type(parsed, {}))
+    fits = _range_check(kind)
 
     def read(value: bytes | None) -> Any:
         stream = io.BytesIO(value or b"")
@@ -87,10 +110,53 @@ def with_avro_body(
             found = fastavro.schemaless_reader(stream, parsed, None)
         except Exception:  # whatever wrong bytes lead to
             return None
-        return None if stream.read(1) else found
+        return found if not stream.read(1) and (fits is None or fits(found)) else None
 
-    decoded = F.udf(read, _spark_type(parsed, {}), useArrow=True)
+    decoded = F.udf(read, kind, useArrow=True)
     return _counted(frame.withColumn(into, decoded(body)), into, count)
+
+
+def _range_check(kind: DataType) -> Callable[[Any], bool] | None:
+    """Return a function that checks whether Spark's type holds what ``fastavro`` has read; None if it always does.
+
+    Spark converts the values after the function that decodes them, and one that does not fit would end the query.
+    ``fastavro`` checks neither the digits of a decimal nor the bits of an integer; dates and times are Python's.
+    """
+    match kind:
+        case IntegerType() | LongType():
+            limit = 1 << (31 if isinstance(kind, IntegerType) else 63)
+            return lambda number: number is None or -limit <= number < limit
+        case DecimalType():
+            least = Decimal(10) ** (kind.precision - kind.scale)
+            return lambda number: number is None or abs(number) < least
+        case ArrayType():
+            of_item = _range_check(kind.elementType)
+            return of_item and (lambda items: items is None or all(map(of_item, items)))
+        case MapType():
+            of_value = _range_check(kind.valueType)
+            return of_value and (lambda found: found is None or all(map(of_value, found.values())))
+        case StructType():
+            checks = [(one.name, check) for one in kind if (check := _range_check(one.dataType)) is not None]
+            return lambda record: record is None or all(check(record[name]) for name, check in checks)
+    return None
+
+
+def _range_conditions(found: Column, kind: DataType) -> list[Column]:
+    """Return what must be true if all dates and times within a column are in Spark's range."""
+    match kind:
+        case DateType() | TimestampType() | TimestampNTZType():
+            conditions = [found.between(*(F.lit(bound).cast(kind) for bound in _TIMES))]
+        case ArrayType():
+            item = kind.elementType
+            has_times = bool(_range_conditions(found[0], item))
+            conditions = [F.forall(found, lambda one: reduce(and_, _range_conditions(one, item)))] if has_times else []
+        case MapType():
+            conditions = _range_conditions(F.map_values(found), ArrayType(kind.valueType))
+        case StructType():
+            conditions = [condition for one in kind for condition in _range_conditions(found[one.name], one.dataType)]
+        case _:
+            conditions = []
+    return [F.coalesce(condition, F.lit(True)) for condition in conditions]
 
 
 def _counted(frame: DataFrame, into: str, count: str | Observation) -> DataFrame:

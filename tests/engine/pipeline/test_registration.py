@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyspark
 import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.worker_util import check_python_version
 
 from engine.pipeline import registration
 from engine.pipeline.registration import WorkerUnfit, register
+from engine.pipeline.shipping import ship
 from tests.engine.pipeline.test_on_a_cluster import make_executor_python
 from tests.support.pipeline.submitted import assert_it_reads_streams_and_writes
 
@@ -43,6 +49,32 @@ def test_the_archive_has_what_the_source_imports_and_no_broker_or_lab(archive):
     assert done.stdout.startswith(str(archive))
 
 
+class SparkContextDouble:
+    """Refuses what the context of a cluster refuses: two files of one name."""
+
+    def __init__(self):
+        self.environment, self.paths = {}, []
+
+    def addPyFile(self, path):  # noqa: N802 - Spark's name
+        assert Path(path).name not in [Path(known).name for known in self.paths], "registered with a different path"
+        self.paths.append(path)
+
+
+@pytest.mark.parametrize(
+    ("calls", "sent"), [([False] * 3, 1), ([True, False, True], 1), ([False, True, True, False], 2)]
+)
+def test_modules_are_sent_once_and_those_of_the_jobs_stay(calls, sent):
+    sessions: list[Any] = [SimpleNamespace(sparkContext=SparkContextDouble()) for _ in range(2)]
+    for session in sessions:
+        for jobs in calls:
+            ship(session, jobs=jobs)
+        context = session.sparkContext
+        assert len(context.paths) == sent
+        assert context.environment["PYTHONPATH"].split(os.pathsep) == context.paths[::-1]
+        has_jobs = any("/jobs/" in name for name in zipfile.ZipFile(context.paths[-1]).namelist())
+        assert has_jobs == any(calls)
+
+
 @pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,512]", marks=pytest.mark.further)])
 def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
     spark_installed, archive, tmp_path, master
@@ -54,15 +86,16 @@ def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
     assert_it_reads_streams_and_writes(submit, package, tmp_path, driver=python, worker=python)
 
 
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [(("3.9", ""), r"run Python 3\.9, the driver 3\.\d+; set PYSPARK_PYTHON"), ((None, "pyarrow"), "package pyarrow")],
-)
-def test_workers_that_cannot_run_the_source_are_named_with_the_cause(spark, monkeypatch, found, said):
-    version = found[0] or registration._version()
-    monkeypatch.setattr(registration, "_look_around", lambda _: iter((version, found[1])))
-    with pytest.raises(WorkerUnfit, match=said):
+def test_a_package_that_workers_lack_is_named(spark, monkeypatch):
+    monkeypatch.setattr(registration, "_missing_packages", lambda _: ["pyarrow", "numpy"])
+    with pytest.raises(WorkerUnfit, match="package pyarrow"):
         register(spark)
+
+
+def test_spark_itself_refuses_workers_of_another_python():
+    """So the source need not."""
+    with pytest.raises(PySparkRuntimeError, match=r"(?s)PYTHON_VERSION_MISMATCH.*PYSPARK_PYTHON"):
+        check_python_version("3.9")
 
 
 def test_the_documents_name_the_call():

@@ -9,6 +9,7 @@ import json
 import sys
 from pathlib import Path
 
+from engine.pipeline.registration import register
 from engine.pipeline.session import make_session
 
 
@@ -45,6 +46,9 @@ def main() -> None:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
     }
     spark = make_session("cluster", "local-cluster[2,1,512]", Path(folder), conf)
+    # As a notebook's cell does that is run again.
+    register(spark)
+    register(spark)
     options = {"nameServer": name_server, "topic": topic}
     report: dict[str, object] = {}
     rows = spark.range(2).repartition(2).mapInArrow(where, "engine string, orjson boolean").collect()

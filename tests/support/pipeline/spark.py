@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -41,6 +42,14 @@ def skip_without_spark(missing: str) -> NoReturn:
     if os.environ.get(REQUIRE_VARIABLE):
         pytest.fail(f"{REQUIRE_VARIABLE} is set, but Spark {missing}")
     pytest.skip(missing)
+
+
+def import_or_skip(name: str) -> Any:
+    """Return a module of a package next to PySpark; skip the test if it is missing, or in CI fail."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        skip_without_spark(f"needs {name}: {error}")
 
 
 @functools.cache

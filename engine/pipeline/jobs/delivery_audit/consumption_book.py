@@ -73,7 +73,8 @@ class ConsumptionBook:
         :param history: as :func:`~engine.pipeline.jobs.delivery_audit.consumption.history_of` returns it.
         """
         with persisted(facts_of(history, judged)) as facts:
-            for row in counted(facts).collect():
+            # One by one: there is a row for each 64 offsets.
+            for row in counted(facts).toLocalIterator(True):
                 self._add_counts(row)
             if len(self.samples) < min(SAMPLES_MAX, sum(self.not_stored.values())):
                 lost = lost_messages(facts).orderBy("at_ms").limit(SAMPLES_MAX - len(self.samples))

@@ -12,7 +12,7 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, Del
 from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
 from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.delivery_audit.latencies import Latencies
-from engine.pipeline.jobs.delivery_audit.locating import Places
+from engine.pipeline.jobs.delivery_audit.locating import NumberPlaces, Places
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, StoredNumbersVerdict
 from engine.pipeline.jobs.delivery_audit.queue_owners import QueueOwners
 from engine.pipeline.jobs.delivery_audit.summaries import UNNUMBERED, LatencySpans
@@ -23,8 +23,6 @@ from engine.texts import Text, joined, plain
 
 #: Kinds of missing numbers: the places of their neighbours are reported.
 _GAPS = ("lost", "unknown")
-#: Most places reported per finding; a number may be in a queue any number of times.
-PLACES_MAX = 8
 #: Failed deliveries are repeated: they are a finding only if there is nothing else.
 _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
@@ -164,9 +162,10 @@ def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditF
             continue
         of_producer = places.get((finding.who, finding.topic), {})
         if finding.kind in _GAPS:
-            where = _between(of_producer.get(first - 1, ()), of_producer.get(last + 1, ()))
+            neighbours = (of_producer.get(number, NumberPlaces()).first for number in (first - 1, last + 1))
+            where = _between(*neighbours)
         else:
-            where = _listed(of_producer.get(first, ()))
+            where = _listed(of_producer.get(first, NumberPlaces()))
         yield replace(finding, where=where)
 
 
@@ -176,10 +175,10 @@ def _between(before: Sequence[Text], after: Sequence[Text]) -> Texts | None:
     return joined("words.semicolon", reported) if reported else None
 
 
-def _listed(places: Sequence[Text]) -> Texts:
-    reported = list(places[:PLACES_MAX])
-    if len(places) > PLACES_MAX:
-        reported.append(Text("job.where.more", count=len(places) - PLACES_MAX))
+def _listed(places: NumberPlaces) -> Texts:
+    reported = list(places.first)
+    if more := places.total - len(reported):
+        reported.append(Text("job.where.more", count=more))
     return joined("words.semicolon", reported) if reported else plain("")
 
 

@@ -68,6 +68,8 @@ class Cluster:
         self._known: dict[tuple[object, ...], RemotingCommand] = {}
         self._answered_s = 0.0
         self._is_name_server_away = False
+        #: Brokers that refuse to give sizes of messages.
+        self._without_sizes: set[str] = set()
 
     def close(self) -> None:
         """Close all connections."""
@@ -134,12 +136,7 @@ class Cluster:
 
         The broker's own topics, retry and dead-letter topics are left out unless they are requested.
         """
-        wanted = re.compile(pattern)
-        return [
-            topic
-            for topic in self._all_topics()
-            if wanted.fullmatch(topic) and (with_system_topics or not _is_own(topic))
-        ]
+        return [topic for topic in self._all_topics() if matches(pattern, topic, with_system_topics=with_system_topics)]
 
     def _all_topics(self) -> list[str]:
         # Each broker and each cluster has a topic with its own name, which gives its address; no client writes to it.
@@ -198,9 +195,24 @@ class Cluster:
 
     def entry_sizes(self, starts: Mapping[QueueKey, int], count: int) -> dict[QueueKey, list[int]]:
         """Return the stored sizes of at most ``count`` messages of each queue from its offset on; without queues that
-        have no message there.
+        have no message there, and those of a broker that refuses to give sizes, which is logged once.
         """
-        return self.ask_queues(starts, lambda queue: question.entry_sizes(queue, starts[queue], count), without=None)
+        refusals: dict[QueueKey, RocketMQError] = {}
+        found = self.ask_queues(
+            starts, lambda queue: question.entry_sizes(queue, starts[queue], count), without=None, refusals=refusals
+        )
+        suspects = [queue for queue in refusals if queue.broker_name not in self._without_sizes]
+        # A message that was deleted meanwhile has no entry: an answer that may have the code of a refusal.
+        firsts = self.ask_queues(suspects, question.min_offset, without=None)
+        for queue in (queue for queue, first in firsts.items() if first <= starts[queue]):
+            if queue.broker_name not in self._without_sizes:
+                self._without_sizes.add(queue.broker_name)
+                _log.warning(
+                    "%s; 'maxBytesPerTrigger' does not limit what is read from broker %r, which gives no sizes",
+                    refusals[queue].text,
+                    queue.broker_name,
+                )
+        return found
 
     def group_offsets(self, group: str, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
         """Return the next offset of a group in each queue; queues without one are left out.
@@ -222,11 +234,13 @@ class Cluster:
         *,
         group: str | None = None,
         without: Collection[int] | None = (),
+        refusals: dict[QueueKey, RocketMQError] | None = None,
     ) -> dict[QueueKey, _T]:
         """Return the masters' answers for each queue, with one round trip per broker. Raises :class:`RocketMQError`.
 
         :param group: the group whose progress is requested: access control checks group and topic, so errors name both.
         :param without: queues whose answer has such a code are left out; None: all whose answer is not a success.
+        :param refusals: receives the errors of the queues that are left out.
         """
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
@@ -240,9 +254,12 @@ class Cluster:
         for queue, one, answer in answers:
             if answer.code == ResponseCode.SUCCESS:
                 found[queue] = one.read(answer)
-            elif without is not None and answer.code not in without:
-                error = refusal(queue.topic, self.master(queue.broker_name), answer)
+                continue
+            error = refusal(queue.topic, self.master(queue.broker_name), answer)
+            if without is not None and answer.code not in without:
                 raise error if group is None else RocketMQError(error.condition, f"group {group!r}, {error.text}")
+            if refusals is not None:
+                refusals[queue] = error
         return found
 
     def ask_queue(self, queue: QueueKey, asked: AdminQuestion[_T], *, without: Collection[int] | None) -> _T | None:
@@ -353,8 +370,10 @@ def open_cluster(options: Mapping[str, str]) -> closing[Cluster]:
     return closing(Cluster(ClusterOptions.parse(OptionValues(options, CLUSTER_OPTIONS))))
 
 
-def _is_own(topic: str) -> bool:
-    return is_system_topic(topic) or topic.startswith(_OWN_PREFIXES) or topic.endswith(f"_{REPLY_TOPIC_POSTFIX}")
+def matches(pattern: str, topic: str, *, with_system_topics: bool) -> bool:
+    """Return whether a topic's whole name matches a pattern, and the topic is not a broker's own unless wanted."""
+    is_own = is_system_topic(topic) or topic.startswith(_OWN_PREFIXES) or topic.endswith(f"_{REPLY_TOPIC_POSTFIX}")
+    return re.fullmatch(pattern, topic) is not None and (with_system_topics or not is_own)
 
 
 def broker_away(topic: str, broker_name: str, failure: BaseException) -> RocketMQError:

@@ -18,7 +18,7 @@ from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, Queue
 from engine.pipeline.source.decoding.schema import arrow_schema_of
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
 from engine.pipeline.source.reader.offset_range import OffsetRange, plan_partitions
-from engine.pipeline.source.reader.options import Bound, ReadOptions
+from engine.pipeline.source.reader.options import STREAM_ONLY, Bound, ReadOptions
 from engine.pipeline.source.reader.pushed_filters import NUMBER_MAX, PushedFilters
 from engine.pipeline.source.reader.range_reader import read_partition
 
@@ -37,6 +37,9 @@ def make_reader(schema: StructType, options: Mapping[str, str], *, takes_filters
             "Spark tells no batch source when its batch is finished; allowed: a stream, which may end by itself "
             "(Trigger.AvailableNow)",
         )
+    read_options.check_schema(schema.names)
+    if ignored := ", ".join(name for name in STREAM_ONLY if name in read_options.given):
+        _log.warning("options of streams are ignored in a batch: %s", ignored)
     starting = read_options.starting
     if starting is not None and LATEST in (starting.everywhere, *starting.offsets.values()):
         raise wrong_option(

@@ -26,6 +26,8 @@ _log = logging.getLogger("glassmq.pipeline")
 
 #: How long a broker that failed is left alone, so that it delays no micro-batch more often than that.
 _PAUSE_S = 30.0
+#: How long a group without consumers is taken to have none: clients send heartbeats every 30 s.
+_TRUST_S = 30.0
 
 
 class OffsetCommits:
@@ -38,6 +40,8 @@ class OffsetCommits:
         self._stored: dict[QueueKey, int] = {}
         #: Broker -> when it is tried again.
         self._retry_at: dict[str, float] = {}
+        #: Broker -> when it is asked for consumers of the group again.
+        self._check_at: dict[str, float] = {}
 
     def commit(self, cluster: Cluster, ends: Offsets) -> None:
         """Store that all messages before ``ends`` are processed."""
@@ -63,18 +67,26 @@ class OffsetCommits:
             stored = cluster.group_offsets(self._group, new)
             self._stored |= {queue: stored.get(queue, -1) for queue in new}
         higher = {queue: end for queue, end in ends.items() if end > self._stored[queue]}
+        for queue in higher:
+            self._check_consumers(cluster, queue)
         cluster.store_group_offsets(self._group, higher)
         self._stored |= higher
+
+    def _check_consumers(self, cluster: Cluster, queue: QueueKey) -> None:
+        """Raise ``ROCKETMQ_REFUSED`` for a group with consumers: they would skip what they have not consumed."""
+        if self._clock() < self._check_at.get(queue.broker_name, 0.0):
+            return
+        members = cluster.ask_queue(queue, question.group_members(self._group), without=None)
+        if members is not None:
+            raise RocketMQError("ROCKETMQ_REFUSED", f"group {self._group!r} has consumers: {', '.join(members)}")
+        self._check_at[queue.broker_name] = self._clock() + _TRUST_S
 
     def _announce(self, cluster: Cluster, queue: QueueKey) -> None:
         """Let the broker create the group and its retry topic, by which ``mqadmin consumerProgress`` finds groups.
 
-        Brokers do that at a member's first heartbeat, so this joins the group for a moment. Raises
-        ``ROCKETMQ_REFUSED`` for a group with members: they would skip what they have not consumed.
+        Brokers do that at a member's first heartbeat, so this joins the group for a moment.
         """
-        members = cluster.ask_queue(queue, question.group_members(self._group), without=None)
-        if members is not None:
-            raise RocketMQError("ROCKETMQ_REFUSED", f"group {self._group!r} has consumers: {', '.join(members)}")
+        self._check_consumers(cluster, queue)
         client_id = f"spark@{uuid.uuid4().hex}"
         member = ConsumerData(self._group, ConsumeType.CONSUME_ACTIVELY)
         joins = RemotingCommand.request(RequestCode.HEART_BEAT)

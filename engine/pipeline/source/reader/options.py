@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.fields.field import EXACT_MAX, Field
+from engine.pipeline.source.cluster.cluster import matches
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTIONS, ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.pipeline.source.cluster.option_values import OptionValues, text_options
@@ -53,6 +54,18 @@ READ_OPTIONS: tuple[Field, ...] = (
     Field("commitGroup", "text", default=None, check=validate_group),
 )
 _TAG_SEPARATOR = "||"
+#: Options of streams. A batch ignores them with a warning, as Kafka's source does: programs use one set for both.
+STREAM_ONLY = (
+    "maxOffsetsPerTrigger",
+    "maxBytesPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "retryTimeoutMs",
+)
+#: Option -> the one without which it means nothing, and the one with which it means nothing.
+_NEEDED = {"includeSystemTopics": "subscribePattern"}
+_NEEDED_IN_STREAMS = {"maxTriggerDelay": "minOffsetsPerTrigger"}
+_EXCLUDED = {"minPartitions": "key", "maxRecordsPerPartition": "key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,7 @@ _WORDS = {"earliest": EARLIEST, "latest": LATEST}
 class ReadOptions:
     """The options of a read, checked as far as possible without the cluster.
 
+    :ivar given: the options that are given, apart from switches that are off.
     :ivar topics: named topics; empty when ``pattern`` finds them.
     :ivar topic_option: the option that selects the topics.
     :ivar assigned: the queues to read; empty: all of the topics.
@@ -87,6 +101,7 @@ class ReadOptions:
     :ivar key: messages without this key are left out; None: nothing is.
     """
 
+    given: frozenset[str]
     cluster: ClusterOptions
     topics: tuple[str, ...]
     topic_option: str
@@ -119,8 +134,11 @@ class ReadOptions:
         starting, ending = _bound(values, "starting", topics), _bound(values, "ending", topics)
         _check_order(starting, ending)
         most = values.read("maxOffsetsPerTrigger")
+        given = frozenset(one.name for one in READ_OPTIONS if (values.text(one.name) or "false").lower() != "false")
+        _check_pairs(given, _NEEDED, _EXCLUDED)
         return values.fill(
             cls,
+            given=given,
             cluster=ClusterOptions.parse(values),
             topics=topics,
             topic_option=topic_option,
@@ -135,9 +153,29 @@ class ReadOptions:
             key=_key(values),
         )
 
+    def check_for_stream(self) -> None:
+        """Raise ``ROCKETMQ_WRONG_OPTION`` for options that mean nothing in a stream with the others."""
+        _check_pairs(self.given, _NEEDED_IN_STREAMS, {})
+
+    def check_schema(self, names: Sequence[str]) -> None:
+        """Raise ``ROCKETMQ_WRONG_OPTION`` if the option ``columns`` names others than the user's schema."""
+        if "columns" in self.given and tuple(names) != self.columns:
+            raise wrong_option("columns", f"schema(...) names other columns: {', '.join(names)}; give one of the two")
+
     def takes(self, queue: QueueKey) -> bool:
-        """Return whether the option ``assign`` lets a queue be read."""
-        return not self.assigned or queue in self.assigned
+        """Return whether these options select a queue."""
+        if self.pattern is not None:
+            return matches(self.pattern, queue.topic, with_system_topics=self.include_system_topics)
+        return queue in self.assigned if self.assigned else queue.topic in self.topics
+
+
+def _check_pairs(given: frozenset[str], needed: Mapping[str, str], excluded: Mapping[str, str]) -> None:
+    for name, other in needed.items():
+        if name in given and other not in given:
+            raise wrong_option(name, f"has no effect without {other}; give both or neither")
+    for name, other in excluded.items():
+        if name in given and other in given:
+            raise wrong_option(name, f"has no effect with {other}; give one of the two")
 
 
 def _topic_option(values: OptionValues) -> str:

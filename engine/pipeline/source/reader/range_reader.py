@@ -57,24 +57,31 @@ def read_ranges(
         pulled: list[PulledRange] = []
         size = 0
         items = list(of_broker)
-        found: Iterable[PulledRange] | None = None if options.key is None else find_key(options, items, options.key)
-        if found is None:
-            found = RangePuller(options, items, tags if knows_tags else ()).pull()
+        of_key = None if options.key is None else find_key(options, items, options.key)
+        filtered = tags if knows_tags else ()
+        found: Iterable[PulledRange] = RangePuller(options, items, filtered).pull() if of_key is None else of_key
+        has_all = of_key is None and not filtered
         for answer in found:
             pulled.append(answer)
             size += len(answer.body)
             if size >= _BATCH_BYTES:
-                yield from _batches(options, pulled, schema, tags)
+                yield from _batches(options, pulled, schema, tags, has_all)
                 pulled, size = [], 0
         if pulled:
-            yield from _batches(options, pulled, schema, tags)
+            yield from _batches(options, pulled, schema, tags, has_all)
 
 
-def _batches(options: ReadOptions, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
+def _batches(
+    options: ReadOptions, pulled: Sequence[PulledRange], schema: Any, tags: tuple[str, ...], has_all: bool
+) -> Iterator[Any]:
+    """Yield the wanted messages of some answers.
+
+    :param has_all: whether the answers were given without a filter, so that what they lack is lost.
+    """
     data = pulled[0].body if len(pulled) == 1 else b"".join([answer.body for answer in pulled])
     starts = message_starts(data)
     is_whole = not tags and options.key is None
-    if is_whole and len(starts) != sum(answer.end - answer.begin for answer in pulled):
+    if has_all and len(starts) != sum(answer.end - answer.begin for answer in pulled):
         _report_holes(options, pulled)
     # If bodies are not requested, none is decompressed.
     has_bodies = not {"body", "value"}.isdisjoint(schema.names)

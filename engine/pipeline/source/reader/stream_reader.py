@@ -58,6 +58,8 @@ def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSo
         raise wrong_option(read_options.ending.option, "a stream has no end; use spark.read, or Trigger.AvailableNow")
     if read_options.key is not None:
         raise wrong_option("key", "a stream reads no index; filter it by array_contains(keys, ...)")
+    read_options.check_for_stream()
+    read_options.check_schema(schema.names)
     return RocketMQStreamReader(read_options, arrow_schema_of(schema))
 
 
@@ -268,15 +270,23 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Report queues that were read and no longer exist: they must not vanish silently."""
         missing = sorted((starts.keys() | self._away.keys()) - there.keys())
         unlisted = [queue for queue in missing if queue not in self._away]
-        unlisted_text = f"the name server no longer lists {list_queues(unlisted)} among the readable queues"
-        if unlisted and self._options.fail_on_data_loss:
-            raise _gone(unlisted_text, unlisted, there)
+        excluded = [queue for queue in unlisted if not self._options.takes(queue)]
+        gone = [queue for queue in unlisted if queue not in excluded]
+        excluded_text = f"it leaves out {list_queues(excluded)}, which the checkpoint has"
+        gone_text = f"the name server no longer lists {list_queues(gone)} among the readable queues"
+        if excluded and self._options.fail_on_data_loss:
+            allowed = "allowed: all that was read, another checkpoint, or failOnDataLoss=false to continue without"
+            raise wrong_option(self._options.topic_option, f"{excluded_text}; {allowed}")
+        if gone and self._options.fail_on_data_loss:
+            raise _gone(gone_text, gone, there)
         # A stream checks several times per second.
         if missing == self._reported_missing:
             return
         self._reported_missing = missing
-        if unlisted:
-            _log.warning("%s; the stream continues without", unlisted_text)
+        if excluded:
+            _log.warning("option %r: %s; the stream continues without", self._options.topic_option, excluded_text)
+        if gone:
+            _log.warning("%s; the stream continues without", gone_text)
         silent = sorted((queue for queue in missing if queue in self._away), key=broker_of)
         for text, queues in groupby(silent, key=self._away.__getitem__):
             _log.warning("%s; until it does the stream continues without %s", text, list_queues(queues))

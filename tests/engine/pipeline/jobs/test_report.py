@@ -19,6 +19,15 @@ def test_a_report_writes_as_many_rows_as_it_was_made_for(rows_max, shown, left_o
     assert (event["rows"], event["left_out"]) == ([[number] for number in range(shown)], left_out)
 
 
+def test_each_change_of_the_phase_is_one_line():
+    stream = io.StringIO()
+    report = JsonLinesReport(stream)
+    for call in (report.planning, report.planning, report.working, report.working, report.planning):
+        call()
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert events == [{"event": "phase", "phase": phase} for phase in ("planning", "working", "planning")]
+
+
 def test_no_kind_of_row_hides_another():
     kinds = [[f"{kind}{number}" for number in range(count)] for kind, count in (("a", 900), ("b", 3), ("c", 900))]
     shown = fair_share(kinds, 500)

@@ -96,6 +96,23 @@ def test_a_stream_that_fails_for_another_reason_or_too_often_ends_the_job(spark,
     assert len(started) == failures
 
 
+def test_failed_starts_count_from_one_again_after_a_micro_batch(spark, tmp_path):
+    """A stream that runs for weeks meets a busy hour now and then."""
+    job_run, started = following_run(spark, 9)
+    watch = job_run.watch
+
+    def watch_a_micro_batch(query):
+        if len(started) in (2, 5):
+            job_run._call(lambda *_: None, spark.range(1), 0)
+        watch(query)
+
+    job_run.watch = watch_a_micro_batch
+    with pytest.raises(RuntimeError, match=job.PLANNER_TOO_SLOW):
+        job_run.follow(spark.readStream.format("rate").load(), print, str(tmp_path))
+    assert [note["en"].partition("try ")[2][0] for note in job_run.report.notes] == [*"12123123"]
+    assert len(started) == 9
+
+
 def following_run(spark, failures, error=job.PLANNER_TOO_SLOW):
     """A run whose first queries fail, and the list of its queries."""
     started = []

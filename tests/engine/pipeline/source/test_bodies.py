@@ -7,14 +7,17 @@ import io
 import json
 import re
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 import pytest
 from pyspark.sql import Observation, Row
+from pyspark.sql.types import StructType
 
-from engine.pipeline.source.bodies import with_avro_body, with_json_body
+from engine.pipeline.source.bodies import _range_check, with_avro_body, with_json_body
 from engine.protocol.message.message import Message
 from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.spark import import_or_skip
 
 PROJECT = Path(__file__).resolve().parents[4]
 JSON_SCHEMA = "id bigint, paid boolean, lines array<struct<sku string>>"
@@ -62,7 +65,7 @@ ORDER = {
 
 
 def in_avro(schema, value):
-    fastavro = pytest.importorskip("fastavro")
+    fastavro = import_or_skip("fastavro")
     stream = io.BytesIO()
     fastavro.schemaless_writer(stream, schema, value)
     return stream.getvalue()
@@ -105,6 +108,87 @@ def test_avro_that_does_not_have_the_schema_is_null_and_counted(spark):
     assert seen.get == {"all": len(bodies), "bad": len(bodies) - 1}
 
 
+NUMBERS = {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1}
+LEAST, MOST = dt.datetime(1, 1, 1, tzinfo=dt.UTC), dt.datetime(9999, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+
+
+def bytes_of(number):
+    return number.to_bytes(4, "big", signed=True)
+
+
+#: Avro's type, the type in which a body is written (the same binary form), values that fit, and others.
+RANGES = {
+    "int": ("int", "long", [2**31 - 1, -(2**31)], [2**31, -(2**31) - 1, 2**62]),
+    "decimal": (NUMBERS, "bytes", [bytes_of(999), bytes_of(-999), b""], [*map(bytes_of, (1000, -1000)), b"\x7f" * 99]),
+    "date": (
+        {"type": "int", "logicalType": "date"},
+        "long",
+        [LEAST.toordinal() - 719163, MOST.toordinal() - 719163],
+        [LEAST.toordinal() - 719164, MOST.toordinal() - 719162, 2**40],
+    ),
+    **{
+        f"timestamp-{unit}": (
+            {"type": "long", "logicalType": f"timestamp-{unit}"},
+            "long",
+            [int(LEAST.timestamp()) * second, int(MOST.timestamp()) * second],
+            [int(LEAST.timestamp()) * second - 1, (int(MOST.timestamp()) + 1) * second, -(2**63), 2**63 - 1],
+        )
+        for unit, second in (("millis", 1_000), ("micros", 1_000_000))
+    },
+    "double": ("double", "double", [float("nan"), float("inf"), 1e308], []),
+    "float": ("float", "float", [float("nan"), 3e38], []),
+    "long": ("long", "long", [2**63 - 1, -(2**63)], []),
+}
+#: Where a value may be -> the schema with it, and the value in it.
+NESTINGS = {
+    "itself": (lambda kind: kind, lambda value: value),
+    "array": (lambda kind: {"type": "array", "items": kind}, lambda value: [value]),
+    "map": (lambda kind: {"type": "map", "values": kind}, lambda value: {"a": value}),
+    "union": (lambda kind: ["null", kind], lambda value: value),
+    "record": (
+        lambda kind: {"type": "record", "name": "R", "fields": [{"name": "r", "type": ["null", kind]}]},
+        lambda value: {"r": value},
+    ),
+}
+
+
+@pytest.mark.parametrize("nesting", NESTINGS)
+def test_avro_values_that_no_column_holds_are_null_wherever_they_are(spark, nesting):
+    schema_of, value_of = NESTINGS[nesting]
+    for kind, written, fitting, others in RANGES.values():
+        bodies = [(in_avro(schema_of(written), value_of(value)),) for value in (*others, *fitting)]
+        frame, seen = spark.createDataFrame(bodies, "body binary").coalesce(1), Observation()
+        frame = with_avro_body(frame, json.dumps(schema_of(kind)), count=seen)
+        found = [row.is_null for row in frame.selectExpr("parsed IS NULL AS is_null").collect()]
+        assert found == [True] * len(others) + [False] * len(fitting), kind
+        assert seen.get == {"all": len(bodies), "bad": len(others)}
+
+
+def test_the_check_of_ranges_bounds_numbers_of_any_size():
+    """``fastavro`` without its compiled part reads integers of any size."""
+    check = _range_check(StructType.fromDDL("l bigint, m map<string, array<decimal(2, 2)>>"))
+    assert check is not None
+    assert check({"l": -(2**63), "m": None}) and check({"l": None, "m": {"a": [Decimal("0.99"), None]}})
+    assert not check({"l": 2**63, "m": {}}) and not check({"l": 1, "m": {"a": [Decimal(1)]}})
+
+
+def test_json_values_that_no_column_holds_are_null_wherever_they_are(spark):
+    ranges = {
+        "int": (["2147483647"], ["2147483648", "1e30", "1.5", "NaN"]),
+        "decimal(3, 1)": (["99.9"], ["999.9", "1e400", '"NaN"']),
+        "date": (['"9999-12-31"', '"0001-01-01"'], ['"10000-01-01"', '"-0001-01-01"', '"999999999-01-01"']),
+        "timestamp": (['"9999-12-31T23:59:59Z"'], ['"10000-01-01T00:00:00Z"', '"-0001-01-01"', "1e30", "900000000000"]),
+        "double": (["NaN", "1e300", "-Infinity"], ['"x"']),
+    }
+    nestings = {"{}": "{}", "array<{}>": "[{}]", "map<string, {}>": '{{"a": {}}}', "struct<r: {}>": '{{"r": {}}}'}
+    for (kind, (fitting, others)), (shape, text) in product(ranges.items(), nestings.items()):
+        bodies = [('{"v": ' + text.format(value) + "}",) for value in (*others, *fitting)]
+        frame, seen = spark.createDataFrame(bodies, "body string").coalesce(1), Observation()
+        rows = with_json_body(frame, "v " + shape.format(kind), count=seen).selectExpr("parsed").collect()
+        assert [row.parsed is None for row in rows] == [True] * len(others) + [False] * len(fitting), (kind, shape)
+        assert seen.get == {"all": len(bodies), "bad": len(others)}
+
+
 @pytest.mark.parametrize(
     "schema",
     [
@@ -113,7 +197,7 @@ def test_avro_that_does_not_have_the_schema_is_null_and_counted(spark):
     ],
 )
 def test_avro_types_that_no_column_has_are_refused(spark, schema):
-    pytest.importorskip("fastavro")
+    import_or_skip("fastavro")
     with pytest.raises(ValueError, match="is no Avro type that can be read; allowed: boolean, int, "):
         with_avro_body(spark.createDataFrame([(b"",)], "body binary"), json.dumps(schema))
 

@@ -15,6 +15,7 @@ import pytest
 from engine.pipeline.java import find_java_home
 from engine.protocol.message.message import Message
 from tests.support.live.live_server import LiveServer
+from tests.support.pipeline.spark import REQUIRE_VARIABLE, import_or_skip
 
 PROJECT = Path(__file__).resolve().parents[4]
 PIPELINES = Path(pyspark.__file__).parent / "bin" / "spark-pipelines"
@@ -24,7 +25,15 @@ PIPELINES = Path(pyspark.__file__).parent / "bin" / "spark-pipelines"
 def connect_installed(spark_installed):
     """What Spark Connect needs besides PySpark."""
     for module in ("grpc", "grpc_status", "google.rpc"):
-        pytest.importorskip(module)
+        import_or_skip(module)
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("1", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_a_package_that_is_missing_next_to_spark_is_a_failure_in_ci(monkeypatch, required, outcome):
+    monkeypatch.setenv(REQUIRE_VARIABLE, required)
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(outcome, match="needs grpc: "):
+        import_or_skip("grpc")
 
 
 # A server of Spark Connect, its client and Python workers start one after the other.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from contextlib import ExitStack
 
 import pytest
@@ -59,7 +60,7 @@ def stream(cluster):
     with ExitStack() as stack:
 
         def make(**options):
-            if not options.keys() & {"subscribe", "subscribePattern"}:
+            if not options.keys() & {"subscribe", "subscribePattern", "assign"}:
                 options["topic"] = "Orders"
             made = make_stream_reader(
                 spark_schema(("body",)), {"nameServer": cluster.address, "retryTimeoutMs": "0", **options}
@@ -125,6 +126,33 @@ def test_a_deleted_topic_does_not_stop_the_other_subscribed_ones_where_loss_is_a
     assert "no longer lists Refunds broker-a:0" in warning
     cluster.routes = {}
     assert micro_batches(lenient, end) == [], "no topic is left; the stream waits"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"topic": "Orders"},
+        {"subscribe": "Orders"},
+        {"subscribePattern": "Orde.."},
+        {"assign": '{"Orders": ["broker-a:0"]}'},
+    ],
+)
+def test_queues_that_the_options_of_a_restart_leave_out_are_named_immediately(cluster, stream, warnings, options):
+    cluster.routes = {"Orders": [("broker-a", 2, 2, 6)], "%RETRY%g": [("broker-a", 1, 1, 6)]}
+    start = START | {"%RETRY%g": {"broker-a:0": 0}}
+    if "assign" in options:
+        start["Orders"] = {"broker-a:0": 0, "broker-a:1": 0}
+    running = stream(**options, retryTimeoutMs="60000")
+    pauses = pausing(running)
+    (option,) = options
+    left_out = "%RETRY%g broker-a:0" + (", Orders broker-a:1" if "assign" in options else "")
+    text = f"option '{option}': it leaves out {left_out}, which the checkpoint has; "
+    with pytest.raises(RocketMQError, match=re.escape(f"[ROCKETMQ_WRONG_OPTION] {text}allowed: ")):
+        running.latestOffset(start, ReadAllAvailable())
+    assert pauses == [] and warnings() == []
+    lenient = stream(**options, failOnDataLoss="false")
+    lenient.latestOffset(start, ReadAllAvailable())
+    assert warnings() == [f"{text}the stream continues without"]
 
 
 def test_a_topic_that_is_unknown_at_the_start_is_an_error_even_where_loss_is_allowed(stream):

@@ -405,15 +405,6 @@ def test_books_of_another_version_are_refused(spark, tmp_path):
         Follower(spark, str(tmp_path), RULES, MemoryReport())
 
 
-def test_of_a_number_that_stands_everywhere_only_some_places_are_reported(spark, tmp_path):
-    folder = write(tmp_path / "copies", message_table([Stored("p", 0, 0)] * 1_000))
-    report = audit(spark, input_folder=folder)
-    assert report.tables["findings"][0][-1]["zh"].endswith("；另有 992 处")
-    (finding,) = rows(report, "findings")
-    assert finding["where"].startswith("broker-a:0 offset 0; broker-a:0 offset 1; ")
-    assert finding["where"].endswith("; 992 more") and len(finding["where"]) < 250
-
-
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.delivery_audit.latencies import Latencies
+from engine.pipeline.jobs.delivery_audit.locating import NumberPlaces
 from engine.pipeline.jobs.delivery_audit.offset_sets import add_word
 from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
@@ -178,7 +179,7 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     ]
     assert verdict(book).findings == 6
     assert wanted_places(found) == {("p", "T"): [1, 3, 9]}
-    (last, first) = located(found, {("p", "T"): {1: [Text("job.where.place", queue="b:0", offset=1)]}})
+    (last, first) = located(found, {("p", "T"): {1: NumberPlaces(1, [Text("job.where.place", queue="b:0", offset=1)])}})
     assert first.where["en"] == "after b:0 offset 1"
     assert last.where is None
     assert "no numbered message is lost" not in notes_on(book)

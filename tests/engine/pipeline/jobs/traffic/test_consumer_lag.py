@@ -79,7 +79,7 @@ def test_a_group_that_is_refused_does_not_hide_the_others():
         def queues(self, topics, option=None):
             return [QUEUE]
 
-        def ask_queues(self, queues, ask, *, group=None, without=()):
+        def ask_queues(self, queues, ask, *, group=None, without=(), refusals=None):
             return {queue: frozenset({"Orders"}) for queue in queues}
 
         def group_offsets(self, group, queues):

@@ -10,6 +10,9 @@ from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.cluster_options import ClusterOptions
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.protocol.command.queue_headers import OffsetResponseHeader
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
 from tests.support.live.scripted_broker import ScriptedBroker
 
 QUEUE = QueueKey("Orders", "broker-a", 0)
@@ -73,3 +76,39 @@ def test_a_connection_that_the_server_may_have_closed_for_idleness_is_made_anew(
     assert cluster.max_offsets([QUEUE]) == {QUEUE: 100}
     assert (client._connection is first) == is_same
     assert first.is_open == is_same
+
+
+class SizelessBroker(Cluster):
+    """Queue 0 begins at offset 5, and nobody gets an entry of it: it is answered with this code."""
+
+    def __init__(self, code):
+        super().__init__(ClusterOptions(name_servers=("127.0.0.1:1",)))
+        self._masters = {"broker-a": "127.0.0.1:2"}
+        self.code = code
+
+    def ask_broker(self, broker_name, topic, requests):
+        return [
+            request.reply(self.code, "no")
+            if request.code == RequestCode.QUERY_CONSUME_QUEUE
+            else request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(5))
+            for request in requests
+        ]
+
+
+#: RocketMQ's broker answers 1 to an account without the permission, and 0 without a body where there is no entry;
+#: GlassMQ's answers 1 there.
+@pytest.mark.parametrize(
+    ("code", "start", "warnings"),
+    [
+        (ResponseCode.NO_PERMISSION, 5, 1),
+        (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, 7, 1),
+        (ResponseCode.SYSTEM_ERROR, 5, 1),
+        (ResponseCode.SYSTEM_ERROR, 4, 0),
+        (ResponseCode.SUCCESS, 4, 0),
+    ],
+)
+def test_a_broker_that_refuses_sizes_is_named_once_and_a_deleted_message_is_not(caplog, code, start, warnings):
+    cluster = SizelessBroker(code)
+    for _ in range(3):
+        assert sum(map(len, cluster.entry_sizes({QUEUE: start}, 10).values())) == 0
+    assert caplog.text.count("'maxBytesPerTrigger' does not limit what is read from broker 'broker-a'") == warnings

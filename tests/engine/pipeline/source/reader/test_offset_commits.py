@@ -91,6 +91,26 @@ def test_a_group_with_consumers_is_left_alone(server, cluster, caplog):
     assert "group 'shop' has consumers" in caplog.text
 
 
+@pytest.mark.parametrize(("joins_at", "expected"), [(1, [6, 7, 7, 7]), (29, [6, 7, 7, 7]), (100, [6, 7, 8, 9])])
+def test_consumers_that_join_later_end_the_commits_within_half_a_minute(cluster, monkeypatch, joins_at, expected):
+    now, asked, stored_ends = [0.0], [], []
+    answer = cluster.ask_queue
+
+    def ask_queue(queue, one, **options):
+        asked.append(now[0])
+        return ["client-1"] if now[0] > joins_at else answer(queue, one, **options)
+
+    monkeypatch.setattr(cluster, "ask_queue", ask_queue)
+    group = f"spark-joined-{joins_at}"
+    commits = OffsetCommits(group, lambda: now[0])
+    for end, at in enumerate((0, 29, 30, 61), 6):
+        now[0] = at
+        commits.commit(cluster, {QUEUE: end})
+        stored_ends.append(stored(cluster, group))
+    assert stored_ends == expected
+    assert asked == [0, 30, 61], "half a minute later, and not with every micro-batch"
+
+
 def test_a_broker_that_fails_is_left_alone_for_a_while_and_ends_nothing(caplog):
     """It refuses every request of this kind."""
     now = [0.0]

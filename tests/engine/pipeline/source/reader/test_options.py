@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.pipeline.source.cluster.errors import CONDITIONS, RocketMQError, explain
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, spark_schema
+from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.reader.options import READ_OPTIONS, ReadOptions
+from engine.pipeline.source.reader.stream_reader import make_stream_reader
 
 GOOD = {"nameServer": "127.0.0.1:9876", "topic": "Orders"}
 PAGE = Path(__file__).parents[5] / "docs" / "pipeline.md"
@@ -33,6 +35,12 @@ def parse(**options):
         ({"key": "a b"}, r"'key': 'a b' is not allowed; a key holds no space"),
         ({"includeHeaders": "true"}, r"'includeHeaders': needs kafkaNames=true"),
         ({"kafkaNames": "true", "columns": "body"}, r"'kafkaNames': columns are given as well"),
+        (
+            {"includeSystemTopics": "true"},
+            r"'includeSystemTopics': has no effect without subscribePattern; give both or neither",
+        ),
+        ({"key": "k", "minPartitions": "1"}, r"'minPartitions': has no effect with key; give one of the two"),
+        ({"key": "k", "maxRecordsPerPartition": "9"}, r"'maxRecordsPerPartition': has no effect with key; give one"),
         ({"topic": "a b"}, r"'topic': .*illegal character"),
         ({"topic": "", "subscribePattern": "("}, r"'subscribePattern': '\(' is not a regular expression"),
         ({"startingOffsets": "first"}, r"'startingOffsets': .*earliest, latest, or JSON"),
@@ -168,3 +176,39 @@ def test_every_option_column_and_condition_is_documented():
     section = PAGE.read_text("utf-8").split("## Data source")[1].split("\n## ")[0]
     for name in (*(field.name for field in READ_OPTIONS), *COLUMN_NAMES, *CONDITIONS):
         assert re.search(rf"^\|.*`{name}`", section, re.MULTILINE), f"docs/pipeline.md says nothing of {name}"
+
+
+TRIGGERS = {
+    "maxOffsetsPerTrigger": "9",
+    "maxBytesPerTrigger": "9",
+    "minOffsetsPerTrigger": "9",
+    "maxTriggerDelay": "9s",
+    "retryTimeoutMs": "9",
+}
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in TRIGGERS), tuple(TRIGGERS)])
+def test_a_batch_ignores_options_of_streams_with_a_warning(caplog, names):
+    make_reader(spark_schema(), GOOD)
+    assert "ignored" not in caplog.text
+    make_reader(spark_schema(), {**GOOD, **{name: TRIGGERS[name] for name in names}})
+    assert f"options of streams are ignored in a batch: {', '.join(names)}\n" in caplog.text
+
+
+def test_a_delay_without_a_minimum_is_refused_in_a_stream():
+    with pytest.raises(RocketMQError, match="'maxTriggerDelay': has no effect without minOffsetsPerTrigger; give both"):
+        make_stream_reader(spark_schema(), {**GOOD, "maxTriggerDelay": "9s"})
+    make_stream_reader(spark_schema(), {**GOOD, **TRIGGERS})
+
+
+@pytest.mark.parametrize("make", [make_reader, make_stream_reader])
+def test_columns_and_a_schema_with_others_are_refused(make):
+    options = {**GOOD, "columns": "topic, body"}
+    make(spark_schema(("topic", "body")), options)
+    make(spark_schema(("tags",)), GOOD)
+    with pytest.raises(RocketMQError, match=r"'columns': schema\(...\) names other columns: tags; give one of the two"):
+        make(spark_schema(("tags",)), options)
+
+
+def test_switches_that_are_off_contradict_nothing():
+    parse(includeSystemTopics="False", includeHeaders="false")
