@@ -31,7 +31,7 @@ def test_the_wheel_has_one_package_and_needs_no_server_of_web_pages(wheel):
     assert {name.partition("/")[0] for name in names} == {"glassmq_spark", metadata.partition("/")[0]}
     fields = Parser().parsestr(archive.read(metadata).decode())
     needed = {Requirement(line).name for line in fields.get_all("Requires-Dist")}
-    assert needed == {"fastavro", "lz4", "numpy", "pandas", "pyarrow", "pyspark", "zstandard"}
+    assert needed == {"fastavro", "lz4", "numpy", "pandas", "protobuf", "pyarrow", "pyspark", "zstandard"}
     assert fields["License-Expression"] == "Apache-2.0"
 
 
