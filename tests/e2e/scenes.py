@@ -68,12 +68,12 @@ class Scene(RecordSearch):
             "topics": {},
             "groups": {},
             "commit_log": {
-                "min_offset": 0,
-                "max_offset": 0,
-                "flushed_offset": 0,
-                "dispatched_offset": 0,
+                "min": 0,
+                "max": 0,
+                "flushed": 0,
+                "dispatched": 0,
                 "files": [],
-                "tail": [],
+                "records": [],
             },
             "locks": {},
             "transactions": None,
@@ -164,7 +164,7 @@ class Scene(RecordSearch):
             properties["KEYS"] = keys
         if tags:
             properties["TAGS"] = tags
-        offset = log["max_offset"]
+        offset = log["max"]
         raw = bytes(
             encode_stored_message(
                 MessageExt(
@@ -184,8 +184,8 @@ class Scene(RecordSearch):
         self.records[offset] = raw
         if len(self.records) > 5000:
             self.records.pop(next(iter(self.records)))
-        log["tail"] = [*log["tail"][1 - TAIL_RECORDS :], record_summary(raw)]
-        log["max_offset"] = log["dispatched_offset"] = offset + len(raw)
+        log["records"] = [*log["records"][1 - TAIL_RECORDS :], record_summary(raw)]
+        log["max"] = log["dispatched"] = offset + len(raw)
         log["files"] = [{"name": f"{0:020d}", "size": 16 * 2**20}]
         queue["max"] += 1
         self.sent_total += 1
@@ -215,9 +215,7 @@ class Scene(RecordSearch):
         self._hold_pulls()
         self._move_frames(milliseconds, stored, delivered)
         log = self.tree["commit_log"]
-        log["flushed_offset"] = (
-            max(log["flushed_offset"], log["max_offset"] - 900) if self.rate_per_second else log["max_offset"]
-        )
+        log["flushed"] = max(log["flushed"], log["max"] - 900) if self.rate_per_second else log["max"]
         if self.now_ms // 1000 != second_before:
             self.note_second(self.now_ms // 1000 - 1)
 

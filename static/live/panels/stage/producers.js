@@ -39,7 +39,7 @@ const RECENT_MS = 600_000;
 
 /** Nobody is connected. Many senders connect for one message only: then the newest records tell of them. */
 function NoProducers() {
-  const tail = useComputed(() => state.value.commit_log.tail);
+  const tail = useComputed(() => state.value.commit_log.records);
   const last = tail.value.at(-1);
   if (!last) {
     return html`<${Empty} title=${t("live.producers.gone")}>
