@@ -68,7 +68,7 @@ class LiveState:
         watches.
         """
         now_ms = self._broker.runtime.clock.now_ms()
-        committed, _ = committed_offsets(self._broker)
+        committed = committed_offsets(self._broker)
         groups, _ = self._groups.build(committed)
         connections, omitted_connections = self._connections.build()
         return {
@@ -104,7 +104,7 @@ class LiveState:
         # The page needs the broker's clock to the second only; a finer one would make every state a new one.
         now_ms = self._broker.runtime.clock.now_ms()
         now_ms -= now_ms % 1000
-        committed, omitted_offsets = committed_offsets(self._broker)
+        committed = committed_offsets(self._broker)
         topics, omitted_topics = self.topics.build(committed)
         groups, omitted_groups = self._groups.build(committed)
         connections, omitted_connections = self._connections.build()
@@ -128,7 +128,6 @@ class LiveState:
                 "messages": self.topics.messages_left_out(now_ms),
                 "groups": omitted_groups,
                 "connections": omitted_connections,
-                "offset_pairs": omitted_offsets,
             },
         }
 

@@ -65,7 +65,6 @@ def stored_record(message: MessageExt) -> StoredRecord:
         "queue_id": message.queue_id,
         "queue_offset": message.queue_offset,
         "store_ms": message.store_timestamp,
-        "born_ms": message.born_timestamp,
         "tags": message.tags,
         "body_preview": _preview(message.body, message.sys_flag),
         "reconsume_times": message.reconsume_times,
@@ -76,6 +75,7 @@ def message_summary(message: MessageExt) -> RecordSummary:
     """Return one line about a stored message whose body is still as stored."""
     return {
         **stored_record(message),
+        "born_ms": message.born_timestamp,
         "born_host": message.born_host,
         "keys": list(message.keys),
         "unique_id": message.unique_id,

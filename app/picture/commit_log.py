@@ -34,8 +34,6 @@ class DamageCheck(TypedDict):
     is_walking: bool
     checked_bytes: int
     total_bytes: int
-    #: When it last reached the end; None: never.
-    walked_ms: int | None
 
 
 class Damage(TypedDict):

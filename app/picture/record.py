@@ -16,7 +16,6 @@ class StoredRecord(TypedDict):
     queue_id: int
     queue_offset: int
     store_ms: int
-    born_ms: int
     tags: str | None
     #: The first characters of the body.
     body_preview: str
@@ -26,6 +25,7 @@ class StoredRecord(TypedDict):
 class RecordSummary(StoredRecord):
     """One line about a record of the commit log."""
 
+    born_ms: int
     born_host: str
     keys: list[str]
     #: Made by the client; None without one.

@@ -109,8 +109,6 @@ class Scene(RecordSearch):
             "consumer_groups": [group] if group else [],
             "frames_in": 4,
             "frames_out": 4,
-            "bytes_in": 900,
-            "bytes_out": 700,
             "unsent_bytes": 0,
         }
         self.name_client(client_id, consumes=group is not None)

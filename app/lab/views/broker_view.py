@@ -54,7 +54,7 @@ class BrokerView:
 
     def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
-        committed, _ = committed_offsets(self.broker)
+        committed = committed_offsets(self.broker)
         begin_ms = self._begin_ms()
         groups, _ = self._groups.build(committed, begin_ms)
         # First: the keys of op messages come from it.
