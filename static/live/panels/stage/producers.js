@@ -77,8 +77,8 @@ function NoProducers() {
 function ProducerCard({ address }) {
   const client = useComputed(() => state.value.connections[address]).value;
   if (!client) return null;
-  const groups = client.producer_groups ?? [];
-  const name = groups[0] ?? t(client.role?.includes("admin") ? "live.clients.admin" : "live.clients.unnamed");
+  const groups = client.producer_groups;
+  const name = groups[0] ?? t(client.role.includes("admin") ? "live.clients.admin" : "live.clients.unnamed");
   const id = client.client_ids[0] ?? address;
   const version = t("live.clients.version", { version: clientVersion(client.version) });
   const hint = [...new Set([...groups, id, address, version])].join("\n");
