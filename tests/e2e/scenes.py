@@ -73,6 +73,7 @@ class Scene(RecordSearch):
                 "flushed": 0,
                 "dispatched": 0,
                 "files": [],
+                "file_count": 0,
                 "records": [],
             },
             "locks": {},
@@ -184,7 +185,7 @@ class Scene(RecordSearch):
             self.records.pop(next(iter(self.records)))
         log["records"] = [*log["records"][1 - TAIL_RECORDS :], record_summary(raw)]
         log["max"] = log["dispatched"] = offset + len(raw)
-        log["files"] = [{"name": f"{0:020d}", "size": 16 * 2**20}]
+        log["files"], log["file_count"] = [{"name": f"{0:020d}", "size": 16 * 2**20}], 1
         queue["max"] += 1
         self.sent_total += 1
         return offset
