@@ -29,7 +29,7 @@ export const LogBlock = ({ class: kind, label, title = label, code, offset, ...r
  * A record of the commit log. `lines`: of its title, the first of them its name; `separator` joins them.
  *
  * @param {{ record: Picture.StoredRecord, isFlushed: boolean, lines: string[], separator?: string, class?: string,
- *   code: string, offset: unknown, [property: string]: any }} properties
+ *   code: unknown, offset: unknown, [property: string]: any }} properties
  */
 export const RecordBlock = ({ record, isFlushed, lines, separator = "\n", class: kind = "", ...rest }) =>
   html`<${LogBlock}

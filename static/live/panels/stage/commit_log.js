@@ -140,7 +140,7 @@ function Block({ record, right, isFlushed, isLast }) {
   return html`<li class="strip-item" style=${{ transform: `translateX(${-right}px)` }}>
     <${RecordBlock}
       ...${{ record, isFlushed, lines }} style=${{ width: `${width}px` }}
-      code=${`${mark.code}·${record.queue_id}`} offset=${html`<span class="number">${record.queue_offset}</span>`}
+      code=${html`${mark.code}·${record.queue_id}`} offset=${html`<span class="number">${record.queue_offset}</span>`}
       tabindex=${isLast ? 0 : -1} data-offset=${record.offset}
       onClick=${() => (inspectedOffset.value = record.offset)} onPointerEnter=${point} onFocus=${point}
       onPointerLeave=${() => (highlighted.value = null)} onBlur=${() => (highlighted.value = null)}
