@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from app.observation.bounds import TAIL_RECORDS_MAX
-from app.observation.record_view import record_summary
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 
 if TYPE_CHECKING:
-    from app.picture.record import RecordSummary
+    from app.picture.commit_log import LogOffsets
     from engine.store.message_store import MessageStore
 
 #: Bytes that are read in one piece to find where records start; a reader that lags by more jumps.
@@ -26,16 +26,29 @@ STARTS_PER_LOOK_MAX = 2_000
 #: Consume queues in which a place to jump to is searched.
 NEWEST_QUEUES = 16
 
+Shown = TypeVar("Shown")
 
-class CommitLogTail:
-    """The last :data:`TAIL_RECORDS_MAX` records as summaries, newest last."""
 
-    def __init__(self, store: MessageStore) -> None:
+def log_offsets(store: MessageStore) -> LogOffsets:
+    """Return how far the commit log has got."""
+    return {
+        "min": store.commit_log.min_offset,
+        "max": store.commit_log.max_offset,
+        "flushed": store.commit_log.flushed_offset,
+        "dispatched": store.dispatcher.dispatched_offset,
+    }
+
+
+class CommitLogTail(Generic[Shown]):
+    """The last :data:`TAIL_RECORDS_MAX` records, each as ``shown`` returns it, newest last."""
+
+    def __init__(self, store: MessageStore, shown: Callable[[bytes], Shown]) -> None:
         self._store = store
+        self._shown = shown
         self._position = -1  # where the next record will start; -1: not known yet
-        self._records: list[RecordSummary] = []
+        self._records: list[Shown] = []
 
-    def look(self) -> list[RecordSummary]:
+    def look(self) -> list[Shown]:
         """Return the newest records. The list and its entries are never changed afterwards."""
         end = self._store.commit_log.max_offset
         if end == self._position:
@@ -47,7 +60,7 @@ class CommitLogTail:
             if start > self._position:
                 self._position, self._records = start, []
         starts = self._record_starts(end)
-        fresh = [summary for start in starts[-TAIL_RECORDS_MAX:] if (summary := self._summary(start)) is not None]
+        fresh = [record for start in starts[-TAIL_RECORDS_MAX:] if (record := self._record(start)) is not None]
         self._records = [*self._records, *fresh][-TAIL_RECORDS_MAX:]
         return self._records
 
@@ -92,11 +105,11 @@ class CommitLogTail:
         self._position = position
         return starts
 
-    def _summary(self, start: int) -> RecordSummary | None:
+    def _record(self, start: int) -> Shown | None:
         raw = self._store.commit_log.record_at(start)
         if raw is None:
             return None
         try:
-            return record_summary(raw)
+            return self._shown(raw)
         except MalformedMessage:
             return None

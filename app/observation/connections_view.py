@@ -70,7 +70,5 @@ def _connection(
         "consumer_groups": list(consumers),
         "frames_in": channel.frames_in,
         "frames_out": channel.frames_out,
-        "bytes_in": channel.bytes_in,
-        "bytes_out": channel.bytes_out,
         "unsent_bytes": channel.unsent_bytes,
     }

@@ -32,6 +32,5 @@ def damage_view(store: MessageStore) -> Damage:
             "is_walking": check.is_walking,
             "checked_bytes": check.checked_bytes,
             "total_bytes": check.total_bytes,
-            "walked_ms": check.walked_ms or None,
         },
     }

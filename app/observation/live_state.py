@@ -9,11 +9,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from app.foundation.version import version
-from app.observation.commit_log_tail import CommitLogTail
+from app.observation.commit_log_tail import CommitLogTail, log_offsets
 from app.observation.connections_view import ConnectionsView
 from app.observation.damage_view import damage_view
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
+from app.observation.record_view import record_summary
 from app.observation.replication_view import replication_view
 from app.observation.stored_numbers import StoredNumbers
 from app.observation.topics_view import TopicsView, committed_offsets
@@ -56,7 +57,7 @@ class LiveState:
         self.topics = TopicsView(broker)
         self._groups = GroupsView(broker)
         self._connections = ConnectionsView(broker)
-        self._tail = CommitLogTail(broker.store)
+        self._tail = CommitLogTail(broker.store, record_summary)
         self._transactions = TransactionsView(broker)
         self._delay_levels = DelayLevelsView(broker)
         self.numbers = StoredNumbers(broker)
@@ -67,7 +68,7 @@ class LiveState:
         watches.
         """
         now_ms = self._broker.runtime.clock.now_ms()
-        committed, _ = committed_offsets(self._broker)
+        committed = committed_offsets(self._broker)
         groups, _ = self._groups.build(committed)
         connections, omitted_connections = self._connections.build()
         return {
@@ -103,7 +104,7 @@ class LiveState:
         # The page needs the broker's clock to the second only; a finer one would make every state a new one.
         now_ms = self._broker.runtime.clock.now_ms()
         now_ms -= now_ms % 1000
-        committed, omitted_offsets = committed_offsets(self._broker)
+        committed = committed_offsets(self._broker)
         topics, omitted_topics = self.topics.build(committed)
         groups, omitted_groups = self._groups.build(committed)
         connections, omitted_connections = self._connections.build()
@@ -127,7 +128,6 @@ class LiveState:
                 "messages": self.topics.messages_left_out(now_ms),
                 "groups": omitted_groups,
                 "connections": omitted_connections,
-                "offset_pairs": omitted_offsets,
             },
         }
 
@@ -194,15 +194,12 @@ class LiveState:
     def _commit_log(self) -> CommitLog:
         store = self._broker.store
         return {
-            "min_offset": store.commit_log.min_offset,
-            "max_offset": store.commit_log.max_offset,
-            "flushed_offset": store.commit_log.flushed_offset,
-            "dispatched_offset": store.dispatcher.dispatched_offset,
+            **log_offsets(store),
             "files": [
                 {"name": file.path.rpartition("/")[2], "size": file.size_bytes, "start": file.start_offset}
                 for file in store.commit_log.files.files[-20:]
             ],
             "file_count": len(store.commit_log.files.files),
             "damage": damage_view(store),
-            "tail": self._tail.look(),
+            "records": self._tail.look(),
         }

@@ -34,7 +34,7 @@ from engine.protocol.system_flags import (
 from engine.texts import Text
 
 if TYPE_CHECKING:
-    from app.picture.record import FieldText, QueueEntryView, RecordField, RecordSummary, RecordView
+    from app.picture.record import FieldText, QueueEntryView, RecordField, RecordSummary, RecordView, StoredRecord
     from engine.protocol.message.message import MessageExt
 
 #: Characters of a body that a summary shows.
@@ -56,8 +56,8 @@ def record_summary(raw: bytes) -> RecordSummary:
     return message_summary(decode_stored_message(raw, check_crc=False))
 
 
-def message_summary(message: MessageExt) -> RecordSummary:
-    """Return one line about a stored message whose body is still as stored (compressed where it was)."""
+def stored_record(message: MessageExt) -> StoredRecord:
+    """Return what both pages show of a stored message whose body is still as stored (compressed where it was)."""
     return {
         "offset": message.commit_log_offset,
         "size": message.store_size,
@@ -65,16 +65,23 @@ def message_summary(message: MessageExt) -> RecordSummary:
         "queue_id": message.queue_id,
         "queue_offset": message.queue_offset,
         "store_ms": message.store_timestamp,
+        "tags": message.tags,
+        "body_preview": _preview(message.body, message.sys_flag),
+        "reconsume_times": message.reconsume_times,
+    }
+
+
+def message_summary(message: MessageExt) -> RecordSummary:
+    """Return one line about a stored message whose body is still as stored."""
+    return {
+        **stored_record(message),
         "born_ms": message.born_timestamp,
         "born_host": message.born_host,
-        "tags": message.tags,
         "keys": list(message.keys),
         "unique_id": message.unique_id,
         "offset_message_id": message.offset_message_id,
-        "body_preview": _preview(message.body, message.sys_flag),
         "body_bytes": len(message.body),
         "sys_flag": message.sys_flag,
-        "reconsume_times": message.reconsume_times,
         "properties_bytes": len(encode_properties(message.properties).encode()),
     }
 

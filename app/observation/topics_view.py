@@ -128,8 +128,8 @@ def queue_view(store: MessageStore, topic: str, queue_id: int, committed: dict[s
     return {"min": minimum, "max": maximum, "committed": committed}
 
 
-def committed_offsets(broker: Broker) -> tuple[Committed, int]:
-    """Return all committed offsets by topic, queue and group, and how many pairs of topic and group were left out.
+def committed_offsets(broker: Broker) -> Committed:
+    """Return committed offsets by topic, queue and group, of at most :data:`OFFSET_PAIRS_MAX` pairs of topic and group.
 
     Groups that broadcast are left out: their offsets are no progress.
     """
@@ -141,4 +141,4 @@ def committed_offsets(broker: Broker) -> tuple[Committed, int]:
         of_topic = committed.setdefault(topic, {})
         for queue_id, offset in offsets.items():
             of_topic.setdefault(queue_id, {})[group] = offset
-    return committed, max(0, len(manager.offset_table) - OFFSET_PAIRS_MAX)
+    return committed

@@ -34,8 +34,6 @@ class DamageCheck(TypedDict):
     is_walking: bool
     checked_bytes: int
     total_bytes: int
-    #: When it last reached the end; None: never.
-    walked_ms: int | None
 
 
 class Damage(TypedDict):
@@ -55,17 +53,22 @@ class DamageOfLog(TypedDict):
     damage: Damage
 
 
-class CommitLog(DamageOfLog):
+class LogOffsets(TypedDict):
+    """How far a commit log has got."""
+
+    min: int
+    max: int
+    #: Everything before it is on the disk.
+    flushed: int
+    #: Everything before it is in the consume queues.
+    dispatched: int
+
+
+class CommitLog(LogOffsets, DamageOfLog):
     """The commit log."""
 
-    min_offset: int
-    max_offset: int
-    #: Everything before it is on the disk.
-    flushed_offset: int
-    #: Everything before it is in the consume queues.
-    dispatched_offset: int
     #: The last ones.
     files: list[LogFile]
     file_count: int
     #: The newest records, newest last.
-    tail: list[RecordSummary]
+    records: list[RecordSummary]

@@ -18,7 +18,5 @@ class Connection(TypedDict):
     consumer_groups: list[str]
     frames_in: int
     frames_out: int
-    bytes_in: int
-    bytes_out: int
     #: Bytes that the client has not read yet.
     unsent_bytes: int

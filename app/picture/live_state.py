@@ -32,8 +32,6 @@ class Omitted(OmittedConnections):
     #: Users' messages in the topics that are left out.
     messages: int
     groups: int
-    #: Pairs of topic and group whose offsets were not read.
-    offset_pairs: int
 
 
 class EngineState(TypedDict):

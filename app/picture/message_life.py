@@ -101,9 +101,8 @@ class DeliveredMark(TypedDict):
     broker: str
     queue_id: int
     queue_offset: int
-    #: None while the listener has it, like the next.
+    #: None while the listener has it.
     until_us: int | None
-    end_event: int | None
     #: None, the listener's result, "interrupted" (its process ended) or "timed-out" (its consumer has sent it back).
     result: str | None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 
-class RecordSummary(TypedDict):
-    """One line about a record of the commit log."""
+class StoredRecord(TypedDict):
+    """A record of the commit log."""
 
     #: In the commit log.
     offset: int
@@ -16,20 +16,25 @@ class RecordSummary(TypedDict):
     queue_id: int
     queue_offset: int
     store_ms: int
+    tags: str | None
+    #: The first characters of the body.
+    body_preview: str
+    reconsume_times: int
+
+
+class RecordSummary(StoredRecord):
+    """One line about a record of the commit log."""
+
     born_ms: int
     born_host: str
-    tags: str | None
     keys: list[str]
     #: Made by the client; None without one.
     unique_id: str | None
     #: Address of the broker and commit-log offset.
     offset_message_id: str
-    #: The first characters of the body.
-    body_preview: str
     #: As stored: compressed where it is.
     body_bytes: int
     sys_flag: int
-    reconsume_times: int
     properties_bytes: int
 
 

@@ -71,7 +71,7 @@ function Clients() {
 }
 
 function MiniBroker() {
-  const records = state.value.commit_log.tail.slice(-MOST_RECORDS);
+  const records = state.value.commit_log.records.slice(-MOST_RECORDS);
   return html`<a class="mini-broker" href="/live" aria-label=${t("landing.to_live")}>
     <span class="mini-label">${t("commit_log.title")}</span>
     <span class="mini-strip">

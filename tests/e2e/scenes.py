@@ -68,12 +68,13 @@ class Scene(RecordSearch):
             "topics": {},
             "groups": {},
             "commit_log": {
-                "min_offset": 0,
-                "max_offset": 0,
-                "flushed_offset": 0,
-                "dispatched_offset": 0,
+                "min": 0,
+                "max": 0,
+                "flushed": 0,
+                "dispatched": 0,
                 "files": [],
-                "tail": [],
+                "file_count": 0,
+                "records": [],
             },
             "locks": {},
             "transactions": None,
@@ -109,8 +110,6 @@ class Scene(RecordSearch):
             "consumer_groups": [group] if group else [],
             "frames_in": 4,
             "frames_out": 4,
-            "bytes_in": 900,
-            "bytes_out": 700,
             "unsent_bytes": 0,
         }
         self.name_client(client_id, consumes=group is not None)
@@ -164,7 +163,7 @@ class Scene(RecordSearch):
             properties["KEYS"] = keys
         if tags:
             properties["TAGS"] = tags
-        offset = log["max_offset"]
+        offset = log["max"]
         raw = bytes(
             encode_stored_message(
                 MessageExt(
@@ -184,9 +183,9 @@ class Scene(RecordSearch):
         self.records[offset] = raw
         if len(self.records) > 5000:
             self.records.pop(next(iter(self.records)))
-        log["tail"] = [*log["tail"][1 - TAIL_RECORDS :], record_summary(raw)]
-        log["max_offset"] = log["dispatched_offset"] = offset + len(raw)
-        log["files"] = [{"name": f"{0:020d}", "size": 16 * 2**20}]
+        log["records"] = [*log["records"][1 - TAIL_RECORDS :], record_summary(raw)]
+        log["max"] = log["dispatched"] = offset + len(raw)
+        log["files"], log["file_count"] = [{"name": f"{0:020d}", "size": 16 * 2**20}], 1
         queue["max"] += 1
         self.sent_total += 1
         return offset
@@ -215,9 +214,7 @@ class Scene(RecordSearch):
         self._hold_pulls()
         self._move_frames(milliseconds, stored, delivered)
         log = self.tree["commit_log"]
-        log["flushed_offset"] = (
-            max(log["flushed_offset"], log["max_offset"] - 900) if self.rate_per_second else log["max_offset"]
-        )
+        log["flushed"] = max(log["flushed"], log["max"] - 900) if self.rate_per_second else log["max"]
         if self.now_ms // 1000 != second_before:
             self.note_second(self.now_ms // 1000 - 1)
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import ENTRIES_SHOWN, HALF_MESSAGES_SHOWN, RECORDS_SHOWN
-from app.observation.commit_log_tail import CommitLogTail
+from app.observation.commit_log_tail import CommitLogTail, log_offsets
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
+from app.observation.record_view import stored_record
 from app.observation.replication_view import replication_view
 from app.observation.topics_view import Committed, TopicsView, committed_offsets, queue_view
 from app.observation.transactions_view import TransactionsView
+from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
 
 if TYPE_CHECKING:
     from app.picture.consumer_group import ConsumerGroup
-    from app.picture.record import RecordSummary
     from app.picture.topic import Queue
     from app.picture.world.broker import (
         BrokerProcess,
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
         WorldTopic,
     )
     from engine.broker.broker import Broker
+    from engine.protocol.message.message import MessageExt
     from engine.store.queues.consume_queue import ConsumeQueue
 
+#: Keys of messages that a view remembers.
+KEYS_KEPT = 4_000
 _NO_KEY = ""
 
 
@@ -37,19 +42,19 @@ class BrokerView:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self._tail = CommitLogTail(broker.store)
+        self._tail = CommitLogTail(broker.store, _record_view)
         self._kinds = TopicsView(broker)
         self._groups = GroupsView(broker)
         self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
         self._delay_levels = DelayLevelsView(broker)
-        #: Commit-log offset -> the record as shown. A broker's log only grows while it runs.
-        self._records: dict[int, WorldRecord] = {}
+        #: Commit-log offset -> key of the message. A broker's log only grows while it runs.
+        self._key_at = lru_cache(KEYS_KEPT)(self._read_key)
         #: (topic, queue id) -> (without and with its entries).
         self._queues: dict[tuple[str, int], tuple[Queue, WorldQueue]] = {}
 
     def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
-        committed, _ = committed_offsets(self.broker)
+        committed = committed_offsets(self.broker)
         begin_ms = self._begin_ms()
         groups, _ = self._groups.build(committed, begin_ms)
         # First: the keys of op messages come from it.
@@ -68,35 +73,7 @@ class BrokerView:
     # ------------------------------------------------------------------------------ commit log and queues
 
     def _commit_log(self) -> WorldCommitLog:
-        store = self.broker.store
-        return {
-            "min": store.commit_log.min_offset,
-            "max": store.commit_log.max_offset,
-            "flushed": store.commit_log.flushed_offset,
-            "dispatched": store.dispatcher.dispatched_offset,
-            "records": [self._record(summary) for summary in self._tail.look()[-RECORDS_SHOWN:]],
-        }
-
-    def _record(self, summary: RecordSummary) -> WorldRecord:
-        offset = summary["offset"]
-        record = self._records.get(offset)
-        if record is None:
-            record = self._records[offset] = {
-                "offset": offset,
-                "size": summary["size"],
-                "topic": summary["topic"],
-                "queue_id": summary["queue_id"],
-                "queue_offset": summary["queue_offset"],
-                "key": summary["keys"][0] if summary["keys"] else _NO_KEY,
-                "tags": summary["tags"],
-                "body": summary["body_preview"],
-                "born_ms": summary["born_ms"],
-                "store_ms": summary["store_ms"],
-                "reconsume_times": summary["reconsume_times"],
-            }
-            if len(self._records) > 4_000:
-                self._records = {key: self._records[key] for key in list(self._records)[-1_000:]}
-        return record
+        return {**log_offsets(self.broker.store), "records": self._tail.look()[-RECORDS_SHOWN:]}
 
     def _topics(self, committed: Committed) -> dict[str, WorldTopic]:
         """Return the topics of users with all their queues; of system topics only those that were used."""
@@ -134,16 +111,25 @@ class BrokerView:
         """Return the key of a message; an op message has the key of the half message that it decides."""
         if topic == TRANSACTION_OP_HALF_TOPIC:
             return self._transactions.key_decided_by(queue_offset)
-        record = self._records.get(commit_log_offset)
-        if record is not None:
-            return str(record["key"])
+        return self._key_at(commit_log_offset)
+
+    def _read_key(self, commit_log_offset: int) -> str:
         message = self.broker.store.message_at(commit_log_offset)
-        return message.keys[0] if message is not None and message.keys else _NO_KEY
+        return _NO_KEY if message is None else _first_key(message)
 
     def _begin_ms(self) -> int:
         """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
         clock = self.broker.runtime.clock
         return clock.now_ms() - clock.monotonic_us() // 1_000
+
+
+def _record_view(raw: bytes) -> WorldRecord:
+    message = decode_stored_message(raw, check_crc=False)
+    return {**stored_record(message), "key": _first_key(message)}
+
+
+def _first_key(message: MessageExt) -> str:
+    return message.keys[0] if message.keys else _NO_KEY
 
 
 def _group_view(group: ConsumerGroup) -> WorldGroup:

@@ -62,7 +62,6 @@ class CallsView:
             "queue": f"{entry.topic}@{entry.queue_id}",
             "since_us": entry.time_us,
             "until_us": None,
-            "result": None,
         }
         if len(self._calls) > CALLS_KEPT:
             del self._calls[next(iter(self._calls))]
@@ -72,5 +71,4 @@ class CallsView:
         identity, end = (delivery.began.event, delivery.began.node), delivery.end
         call = self._calls.get(identity)
         if call is not None and end is not None and call["until_us"] is None:
-            result = "died" if delivery.ended is None else delivery.result
-            self._calls[identity] = {**call, "until_us": end.time_us, "result": result}
+            self._calls[identity] = {**call, "until_us": end.time_us}

@@ -113,7 +113,6 @@ class MessageLife:
             "queue_id": began.queue_id,
             "queue_offset": began.queue_offset,
             "until_us": None if end is None else end.time_us,
-            "end_event": delivery.end_event,
             "result": result,
         }
 

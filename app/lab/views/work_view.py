@@ -110,7 +110,6 @@ def idempotence_view(role: ConsumerNode) -> picture.Idempotence | None:
         "key": config.idempotence_key,
         "expiry_ms": config.idempotence_expiry_ms,
         "store": _store_of(config.idempotence_strategy, role.spec.work),
-        "checks_owner": config.idempotence_checks_owner,
         "counters": {**role.idempotence_counters.to_dict()},
         "under_way": [claimed.business_key for claimed in islice(under_way.values(), IN_FLIGHT_SHOWN)],
         "judged": judged,

@@ -4,44 +4,27 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from app.picture.commit_log import LogOffsets
 from app.picture.consumer_group import GroupProgress
 from app.picture.dead_letter import DeadLetterPage
 from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.lock import Lock
+from app.picture.record import StoredRecord
 from app.picture.replica import Replication
 from app.picture.topic import Queue, TopicKind
 
 
-class WorldRecord(TypedDict):
+class WorldRecord(StoredRecord):
     """A record of the commit log."""
 
-    #: In the commit log.
-    offset: int
-    #: Bytes of the record.
-    size: int
-    topic: str
-    queue_id: int
-    queue_offset: int
     #: The first one; empty without one.
     key: str
-    tags: str | None
-    #: Its first characters.
-    body: str
-    born_ms: int
-    store_ms: int
-    reconsume_times: int
 
 
-class WorldCommitLog(TypedDict):
+class WorldCommitLog(LogOffsets):
     """The commit log."""
 
-    min: int
-    max: int
-    #: Everything before it is on the disk.
-    flushed: int
-    #: Everything before it is in the consume queues.
-    dispatched: int
     #: The newest ones, newest last.
     records: list[WorldRecord]
 

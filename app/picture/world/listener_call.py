@@ -18,5 +18,3 @@ class ListenerBar(TypedDict):
     since_us: int
     #: None: it is under way.
     until_us: int | None
-    #: None: it is under way; "died": with its process.
-    result: str | None

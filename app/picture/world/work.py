@@ -184,7 +184,6 @@ class Idempotence(TypedDict):
     expiry_ms: int
     #: The node that guards it, or None.
     store: str | None
-    checks_owner: bool
     #: Name -> count over all its processes.
     counters: dict[str, int]
     #: Keys of the business.

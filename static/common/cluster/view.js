@@ -20,7 +20,7 @@ const EMPTY_STATE = {
   numbers: null,
   rates: {},
   log: [],
-  commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
+  commit_log: { min: 0, max: 0, flushed: 0, dispatched: 0, file_count: 0, records: [] },
   omitted: {},
   verdict: null,
   backlogs: {},

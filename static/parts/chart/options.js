@@ -177,7 +177,7 @@ export const numberText = (value) =>
  * @param {number} time
  * @param {number} step
  */
-export const secondsText = (time, step) =>
+const secondsText = (time, step) =>
   `${(time / 1e6).toFixed(Math.max(0, Math.ceil(6 - Math.log10(Math.max(1, step)))))} s`;
 
 /**

@@ -63,7 +63,7 @@ function wasOpen() {
   return shape.peek() === "phone" || (shape.peek() === "wide" && kept(DRAWER_KEY) !== "closed");
 }
 
-export function setExpert(on) {
+function setExpert(on) {
   expert.value = on;
   keep(EXPERT_KEY, on ? "yes" : "no");
 }

@@ -22,7 +22,28 @@ import { TopicMark } from "../lane/marks.js";
  * @property {number} most  rows; the others are counted
  */
 
-export const undecided = (part) => part.messages.filter((message) => message.decided_by === null).length;
+/** @param {Picture.Transactions} part */
+export const undecided = (part) => part.messages.filter((message) => message.decided_by === null);
+
+/**
+ * When a message is asked about next, and of how long: it is too young, or waits for the check service's next round.
+ *
+ * @param {Picture.HalfMessage} message
+ * @param {Picture.Transactions} part
+ * @param {Picture.Clock} clock
+ */
+export function nextCheck(message, part, clock) {
+  const isYoung = message.ask_from_us > clock.now();
+  return isYoung
+    ? { isYoung, atUs: message.ask_from_us, wholeMs: part.time_out_ms }
+    : { isYoung, atUs: part.next_round_us, wholeMs: part.check_interval_ms };
+}
+
+/** How often a message was asked about, of the `max` times that are allowed. */
+export const Checks = ({ n, max }) =>
+  html`<span class=${`badge number ${n > 0 ? "badge-warning" : ""}`} title=${t("lab.half.checks_hint", { n, max })}>
+    ${t("lab.half.checks", { n, max })}
+  </span>`;
 
 /**
  * `rules` are the settings behind it, where they can be edited.
@@ -126,12 +147,7 @@ function Facts({ message, max, clock, source }) {
         </span>
       `
     }
-    <span
-      class=${`badge number ${checks > 0 ? "badge-warning" : ""}`}
-      title=${t("lab.half.checks_hint", { n: checks, max })}
-    >
-      ${t("lab.half.checks", { n: checks, max })}
-    </span>
+    <${Checks} n=${checks} max=${max} />
   `;
 }
 
@@ -148,19 +164,12 @@ function Decided({ message: { decided_by: op, outcome } }) {
 
 /** Too young to be asked about, or waiting for the next round of the check service. */
 function Wait({ message, part, clock }) {
-  const now = clock.now();
-  const [young, round] = [message.ask_from_us - now, part.next_round_us - now];
-  const isYoung = young > 0;
+  const { isYoung, atUs, wholeMs } = nextCheck(message, part, clock);
   const word = isYoung ? "young" : message.check_times >= part.check_max ? "given_up" : "asked_in";
-  const left = Math.max(0, isYoung ? young : round) / 1000;
+  const left = Math.max(0, atUs - clock.now()) / 1000;
   const label = t(`lab.half.${word}`, { time: shortMs(left) });
   return html`<span class="half-state" title=${label}>
-    <${Bar}
-      left=${left}
-      whole=${isYoung ? part.time_out_ms : part.check_interval_ms}
-      kind=${isYoung ? "bar-young" : "bar-due"}
-      label=${label}
-    />
+    <${Bar} left=${left} whole=${wholeMs} kind=${isYoung ? "bar-young" : "bar-due"} label=${label} />
     <span class="half-left">${label}</span>
   </span>`;
 }

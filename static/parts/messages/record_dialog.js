@@ -43,10 +43,10 @@ export function RecordDialog() {
       html`
         <p class="problem" role="alert">${problem}</p>
         ${
-          record?.body !== undefined &&
+          record?.body_preview !== undefined &&
           html`
             <h3>${t("word.body")}</h3>
-            <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${record.body}</pre>
+            <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${record.body_preview}</pre>
           `
         }
       `

@@ -3,19 +3,18 @@
 // log as it grows.
 
 import { html } from "htm/preact";
-import { bytes, count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../lane/marks.js";
 import { topicMark } from "../../common/palette.js";
 import { memo } from "../../common/memo.js";
 import { isFocus } from "../stage/folding.js";
+import { LogFigures, LogStrip, RecordBlock } from "../log/strip.js";
 import { acting } from "../actions/thing.js";
 import { compare, isPointed, nodes, openRecord, pointing } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
 import { DelayLevelsPart } from "./delay_levels.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
-import { LogBlock, LogStrip } from "./rows.js";
 import { PullBar, pullWords } from "./queue/held_pull.js";
 import { LockRow, Pill } from "./queue/locks.js";
 import { Queues } from "./queues.js";
@@ -50,18 +49,12 @@ function summaryOf(topics) {
 // ------------------------------------------------------------------------------------------------- commit log
 
 const CommitLog = memo(({ broker, log }) => {
-  const { records = [], flushed = 0, dispatched = 0, max = 0 } = log;
-  const figure = (key, value, kind = "") =>
-    html`<span class=${`figure ${kind}`} title=${t(`commit_log.${key}_hint`)}>
-      <span class="quiet">${t(`commit_log.${key}`)}</span> <span class="number">${value}</span>
-    </span>`;
+  const { records, flushed, dispatched, max } = log;
+  const kinds = { unflushed: max > flushed ? "has-lag" : "" };
   return html`<${Part}
     part="commit_log"
     name=${t("commit_log.title")}
-    summary=${html`
-      ${figure("end", count(max))} ${figure("unflushed", bytes(max - flushed), max > flushed ? "has-lag" : "")}
-      ${isFocus("commit_log") && max > dispatched && figure("undispatched", bytes(max - dispatched))}
-    `}
+    summary=${html`<${LogFigures} ...${{ log, kinds, hasQueues: isFocus("commit_log") && max > dispatched }} />`}
     tools=${html`<${Rule} node=${broker} part="commit_log" label=${t("lab.log.flush_every")} />`}
     class="commit-log"
   >
@@ -69,8 +62,8 @@ const CommitLog = memo(({ broker, log }) => {
       label=${t("commit_log.strip", { n: records.length })} none=${t("commit_log.none")}
       blocks=${records.map(
         (record) =>
-          html`<${RecordBlock}
-            key=${record.offset} broker=${broker} record=${record} unflushed=${record.offset + record.size > flushed}
+          html`<${Block}
+            key=${record.offset} broker=${broker} record=${record} isFlushed=${record.offset + record.size <= flushed}
           />`,
       )}
     >
@@ -79,8 +72,7 @@ const CommitLog = memo(({ broker, log }) => {
   </${Part}>`;
 });
 
-const RecordBlock = memo(({ broker, record, unflushed }) => {
-  const mark = topicMark(record.topic);
+const Block = memo(({ broker, record, isFlushed }) => {
   const { key } = record;
   const label = t("lab.log.record", {
     topic: record.topic,
@@ -88,11 +80,11 @@ const RecordBlock = memo(({ broker, record, unflushed }) => {
     offset: record.queue_offset,
     key: key || "–",
   });
-  return html`<${LogBlock}
-    class=${`tone-${mark.tone} ${unflushed ? "is-unflushed" : ""} ${isPointed(key) ? "is-pointed" : ""}`}
-    label=${label} title=${`${label}${unflushed ? ` · ${t("commit_log.not_flushed")}` : ""}`}
+  return html`<${RecordBlock}
+    class=${isPointed(key) ? "is-pointed" : ""} ...${{ record, isFlushed, lines: [label] }} separator=" · "
     data-record=${record.offset} onClick=${() => (openRecord.value = { broker, record })} ...${pointing(key || null)}
-    code=${mark.code} offset=${(!record.topic.startsWith("%") && shortKey(key)) || `Q${record.queue_id}`}
+    code=${topicMark(record.topic).code}
+    offset=${(!record.topic.startsWith("%") && shortKey(key)) || `Q${record.queue_id}`}
   />`;
 });
 

@@ -7,6 +7,7 @@ import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
 import { nodes } from "../../common/world/view.js";
 import { Bar } from "../lane/bar.js";
+import { slaveState } from "../log/slave_state.js";
 import { Part } from "./part.js";
 
 /** `part` is the view's, null for a broker that is alone; `end`: of its log. */
@@ -17,7 +18,7 @@ export const Replication = memo(({ part, end }) => {
     part="replication"
     name=${t("section.replication")}
     keepsOpen=${Boolean(part.problem)}
-    summary=${html`<span class="quiet">${isSlave ? t(`lab.replication.slave_${word(part)}`) : roleOf(part)}</span>
+    summary=${html`<span class="quiet">${isSlave ? slaveState(part) : roleOf(part)}</span>
       ${behind > 0 && html`<span class="figure has-lag">${behindBy(behind)}</span>`}`}
   >
     ${
@@ -33,8 +34,6 @@ export const Replication = memo(({ part, end }) => {
 });
 
 const behindBy = (n) => t("lab.replication.lag", { bytes: bytes(n) });
-const STATES = { follows: "follows", "not connected": "apart" };
-const word = (part) => STATES[part.waits_for] ?? "refused";
 
 const roleOf = (part) =>
   part.role === "SYNC_MASTER" ? t("lab.replication.sync", { n: part.needed }) : t("lab.replication.async");

@@ -3,7 +3,6 @@
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
-import { Roving } from "../../common/roving.js";
 import { accused, pointing } from "../../common/world/view.js";
 import { keepsRoom } from "./room.js";
 
@@ -52,21 +51,3 @@ export const FigureCells = ({ word, figures }) =>
         </div>`,
     )}
   </dl>`;
-
-/** A log as a strip of blocks, the newest on the right. `isCut`: there are older blocks than those shown. `none`:
- *  what is written while there is no block.
- */
-export const LogStrip = ({ label, none, isCut = false, blocks, children }) =>
-  html`<${Roving} class="log-blocks" role="group" aria-label=${label}>
-    ${blocks.length === 0 && html`<span class="strip-empty">${none}</span>`}
-    ${isCut && html`<span class="quiet">…</span>`}
-    ${blocks}${children}
-  </${Roving}>`;
-
-/** `code` and `offset`: what is written on the block. */
-export const LogBlock = ({ class: kind, label, title = label, code, offset, ...rest }) =>
-  html`<button
-    type="button" class=${`block ${kind}`} tabindex="-1" data-roving aria-label=${label} title=${title} ...${rest}
-  >
-    <span class="block-code">${code}</span><span class="block-offset">${offset}</span>
-  </button>`;

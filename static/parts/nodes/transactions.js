@@ -20,7 +20,7 @@ const MOST_ENDED = 6;
 
 /** `part` is the view's, null while there was never a half message. */
 export const Transactions = memo(({ broker, part }) => {
-  const waiting = undecided(part);
+  const waiting = undecided(part).length;
   const rule = (name, key) => html`<${Rule} node=${broker} part=${name} label=${t(`lab.half.${key}`)} />`;
   return html`<${Part}
     part="half_messages"

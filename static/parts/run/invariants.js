@@ -28,7 +28,7 @@ export function Invariants() {
 }
 
 /** One invariant can be broken in more than one way: money from nowhere is a ghost read, or a duplicate. */
-const anomaliesOf = ({ violations = [] }) => [...new Set(violations.map(({ anomaly }) => anomaly))];
+const anomaliesOf = ({ violations }) => [...new Set(violations.map(({ anomaly }) => anomaly))];
 
 const Invariant = memo(
   ({ invariant }) => html`<li
@@ -47,14 +47,12 @@ const Invariant = memo(
       </summary>
       <p class="invariant-why quiet">${bilingual(invariant.why)}</p>
     </details>
-    ${(invariant.violations ?? []).map(
-      (violation, index) => html`<${BrokenHere} key=${index} violation=${violation} />`,
-    )}
+    ${invariant.violations.map((violation, index) => html`<${BrokenHere} key=${index} violation=${violation} />`)}
   </li>`,
 );
 
 const BrokenHere = ({ violation }) => {
-  const { event, time_us, element = {}, messages = [], text } = violation;
+  const { event, time_us, element, messages, text } = violation;
   return html`<div class="violation-row">
     <${Button} class="violation" onClick=${() => jump(violation)} title=${t("lab.invariants.jump")}>
       <span class="violation-place">

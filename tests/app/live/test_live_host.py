@@ -32,7 +32,7 @@ def test_a_fresh_engine_shows_its_addresses_and_no_message(live):
     state = live.host.state()
     assert state["cluster"]["name_server"] == live.host.name_server_address
     assert state["cluster"]["broker_address"] == live.host.broker_address
-    assert state["commit_log"]["tail"] == []
+    assert state["commit_log"]["records"] == []
     assert state["topics"]["TBW102"]["kind"] == "system"
     assert not any(topic["kind"] == "normal" for topic in state["topics"].values())
 
@@ -40,13 +40,13 @@ def test_a_fresh_engine_shows_its_addresses_and_no_message(live):
 def test_a_message_that_was_sent_is_shown_with_its_queue_and_offsets(live):
     (result,) = live.send(message("orders", "你好 orders", tags="new", keys="order-1"))
     state = live.host.state()
-    (record,) = state["commit_log"]["tail"]
+    (record,) = state["commit_log"]["records"]
     assert record["body_preview"] == "你好 orders"
     assert (record["topic"], record["tags"], record["keys"]) == ("orders", "new", ["order-1"])
     assert (record["queue_id"], record["queue_offset"]) == (result.message_queue.queue_id, 0)
     assert record["unique_id"] == result.message_id
     assert record["offset_message_id"] == result.offset_message_id
-    assert record["offset"] + record["size"] == state["commit_log"]["max_offset"]
+    assert record["offset"] + record["size"] == state["commit_log"]["max"]
     topic = state["topics"]["orders"]
     assert topic["kind"] == "normal"
     assert topic["queues"][str(result.message_queue.queue_id)]["max"] == 1
@@ -55,7 +55,7 @@ def test_a_message_that_was_sent_is_shown_with_its_queue_and_offsets(live):
 
 def test_only_the_newest_records_are_shown_and_in_order(live):
     live.send(*[message("many", f"m{number}") for number in range(TAIL_RECORDS_MAX + 30)])
-    tail = live.host.state()["commit_log"]["tail"]
+    tail = live.host.state()["commit_log"]["records"]
     assert [record["body_preview"] for record in tail] == [f"m{n}" for n in range(30, TAIL_RECORDS_MAX + 30)]
 
 
@@ -65,7 +65,7 @@ def test_new_records_reach_the_page_as_an_append(live):
     live.send(message("many", "one more"))
     after = live.host.state()
     operations = difference(before, after)
-    appended = [op for op in operations if op[:2] == ["append", ["commit_log", "tail"]]]
+    appended = [op for op in operations if op[:2] == ["append", ["commit_log", "records"]]]
     assert [record["body_preview"] for record in appended[0][2]] == ["one more"]
     assert apply_patch(before, operations) == after
 
@@ -75,7 +75,7 @@ def test_the_tail_follows_across_commit_log_files(live):
     live.send(*[message("big", b"x%d" % number + noise) for number in range(12)])
     state = live.host.state()
     assert len(state["commit_log"]["files"]) > 2
-    tail = state["commit_log"]["tail"]
+    tail = state["commit_log"]["records"]
     assert [record["queue_offset"] for record in tail] == [n // 4 for n in range(12)]
     assert tail[-1]["body_preview"].startswith("x11")
 
@@ -83,7 +83,7 @@ def test_the_tail_follows_across_commit_log_files(live):
 def test_a_watcher_that_looks_late_sees_the_newest_records(live):
     live.host.state()
     live.send(*[message("late", f"{number} " + "y" * 5_000) for number in range(100)])
-    tail = live.host.state()["commit_log"]["tail"]
+    tail = live.host.state()["commit_log"]["records"]
     assert tail[-1]["body_preview"].startswith("99 ")
     offsets = [record["offset"] for record in tail]
     assert offsets == sorted(offsets)
@@ -152,15 +152,15 @@ def test_consume_queue_entries_lead_to_their_records(live):
 
 def test_a_browser_sees_a_message_while_it_is_sent(live):
     with contextlib.closing(SocketBrowser(live.server.page_address)) as browser:
-        browser.state_when(lambda state: state["commit_log"]["tail"] == [])
+        browser.state_when(lambda state: state["commit_log"]["records"] == [])
         live.send(message("streamed", "over the wire and onto the page"))
 
         def is_shown(state):
             queues = state["topics"].get("streamed", {"queues": {}})["queues"].values()
-            return state["commit_log"]["tail"] and sum(queue["max"] for queue in queues) == 1
+            return state["commit_log"]["records"] and sum(queue["max"] for queue in queues) == 1
 
         state = browser.state_when(is_shown)
-        assert state["commit_log"]["tail"][-1]["body_preview"] == "over the wire and onto the page"
+        assert state["commit_log"]["records"][-1]["body_preview"] == "over the wire and onto the page"
 
 
 class Consumer:
@@ -249,7 +249,7 @@ def test_the_made_up_state_for_work_on_the_page_has_the_shape_of_the_real_one(li
     for mine, theirs in (
         (made_up, real),
         *((made_up[section], real[section]) for section in ("cluster", "rates", "omitted", "commit_log")),
-        (made_up["commit_log"]["tail"][0], real["commit_log"]["tail"][0]),
+        (made_up["commit_log"]["records"][0], real["commit_log"]["records"][0]),
         (made_up["commit_log"]["files"][0], real["commit_log"]["files"][0]),
         (made_up["log"][0], real["log"][0]),
         (made_up["topics"]["GT"], real["topics"]["Shape"]),
@@ -338,7 +338,7 @@ def test_a_client_s_text_cannot_break_the_page_s_json(live):
 
 def test_rates_and_history_count_what_was_sent(live):
     live.send(*[message("rated", "x") for _ in range(20)])
-    live.state_when(lambda s: s["rates"]["second"] * 1000 >= s["commit_log"]["tail"][-1]["store_ms"] - 999)
+    live.state_when(lambda s: s["rates"]["second"] * 1000 >= s["commit_log"]["records"][-1]["store_ms"] - 999)
     history = live.host.history()
     assert sum(history["in_messages"]) == 20
     assert len({len(values) for values in history.values()}) == 1

@@ -30,7 +30,7 @@ def test_offsets_and_messages_survive_a_graceful_restart(tmp_path):
         assert (tmp_path / "data" / "abort").exists()
     assert not (tmp_path / "data" / "abort").exists()
     with LiveServer(tmp_path / "data", page=False) as live:
-        (record,) = live.host.state()["commit_log"]["tail"]
+        (record,) = live.host.state()["commit_log"]["records"]
         assert record["body_preview"] == "still here"
         assert live.find("kept", "k", 10)[0]["offset"] == record["offset"]
 

@@ -127,7 +127,7 @@ def test_a_preview_says_what_a_reset_means_and_changes_nothing(live):
     consumed(live, "orders", "audit", 8)
     status, plan = post(live, "offsets", {"group": "audit", "topic": "orders", "to": "earliest", "preview": True})
     assert (status, plan["again"], plan["skipped"], plan["is_online"]) == (200, 8, 0, False)
-    first = min(one["store_ms"] for one in live.host.state()["commit_log"]["tail"] if one["topic"] == "orders")
+    first = min(one["store_ms"] for one in live.host.state()["commit_log"]["records"] if one["topic"] == "orders")
     assert plan["first_ms"] == first
     assert lag(live, "audit") == 0
     delivered = live.host._machines.broker.stats.totals.out_messages

@@ -329,7 +329,7 @@ def test_filter_and_system_topics(serve, open_page):
 
 def test_the_filter_finds_topics_that_are_too_many_to_be_drawn(serve, open_page):
     scene = small_scene(lively=False)
-    scene.tree["omitted"] = dict.fromkeys(("connections", "messages", "groups", "offset_pairs"), 0) | {"topics": 7}
+    scene.tree["omitted"] = dict.fromkeys(("connections", "messages", "groups"), 0) | {"topics": 7}
     page = live(open_page(f"{serve(scene)}/live"))
     more = page.locator(".topics-scroll")
     expect(more).to_contain_text("7 more topics are not shown")

@@ -87,18 +87,18 @@ class FixtureSource(RecordSearch):
                 properties={"TAGS": "TagA", "KEYS": f"order-{number}", "UNIQ_KEY": f"{number:032X}"},
                 queue_id=queue_id,
                 queue_offset=queue["max"],
-                commit_log_offset=commit_log["max_offset"],
+                commit_log_offset=commit_log["max"],
                 born_timestamp=now_ms,
                 born_host="127.0.0.1:40001",
                 store_timestamp=now_ms,
                 store_host="127.0.0.1:10911",
             )
         )
-        self.records[commit_log["max_offset"]] = raw
-        commit_log["tail"] = [*commit_log["tail"][-49:], record_summary(raw)]
-        commit_log["max_offset"] += len(raw)
-        commit_log["flushed_offset"] = commit_log["max_offset"] - 800
-        commit_log["dispatched_offset"] = commit_log["max_offset"]
+        self.records[commit_log["max"]] = raw
+        commit_log["records"] = [*commit_log["records"][-49:], record_summary(raw)]
+        commit_log["max"] += len(raw)
+        commit_log["flushed"] = commit_log["max"] - 800
+        commit_log["dispatched"] = commit_log["max"]
         queue["max"] += 1
         queue["committed"]["gc1"] = max(queue["committed"]["gc1"], queue["max"] - 2)
 

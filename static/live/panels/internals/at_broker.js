@@ -6,6 +6,7 @@ import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { Button } from "../../../parts/controls/button.js";
+import { Checks, nextCheck, undecided } from "../../../parts/messages/half_messages.js";
 import { LockRow, Pill } from "../../../parts/nodes/queue/locks.js";
 import { keepsRoom } from "../../../parts/nodes/room.js";
 import { ClientSign } from "../../client_name.js";
@@ -94,8 +95,7 @@ function Locks({ group, told }) {
 /** Of all groups: a half message belongs to its producer's. */
 function HalfMessages() {
   const part = state.value.transactions;
-  const waiting = part?.messages.filter((message) => message.decided_by === null) ?? [];
-  const rows = waiting.map(
+  const rows = (part ? undecided(part) : []).map(
     (message) => html`<${HalfMessage} key=${message.queue_offset} part=${part} message=${message} />`,
   );
   return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.internals.no_half")} />`;
@@ -103,24 +103,15 @@ function HalfMessages() {
 
 /** @type {(props: { part: Picture.Transactions, message: Picture.HalfMessage }) => any} */
 function HalfMessage({ part, message }) {
-  const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_us: askFromUs } = message;
-  const isYoung = askFromUs > brokerClock.now();
+  const { id, queue_offset: queueOffset, offset, key, topic, check_times: n } = message;
+  const { isYoung, atUs, wholeMs } = nextCheck(message, part, brokerClock);
   return html`<li class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
         <${OpenRecord} offset=${offset} kind="mono">${key || `#${queueOffset}`}<//>${" "}
         <span aria-hidden="true">→</span> <${TopicMark} topic=${topic} />${" "}
-        <span
-          class=${`badge number ${n > 0 ? "badge-warning" : ""}`}
-          title=${t("lab.half.checks_hint", { n, max: part.check_max })}
-        >
-          ${t("lab.half.checks", { n, max: part.check_max })}
-        </span>
+        <${Checks} n=${n} max=${part.check_max} />
       </span>
-      <${Left}
-        atUs=${isYoung ? askFromUs : part.next_round_us}
-        wholeMs=${isYoung ? part.time_out_ms : part.check_interval_ms}
-        label=${isYoung ? "lab.half.young" : "lab.half.asked_in"}
-      />
+      <${Left} atUs=${atUs} wholeMs=${wholeMs} label=${isYoung ? "lab.half.young" : "lab.half.asked_in"} />
       <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
     </li>`;
 }

@@ -11,7 +11,7 @@ import { ProcessQueue } from "./process_queue.js";
 
 /** `nowUs`: the broker's time of the answer. `holders`: who holds which queue. */
 export function Member({ group, member, nowUs, holders, isOpen, isTrees }) {
-  const { client_id: id, state, queues, untold = [] } = member;
+  const { client_id: id, state, queues, untold } = member;
   const what = untold.map((name) => t(`live.internals.untold_${name}`)).join(t("text.list_separator"));
   const lines = [
     member.omitted_queues > 0 && t("word.more", { n: member.omitted_queues }),
@@ -76,7 +76,7 @@ function Answer({ member, nowUs }) {
 /** What it does with its messages in a sentence. */
 function factsOf(member, nowUs) {
   if (!member.answered_us) return "";
-  const { orderly, threads, suspended, started_us: started, rates = {} } = member;
+  const { orderly, threads, suspended, started_us: started, rates } = member;
   const { queues_in_reset: inReset, offsets_failure: failure } = member;
   const all = Object.values(rates);
   const sum = (name) => Math.round(10 * all.reduce((before, each) => before + (each[name] ?? 0), 0)) / 10;

@@ -15,7 +15,7 @@ import { OpenRecord } from "../../inspector/open_record.js";
 import { SendCommand } from "../nothing_yet.js";
 
 export function Records() {
-  const tail = useComputed(() => state.value.commit_log.tail);
+  const tail = useComputed(() => state.value.commit_log.records);
   const { value: shown, isHeld, handlers } = useHold(tail.value);
   const held = isHeld && shown.length > 0 && html`<span class="badge">${t("live.held")}</span>`;
   return html`<${Panel} id="records" title=${t("live.records.title")} hint=${t("live.records.hint")} head=${held}>

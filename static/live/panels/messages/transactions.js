@@ -31,7 +31,7 @@ const source = {
 export function Transactions() {
   const part = useComputed(() => state.value.transactions).value;
   if (!part) return null;
-  const waiting = undecided(part);
+  const waiting = undecided(part).length;
   const head = html`
     <span class=${waiting > 0 ? "" : "quiet"}>${t("lab.half.undecided", { n: waiting })}</span>
     <span class="quiet">${t("live.half.hint")}</span>

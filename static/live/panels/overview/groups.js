@@ -45,13 +45,7 @@ export function Groups() {
 function GroupDetails({ group }) {
   const found = useComputed(() => state.value.groups[group]);
   if (!found.value) return null;
-  const {
-    message_model: model,
-    consume_type: type,
-    consume_from_where: from,
-    subscriptions = {},
-    members = {},
-  } = found.value;
+  const { message_model: model, consume_type: type, consume_from_where: from, subscriptions, members } = found.value;
   const fact = (key, value) => value && html`<div class="fact"><dt>${t(key)}</dt><dd>${value}</dd></div>`;
   return html`<div class="group-details">
     <dl class="facts">
@@ -154,8 +148,8 @@ function QueueTable({ group, details }) {
 }
 
 function queueRows(group, details, locks, topics) {
-  const keys = new Set([...Object.keys(details.held_pulls ?? {}), ...Object.keys(locks)]);
-  for (const [topic, owners] of Object.entries(details.assignment ?? {}))
+  const keys = new Set([...Object.keys(details.held_pulls), ...Object.keys(locks)]);
+  for (const [topic, owners] of Object.entries(details.assignment))
     for (const id of Object.keys(owners)) keys.add(`${topic}@${id}`);
   for (const [topic, { queues }] of Object.entries(topics)) {
     for (const [id, queue] of Object.entries(queues)) if (group in queue.committed) keys.add(`${topic}@${id}`);

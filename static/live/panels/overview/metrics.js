@@ -12,7 +12,7 @@ import { loaded, state } from "../../../common/cluster/view.js";
 export function Metrics() {
   const rates = useComputed(() => state.value.rates);
   const { in_messages: into, out_messages: out, in_bytes: inBytes, out_bytes: outBytes } = rates.value;
-  const end = useComputed(() => state.value.commit_log.max_offset - state.value.commit_log.min_offset);
+  const end = useComputed(() => state.value.commit_log.max - state.value.commit_log.min);
   // The verdict judges, by a threshold that can be set.
   const isBehind = useComputed(() => state.value.verdict?.clauses.some(({ rule }) => rule === "group_behind"));
   const rate = (name) => rateOf(rates.value, name);

@@ -7,6 +7,7 @@ import { useComputed } from "@preact/signals";
 import { bytes, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
+import { slaveState } from "../../../parts/log/slave_state.js";
 import { Panel } from "../../../parts/panel/panel.js";
 import { ScrollingTable } from "../../../parts/panel/table.js";
 
@@ -17,10 +18,6 @@ const COLUMNS = [
   "live.lane.lag",
   "live.replication.since",
 ];
-const STATES = { follows: "follows", "not connected": "apart" };
-
-// How a slave stands to its master, as its texts call it.
-export const followState = (part) => STATES[part.waits_for] ?? "refused";
 
 export function Replication() {
   const part = useComputed(() => state.value.replication).value;
@@ -34,7 +31,7 @@ export function Replication() {
 
 function Following({ part }) {
   return html`<p>
-      ${t(`lab.replication.slave_${followState(part)}`)}
+      ${slaveState(part)}
       ${part.silent_ms >= 0 && html` · ${t("live.replication.heard", { time: span(part.silent_ms) })}`}
     </p>
     ${part.problem && html`<p class="delay-waiting">${part.problem}</p>`}`;

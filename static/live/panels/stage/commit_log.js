@@ -12,7 +12,7 @@ import { useWidth } from "../../../common/viewer/sight.js";
 import { highlighted, inspectedOffset } from "../../../common/cluster/selection.js";
 import { loaded, state } from "../../../common/cluster/view.js";
 import { walkAlong } from "../../walk.js";
-import { Button } from "../../../parts/controls/button.js";
+import { LogFigures, RecordBlock } from "../../../parts/log/strip.js";
 
 /** Widths in rem, as the text inside grows with the theme. */
 const BLOCK_MIN = 2.6;
@@ -44,14 +44,13 @@ export function CommitLogStrip() {
   const width = useSignal(600);
   const strip = useWidth((next) => (width.value = next));
   const log = useComputed(() => state.value.commit_log);
-  const { value: tail, isHeld, handlers } = useHold(log.value.tail);
-  const flushed = log.value.flushed_offset;
-  const shown = fittingRecords(tail, width.value);
+  const { value: records, isHeld, handlers } = useHold(log.value.records);
+  const shown = fittingRecords(records, width.value);
   return html`<section class="commit-log" aria-labelledby="commit-log-title">
     <header class="commit-log-head">
       <h2 class="panel-title" id="commit-log-title">${t("commit_log.title")}</h2>
       ${isHeld && html`<span class="badge">${t("live.held")}</span>`}
-      <${LogFigures} log=${log.value} />
+      <${Figures} log=${log.value} />
     </header>
     <${DamageNotice} damage=${log.value.damage} />
     <ol
@@ -67,7 +66,7 @@ export function CommitLogStrip() {
           key=${record.offset}
           record=${record}
           right=${right}
-          isFlushed=${record.offset + record.size <= flushed}
+          isFlushed=${record.offset + record.size <= log.value.flushed}
           isLast=${index === shown.length - 1}
         />`,
       )}
@@ -115,21 +114,17 @@ function CheckFigure({ check }) {
   </span>`;
 }
 
-function LogFigures({ log }) {
-  const unflushed = Math.max(0, log.max_offset - log.flushed_offset);
-  const undispatched = Math.max(0, log.max_offset - log.dispatched_offset);
-  const figure = (key, value, hint, kind = "") =>
-    html`<span class=${`figure ${kind}`} title=${t(hint)}>
-      <span class="quiet">${t(key)}</span> <span class="number">${value}</span>
-    </span>`;
-  return html`<div class="commit-log-figures">
-    ${figure("commit_log.end", count(log.max_offset), "commit_log.end_hint")}
-    ${figure("commit_log.unflushed", bytes(unflushed), "commit_log.unflushed_hint", "figure-hatched")}
-    ${figure("commit_log.undispatched", bytes(undispatched), "commit_log.undispatched_hint", "figure-steady")}
+/** Classes that keep the width of a figure. */
+const STEADY = { unflushed: "figure-hatched", undispatched: "figure-steady" };
+
+const Figures = ({ log }) =>
+  html`<div class="commit-log-figures">
+    <${LogFigures} log=${log} kinds=${STEADY} hasQueues=${true} />
     <${CheckFigure} check=${log.damage?.check} />
-    ${figure("word.files", count(log.file_count ?? log.files?.length ?? 0), "live.commit_log.files_hint")}
+    <span class="figure" title=${t("live.commit_log.files_hint")}>
+      <span class="quiet">${t("word.files")}</span> <span class="number">${count(log.file_count)}</span>
+    </span>
   </div>`;
-}
 
 function Block({ record, right, isFlushed, isLast }) {
   const mark = topicMark(record.topic);
@@ -140,19 +135,15 @@ function Block({ record, right, isFlushed, isLast }) {
     offset: record.queue_offset,
     size: bytes(record.size),
   });
-  const lines = [name, dateTime(record.store_ms, true), record.body_preview ?? ""];
-  if (!isFlushed) lines.push(t("commit_log.not_flushed"));
-  const hint = lines.join("\n");
+  const lines = [name, dateTime(record.store_ms, true), record.body_preview];
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });
   return html`<li class="strip-item" style=${{ transform: `translateX(${-right}px)` }}>
-    <${Button}
-      class=${`block tone-${mark.tone} ${isFlushed ? "" : "is-unflushed"}`} style=${{ width: `${width}px` }}
-      title=${hint} label=${name} tabindex=${isLast ? 0 : -1} data-offset=${record.offset}
+    <${RecordBlock}
+      ...${{ record, isFlushed, lines }} style=${{ width: `${width}px` }}
+      code=${html`${mark.code}·${record.queue_id}`} offset=${html`<span class="number">${record.queue_offset}</span>`}
+      tabindex=${isLast ? 0 : -1} data-offset=${record.offset}
       onClick=${() => (inspectedOffset.value = record.offset)} onPointerEnter=${point} onFocus=${point}
       onPointerLeave=${() => (highlighted.value = null)} onBlur=${() => (highlighted.value = null)}
-    >
-      <span class="block-code">${mark.code}·${record.queue_id}</span>
-      <span class="block-offset number">${record.queue_offset}</span>
-    </${Button}>
+    />
   </li>`;
 }

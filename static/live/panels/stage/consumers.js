@@ -43,7 +43,7 @@ function GroupCard({ group }) {
   const found = useComputed(() => state.value.groups[group]);
   const hasRead = useComputed(() => Object.values(state.value.topics).some((topic) => isReadBy(topic, group)));
   if (!found.value) return null;
-  const { members = {}, assignment = {}, lag = 0, message_model: model, consume_type: type } = found.value;
+  const { members, assignment, lag, message_model: model, consume_type: type } = found.value;
   const ids = Object.keys(members).sort(compare);
   const facts = [model && t(`live.groups.model_${model}`), type && t(`live.groups.type_${type}`)].filter(Boolean);
   return html`<li class="card group" data-group=${group}>

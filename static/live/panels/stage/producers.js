@@ -39,7 +39,7 @@ const RECENT_MS = 600_000;
 
 /** Nobody is connected. Many senders connect for one message only: then the newest records tell of them. */
 function NoProducers() {
-  const tail = useComputed(() => state.value.commit_log.tail);
+  const tail = useComputed(() => state.value.commit_log.records);
   const last = tail.value.at(-1);
   if (!last) {
     return html`<${Empty} title=${t("live.producers.gone")}>
@@ -77,8 +77,8 @@ function NoProducers() {
 function ProducerCard({ address }) {
   const client = useComputed(() => state.value.connections[address]).value;
   if (!client) return null;
-  const groups = client.producer_groups ?? [];
-  const name = groups[0] ?? t(client.role?.includes("admin") ? "live.clients.admin" : "live.clients.unnamed");
+  const groups = client.producer_groups;
+  const name = groups[0] ?? t(client.role.includes("admin") ? "live.clients.admin" : "live.clients.unnamed");
   const id = client.client_ids[0] ?? address;
   const version = t("live.clients.version", { version: clientVersion(client.version) });
   const hint = [...new Set([...groups, id, address, version])].join("\n");

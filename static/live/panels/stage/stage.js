@@ -8,7 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import { Cover, isCovered } from "../../faults/cover.js";
 import { loaded, state } from "../../../common/cluster/view.js";
-import { followState } from "../overview/replication.js";
+import { slaveState } from "../../../parts/log/slave_state.js";
 import { CommitLogStrip } from "./commit_log.js";
 import { Consumers } from "./consumers.js";
 import { Links } from "./links.js";
@@ -41,7 +41,7 @@ function Copies() {
   const isSlave = part.role === "SLAVE";
   const isWell = isSlave ? part.waits_for === "follows" : part.slaves.length >= part.needed;
   const text = isSlave
-    ? t(`lab.replication.slave_${followState(part)}`)
+    ? slaveState(part)
     : t(part.role === "LEADER" ? "live.replication.leads" : "live.replication.head", {
         role: part.role,
         term: part.term,

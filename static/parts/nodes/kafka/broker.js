@@ -14,7 +14,7 @@ import { density } from "../../stage/folding.js";
 import { accused, compare } from "../../../common/world/view.js";
 import { NodeCard } from "../node_card.js";
 import { Part, Rule } from "../part.js";
-import { LogBlock, LogStrip } from "../rows.js";
+import { LogBlock, LogStrip } from "../../log/strip.js";
 import { PartitionName } from "./partition_name.js";
 import { Replica } from "./replica.js";
 

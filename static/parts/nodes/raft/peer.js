@@ -10,7 +10,8 @@ import { nodes, view } from "../../../common/world/view.js";
 import { Bar } from "../../lane/bar.js";
 import { NodeCard } from "../node_card.js";
 import { Rule } from "../part.js";
-import { FigureCells, LogBlock, LogStrip } from "../rows.js";
+import { LogBlock, LogStrip } from "../../log/strip.js";
+import { FigureCells } from "../rows.js";
 
 /** No more entries than can be read. */
 const ENTRIES_MOST = 10;
