@@ -22,6 +22,7 @@ from engine.protocol.enums import ExpressionType
 from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_copies import destination, first_topic, group_of_copy, identity
+from engine.protocol.message.message_id import place_of
 from engine.protocol.names import (
     SCHEDULE_TOPIC,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,
@@ -80,8 +81,12 @@ async def messages_called(brokers: Mapping[str, RemoteBroker], topics: Iterable[
 
 
 async def message_with_id(brokers: Mapping[str, RemoteBroker], offset_message_id: str) -> MessageExt | None:
-    """Return the message with that offset message id, from the first broker that has it; None if no broker does."""
-    for broker_name, broker in brokers.items():
+    """Return the message with that offset message id, from the first broker that has it; None if no broker does.
+
+    The broker with the address in the id is asked first: to others the id may name the middle of a message.
+    """
+    address, _ = place_of(offset_message_id)
+    for broker_name, broker in sorted(brokers.items(), key=lambda item: item[1].address != address):
         message = await broker.message_with_id(offset_message_id)
         if message is not None:
             message.broker_name = broker_name

@@ -8,6 +8,8 @@ import { keptSteps } from "./kept_steps.js";
  * @returns {Promise<Picture.LessonProgress>}
  */
 export async function progressOf(lesson) {
+  // The world comes after this, and the copy for use offline after the world.
+  document.documentElement.dataset.worker ??= "starts";
   const steps = (await keptSteps()).filter((each) => each.lesson === lesson);
   const made = steps.filter(({ right }) => right !== null);
   return {

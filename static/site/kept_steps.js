@@ -66,7 +66,7 @@ export async function keptSteps() {
 }
 
 /**
- * Adds steps.
+ * Adds steps. Returns whether they are stored.
  *
  * @param {KeptStep[]} steps
  * @param {string} [reset] The lesson whose steps are forgotten before.
@@ -78,7 +78,9 @@ export async function keepSteps(steps, reset) {
       const changes = [...old.map((key) => store.delete(key)), ...steps.map((row) => store.put(row))];
       await Promise.all(changes.map((change) => finished(/** @type {IDBRequest<unknown>} */ (change))));
     });
+    return true;
   } catch (error) {
     console.warn(`progress is not kept: ${error}`);
+    return false;
   }
 }

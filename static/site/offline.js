@@ -32,6 +32,14 @@ async function replaceCached() {
   await Promise.all(paths.map(replace));
 }
 
+// The first service worker that takes this page has its version. The next one has a newer version, and this page's
+// files are gone, whichever page let it take over.
+let isControlled = Boolean(workers?.controller);
+workers?.addEventListener("controllerchange", () => {
+  if (isControlled) location.reload();
+  isControlled = true;
+});
+
 /** @param {ServiceWorkerRegistration} registration */
 function offer({ waiting }) {
   if (!waiting || !workers.controller) return;
@@ -40,8 +48,6 @@ function offer({ waiting }) {
 }
 
 async function keep() {
-  // Another page may have made the newer version take over: the files of this one are gone then.
-  if (workers.controller) workers.addEventListener("controllerchange", () => location.reload(), { once: true });
   const registration = await workers.register(new URL("service_worker.js", ROOT), { scope: ROOT.pathname });
   offer(registration);
   registration.addEventListener("updatefound", () => {

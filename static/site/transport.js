@@ -11,7 +11,7 @@ const ROOT = new URL("../../", import.meta.url);
 /** Answers that are files of the site. */
 const FILES = { "/api/demonstration": "demonstration.json", "/api/storage/scenarios": "storage_scenarios.json" };
 
-/** @type {Pick<Worker, "postMessage"> | null} */
+/** @type {Pick<Worker, "postMessage" | "terminate"> | null} */
 let worker = null;
 /** Why the worker answers no more. */
 let failure = "";
@@ -34,7 +34,7 @@ function toWorker(message, transfer = []) {
 function startWorker() {
   if (!globalThis.Worker || !globalThis.WebAssembly) {
     fail(t("site.no_webassembly"));
-    return { postMessage() {} };
+    return { postMessage() {}, terminate() {} };
   }
   document.documentElement.dataset.worker = "starts";
   const started = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
@@ -63,6 +63,7 @@ function fail(problem) {
   const page = document.documentElement.dataset;
   const hasStarted = page.worker === "ready";
   failure = problem;
+  worker?.terminate();
   page.worker = "failed";
   if (hasStarted)
     say(t("site.ended", { problem }), "alert", { label: t("site.open_again"), act: () => location.reload() });

@@ -27,7 +27,7 @@ const SEARCHES = { search: beginSearch, "end-search": (id) => searches.get(id)?.
  * @type {Map<string, Worker>}
  */
 const searches = new Map();
-/** The done steps that Python has reported, as JSON. */
+/** The done steps that were stored, as JSON. */
 const known = new Set();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
@@ -49,7 +49,7 @@ async function load() {
     const steps = await keptSteps();
     if (steps.length > 0)
       ask({ python, site }, "POST", "/api/lessons/progress", JSON.stringify({ format: FORMAT, steps }));
-    newSteps({ python, site });
+    note(newSteps({ python, site }));
     postMessage({ progress: "ready" });
     freeModules(python);
     return { python, site };
@@ -62,11 +62,11 @@ async function load() {
 /**
  * Says that Python did not start, or ended: WebAssembly that has run out of memory or stack answers nothing more.
  *
- * @param {Error} error
+ * @param {unknown} error
  */
-function fail({ message }) {
+function fail(error) {
   clearTimeout(timer);
-  postMessage({ problem: message.slice(-500) || "?" });
+  postMessage({ problem: String(error).slice(-500) });
 }
 
 /**
@@ -129,11 +129,12 @@ function beginSearch(id, order) {
  * @param {string} [reset] The name of a lesson that begins again.
  */
 async function keepProgress(application, reset) {
-  await keepSteps(newSteps(application), reset);
+  const steps = newSteps(application);
+  if (await keepSteps(steps, reset)) note(steps);
 }
 
 /**
- * The done steps that were not among those of the last call: others may have been forgotten in another tab since.
+ * The done steps that are not stored yet: those that are may have been forgotten in another tab since.
  *
  * @param {Application} application
  */
@@ -141,9 +142,12 @@ function newSteps(application) {
   const { body } = ask(application, "GET", "/api/lessons/progress");
   /** @type {import("./kept_steps.js").KeptStep[]} */
   const steps = JSON.parse(new TextDecoder().decode(body)).steps;
-  const fresh = steps.filter((step) => !known.has(JSON.stringify(step)));
-  for (const step of fresh) known.add(JSON.stringify(step));
-  return fresh;
+  return steps.filter((step) => !known.has(JSON.stringify(step)));
+}
+
+/** @param {import("./kept_steps.js").KeptStep[]} steps */
+function note(steps) {
+  for (const step of steps) known.add(JSON.stringify(step));
 }
 
 /**

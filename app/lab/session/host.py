@@ -33,6 +33,8 @@ _T = TypeVar("_T")
 SHARE = 0.5
 #: Seconds of a rest that any handed-in work ends.
 LONG_REST_S = 0.1
+#: Seconds of rest after a turn that failed.
+REST_AFTER_FAILURE_S = 1.0
 #: Seconds that the lab may keep the interpreter while another thread wants it.
 SWITCH_INTERVAL_S = 0.001
 #: Events per second that a page may send in the long run, and in one burst: a key that repeats steps some thirty times
@@ -212,7 +214,11 @@ class LabHost:
                 work()
             except Exception:
                 log.exception("the lab could not serve a request; it goes on")
-        return self.worlds.turn()
+        try:
+            return self.worlds.turn()
+        except Exception:
+            log.exception("the lab failed in a turn; it goes on")
+            return REST_AFTER_FAILURE_S
 
     def _run(self) -> None:
         # By default a thread that computes keeps the interpreter for 5 ms, which would delay the live broker's clients.
@@ -224,11 +230,7 @@ class LabHost:
         while not self._stop.is_set():
             self._wake.clear()
             started = time.thread_time()
-            try:
-                rest = self.serve_once()
-            except Exception:
-                log.exception("the lab's thread failed in a turn; it goes on")
-                rest = 1.0
+            rest = self.serve_once()
             collections.collect_if_due(is_quiet=rest >= LONG_REST_S and not self._submissions)
             # The thread may not use more than its share; a browser's event ends the rest immediately.
             used = time.thread_time() - started

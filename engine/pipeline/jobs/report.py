@@ -100,6 +100,11 @@ class JsonLinesReport(JobReport):
     def working(self) -> None:
         self._enter("working")
 
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        if unit == "tasks":
+            self.working()
+        super().progress(done, total, unit)
+
     def _enter(self, phase: str) -> None:
         """Write a change of the phase: these calls come several times a second."""
         if phase != self._phase:

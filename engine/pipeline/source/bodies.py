@@ -128,7 +128,7 @@ def _range_check(kind: DataType) -> Callable[[Any], bool] | None:
             return lambda number: number is None or -limit <= number < limit
         case DecimalType():
             least = Decimal(10) ** (kind.precision - kind.scale)
-            return lambda number: number is None or abs(number) < least
+            return lambda number: number is None or number.copy_abs() < least
         case ArrayType():
             of_item = _range_check(kind.elementType)
             return of_item and (lambda items: items is None or all(map(of_item, items)))

@@ -202,10 +202,12 @@ class Cluster:
             starts, lambda queue: question.entry_sizes(queue, starts[queue], count), without=None, refusals=refusals
         )
         suspects = [queue for queue in refusals if queue.broker_name not in self._without_sizes]
-        # A message that was deleted meanwhile has no entry: an answer that may have the code of a refusal.
+        # A message that does not exist (any more) has no entry: an answer that may have the code of a refusal.
         firsts = self.ask_queues(suspects, question.min_offset, without=None)
-        for queue in (queue for queue, first in firsts.items() if first <= starts[queue]):
-            if queue.broker_name not in self._without_sizes:
+        ends = self.ask_queues(suspects, question.max_offset, without=None)
+        for queue, first in firsts.items():
+            is_there = first <= starts[queue] < ends.get(queue, 0)
+            if is_there and queue.broker_name not in self._without_sizes:
                 self._without_sizes.add(queue.broker_name)
                 _log.warning(
                     "%s; 'maxBytesPerTrigger' does not limit what is read from broker %r, which gives no sizes",

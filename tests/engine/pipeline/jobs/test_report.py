@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+from functools import partial
 
 import pytest
 
@@ -22,10 +23,13 @@ def test_a_report_writes_as_many_rows_as_it_was_made_for(rows_max, shown, left_o
 def test_each_change_of_the_phase_is_one_line():
     stream = io.StringIO()
     report = JsonLinesReport(stream)
-    for call in (report.planning, report.planning, report.working, report.working, report.planning):
+    tasks, messages = (partial(report.progress, 1, 2, unit) for unit in ("tasks", "messages"))
+    for call in (report.planning, messages, report.planning, tasks, tasks, report.working, report.planning, tasks):
         call()
     events = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert events == [{"event": "phase", "phase": phase} for phase in ("planning", "working", "planning")]
+    phases = [event["phase"] for event in events if event["event"] == "phase"]
+    assert phases == ["planning", "working", "planning", "working"]
+    assert len(events) == len(phases) + 4
 
 
 def test_no_kind_of_row_hides_another():

@@ -170,6 +170,8 @@ def test_the_check_of_ranges_bounds_numbers_of_any_size():
     assert check is not None
     assert check({"l": -(2**63), "m": None}) and check({"l": None, "m": {"a": [Decimal("0.99"), None]}})
     assert not check({"l": 2**63, "m": {}}) and not check({"l": 1, "m": {"a": [Decimal(1)]}})
+    longest = _range_check(StructType.fromDDL("d decimal(38, 0)"))
+    assert longest is not None and longest({"d": Decimal("9" * 38)}) and not longest({"d": Decimal(-(10**38))})
 
 
 def test_json_values_that_no_column_holds_are_null_wherever_they_are(spark):

@@ -79,7 +79,7 @@ def test_a_connection_that_the_server_may_have_closed_for_idleness_is_made_anew(
 
 
 class SizelessBroker(Cluster):
-    """Queue 0 begins at offset 5, and nobody gets an entry of it: it is answered with this code."""
+    """Queue 0 has offsets 5 to 7, and nobody gets an entry of it: it is answered with this code."""
 
     def __init__(self, code):
         super().__init__(ClusterOptions(name_servers=("127.0.0.1:1",)))
@@ -87,10 +87,11 @@ class SizelessBroker(Cluster):
         self.code = code
 
     def ask_broker(self, broker_name, topic, requests):
+        ends = {RequestCode.GET_MIN_OFFSET: 5, RequestCode.GET_MAX_OFFSET: 8}
         return [
-            request.reply(self.code, "no")
-            if request.code == RequestCode.QUERY_CONSUME_QUEUE
-            else request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(5))
+            request.reply(ResponseCode.SUCCESS, header=OffsetResponseHeader(ends[RequestCode(request.code)]))
+            if request.code in ends
+            else request.reply(self.code, "no")
             for request in requests
         ]
 
@@ -104,6 +105,7 @@ class SizelessBroker(Cluster):
         (ResponseCode.REQUEST_CODE_NOT_SUPPORTED, 7, 1),
         (ResponseCode.SYSTEM_ERROR, 5, 1),
         (ResponseCode.SYSTEM_ERROR, 4, 0),
+        (ResponseCode.SYSTEM_ERROR, 8, 0),
         (ResponseCode.SUCCESS, 4, 0),
     ],
 )
