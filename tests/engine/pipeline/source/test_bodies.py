@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import Observation, Row
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DecimalType, LongType, MapType, StringType, StructField, StructType
 
 from engine.pipeline.source.bodies import _range_check, with_avro_body, with_json_body
 from engine.protocol.message.message import Message
@@ -166,12 +166,13 @@ def test_avro_values_that_no_column_holds_are_null_wherever_they_are(spark, nest
 
 def test_the_check_of_ranges_bounds_numbers_of_any_size():
     """``fastavro`` without its compiled part reads integers of any size."""
-    check = _range_check(StructType.fromDDL("l bigint, m map<string, array<decimal(2, 2)>>"))
+    numbers = MapType(StringType(), ArrayType(DecimalType(2, 2)))
+    check = _range_check(StructType([StructField("l", LongType()), StructField("m", numbers)]))
     assert check is not None
     assert check({"l": -(2**63), "m": None}) and check({"l": None, "m": {"a": [Decimal("0.99"), None]}})
     assert not check({"l": 2**63, "m": {}}) and not check({"l": 1, "m": {"a": [Decimal(1)]}})
-    longest = _range_check(StructType.fromDDL("d decimal(38, 0)"))
-    assert longest is not None and longest({"d": Decimal("9" * 38)}) and not longest({"d": Decimal(-(10**38))})
+    longest = _range_check(DecimalType(38, 0))
+    assert longest is not None and longest(Decimal("9" * 38)) and not longest(Decimal(-(10**38)))
 
 
 def test_json_values_that_no_column_holds_are_null_wherever_they_are(spark):
