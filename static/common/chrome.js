@@ -17,7 +17,7 @@ const language = /** @type {HTMLSelectElement | null} */ (document.getElementByI
 if (language) {
   language.value = pageData.language;
   language.addEventListener("change", () => {
-    dispatchEvent(new Event("beforelanguagechange"));
+    dispatchEvent(new Event("beforeleave"));
     location.assign(inLanguage(language.value));
   });
 }

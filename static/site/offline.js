@@ -8,6 +8,12 @@ import { say } from "./foot_line.js";
 const ROOT = new URL("../../", import.meta.url);
 const workers = navigator.serviceWorker;
 
+/** Loads the page again at the moment that it shows: before that, its address has to be that of the moment. */
+export function openAgain() {
+  dispatchEvent(new Event("beforeleave"));
+  location.reload();
+}
+
 /** Forgets all copies of the site and loads the page again: for one that is damaged. Without the host, they stay. */
 export async function loadAgain() {
   // The service worker leaves this request to the browser.
@@ -36,7 +42,7 @@ async function replaceCached() {
 // files are gone, whichever page let it take over.
 let isControlled = Boolean(workers?.controller);
 workers?.addEventListener("controllerchange", () => {
-  if (isControlled) location.reload();
+  if (isControlled) openAgain();
   isControlled = true;
 });
 

@@ -5,7 +5,7 @@
 import { targetOf } from "../common/elements.js";
 import { language, t } from "../common/i18n.js";
 import { say } from "./foot_line.js";
-import { loadAgain } from "./offline.js";
+import { loadAgain, openAgain } from "./offline.js";
 
 const ROOT = new URL("../../", import.meta.url);
 /** Answers that are files of the site. */
@@ -65,8 +65,7 @@ function fail(problem) {
   failure = problem;
   worker?.terminate();
   page.worker = "failed";
-  if (hasStarted)
-    say(t("site.ended", { problem }), "alert", { label: t("site.open_again"), act: () => location.reload() });
+  if (hasStarted) say(t("site.ended", { problem }), "alert", { label: t("site.open_again"), act: openAgain });
   else say(t("site.failed", { problem }), "alert", { label: t("site.again"), act: loadAgain });
   for (const { reject } of waiting.values()) reject(new Error(problem));
   for (const stream of streams.values()) stream.end();

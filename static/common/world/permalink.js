@@ -137,8 +137,7 @@ export function keepAddressInStep() {
   }
 
   // The page in another language begins at this address, and so does the way back: it has to be that of this moment.
-  for (const left of ["beforelanguagechange", "pagehide"])
-    addEventListener(left, () => view.peek().link && write(view.peek()));
+  for (const left of ["beforeleave", "pagehide"]) addEventListener(left, () => view.peek().link && write(view.peek()));
   return view.subscribe((shown) => {
     const [link, event] = placeOf(shown);
     if (!link || `${link} ${event}` === written || shown.playing || shown.busy) return;
