@@ -54,6 +54,7 @@ def test_a_world_plays_and_a_lesson_is_done_where_the_browser_stores_nothing(sit
     go_to(page, 1)
     page.locator("#skip-prediction").click()
     expect(do_it(page)).to_contain_text("Done")
+    expect(page.locator(".dot-done")).to_have_count(1)
     assert all(url.startswith((f"{site}/", "blob:")) for url in requested), requested
 
 
