@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import uuid
 from contextlib import closing
 
 import pytest
@@ -101,7 +102,7 @@ def test_consumers_that_join_later_end_the_commits_within_half_a_minute(cluster,
         return ["client-1"] if now[0] > joins_at else answer(queue, one, **options)
 
     monkeypatch.setattr(cluster, "ask_queue", ask_queue)
-    group = f"spark-joined-{joins_at}"
+    group = f"spark-{uuid.uuid4().hex}"
     commits = OffsetCommits(group, lambda: now[0])
     for end, at in enumerate((0, 29, 30, 61), 6):
         now[0] = at
