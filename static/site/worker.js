@@ -66,7 +66,9 @@ async function load() {
  */
 function fail(error) {
   clearTimeout(timer);
-  postMessage({ problem: String(error).slice(-500) });
+  console.warn(error);
+  // Of Python's traceback the last line says what went wrong.
+  postMessage({ problem: String(error).trim().split("\n").at(-1)?.slice(0, 300) });
 }
 
 /**
