@@ -17,7 +17,7 @@ const plainFetch = globalThis.fetch;
  */
 export async function loadPython(tell) {
   tell({ progress: "python" });
-  // Both are asked for anew, so that they belong together where no service worker keeps a copy of one version.
+  // The host confirms both, so that they belong together where no service worker keeps a copy of one version.
   const versions = await (await fetch(new URL("../versions.json", PYTHON), { cache: "no-cache" })).json();
   const runtime = new URL(`${versions.pyodide}/`, PYTHON);
   self.fetch = countedFetch(versions.python_bytes, tell);

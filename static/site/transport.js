@@ -28,7 +28,7 @@ const streams = new Map();
  */
 function toWorker(message, transfer = []) {
   worker ??= startWorker();
-  if (!failure) worker.postMessage(message, transfer);
+  worker.postMessage(message, transfer);
 }
 
 function startWorker() {
@@ -83,6 +83,7 @@ export async function sendRequest(address, { method = "GET", headers = {}, body,
   if (path.startsWith("/static/")) return fetch(new URL(address.slice(1), ROOT), { signal });
   signal?.throwIfAborted();
   const bytes = await new Response(body).arrayBuffer();
+  if (failure) throw new Error(failure);
   const request = ++requests;
   const contentType = headers["Content-Type"] ?? "";
   /** @type {Promise<Answer>} */
@@ -91,7 +92,6 @@ export async function sendRequest(address, { method = "GET", headers = {}, body,
     signal?.addEventListener("abort", () => reject(signal.reason));
   });
   toWorker({ request, method, address, contentType, bytes }, [bytes]);
-  if (failure) waiting.get(request)?.reject(new Error(failure));
   try {
     const answer = await answered;
     const hasBody = ![204, 205, 304].includes(answer.status);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import ENTRIES_SHOWN, HALF_MESSAGES_SHOWN, RECORDS_SHOWN
@@ -42,13 +41,13 @@ class BrokerView:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self._tail = CommitLogTail(broker.store, _record_view)
+        self._tail = CommitLogTail(broker.store, self._record)
         self._kinds = TopicsView(broker)
         self._groups = GroupsView(broker)
         self._transactions = TransactionsView(broker, HALF_MESSAGES_SHOWN)
         self._delay_levels = DelayLevelsView(broker)
         #: Commit-log offset -> key of the message. A broker's log only grows while it runs.
-        self._key_at = lru_cache(KEYS_KEPT)(self._read_key)
+        self._keys: dict[int, str] = {}
         #: (topic, queue id) -> (without and with its entries).
         self._queues: dict[tuple[str, int], tuple[Queue, WorldQueue]] = {}
 
@@ -111,25 +110,27 @@ class BrokerView:
         """Return the key of a message; an op message has the key of the half message that it decides."""
         if topic == TRANSACTION_OP_HALF_TOPIC:
             return self._transactions.key_decided_by(queue_offset)
-        return self._key_at(commit_log_offset)
-
-    def _read_key(self, commit_log_offset: int) -> str:
+        known = self._keys.get(commit_log_offset)
+        if known is not None:
+            return known
         message = self.broker.store.message_at(commit_log_offset)
-        return _NO_KEY if message is None else _first_key(message)
+        return _NO_KEY if message is None else self._note_key(message)
+
+    def _record(self, raw: bytes) -> WorldRecord:
+        message = decode_stored_message(raw, check_crc=False)
+        return {**stored_record(message), "key": self._note_key(message)}
+
+    def _note_key(self, message: MessageExt) -> str:
+        """Return the key of a message; entries of queues ask for it again."""
+        key = self._keys[message.commit_log_offset] = message.keys[0] if message.keys else _NO_KEY
+        if len(self._keys) > KEYS_KEPT:
+            del self._keys[next(iter(self._keys))]
+        return key
 
     def _begin_ms(self) -> int:
         """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
         clock = self.broker.runtime.clock
         return clock.now_ms() - clock.monotonic_us() // 1_000
-
-
-def _record_view(raw: bytes) -> WorldRecord:
-    message = decode_stored_message(raw, check_crc=False)
-    return {**stored_record(message), "key": _first_key(message)}
-
-
-def _first_key(message: MessageExt) -> str:
-    return message.keys[0] if message.keys else _NO_KEY
 
 
 def _group_view(group: ConsumerGroup) -> WorldGroup:

@@ -88,8 +88,7 @@ def with_avro_body(
     """Return ``frame`` with one more column, the value of this Avro schema that each body holds in binary form.
 
     It is null where the body is too short, too long, or otherwise not of the schema, and where a number in it has more
-    digits than its type. The other parameters are those of
-    :func:`with_json_body`. Executors need ``fastavro``.
+    digits than its type. The other parameters are those of :func:`with_json_body`. Executors need ``fastavro``.
 
     :param schema: as JSON. A union is of one type and ``null``; of the logical types dates, timestamps and decimals
         become Spark's, others stay what they are stored as.

@@ -324,12 +324,18 @@ def test_two_tabs_have_a_world_each_and_a_phone_steps_its_own(site, open_page):
     expect_event(first, 0)
 
 
-def test_a_stream_that_the_lab_ends_begins_again(site, open_page):
+def with_known_worker(open_page, site):
+    """A world whose worker the page can send messages."""
     page = open_page("about:blank")
     page.set_default_timeout(STARTED_WITHIN_MS)
     page.add_init_script(KNOWN_WORKER)
     page.goto(f"{site}/lab/three-locks/")
     opened(page)
+    return page
+
+
+def test_a_stream_that_the_lab_ends_begins_again(site, open_page):
+    page = with_known_worker(open_page, site)
     statuses = page.evaluate("""() => new Promise((resolve) => {
       const connection = document.querySelector("#connection");
       const seen = [];
@@ -347,11 +353,7 @@ def test_a_stream_that_the_lab_ends_begins_again(site, open_page):
 
 
 def test_an_engine_that_has_ended_says_so_answers_no_request_and_begins_again_at_the_same_moment(site, open_page):
-    page = open_page("about:blank")
-    page.set_default_timeout(STARTED_WITHIN_MS)
-    page.add_init_script(KNOWN_WORKER)
-    page.goto(f"{site}/lab/three-locks/")
-    opened(page)
+    page = with_known_worker(open_page, site)
     page.locator("#control-step").click()
     there = shown(page, 1)
     page.evaluate("""() => {
