@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from app.foundation.translator import in_all_languages
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.jobs import BackgroundJob, ChangeSetting, Rebuild, RunUntil, StepActor
 from app.lab.session.journal_pages import window
@@ -240,8 +241,19 @@ class WorldPlayer:
         self._changed()
 
     def rebuild(self, recording: Recording) -> None:
-        """Run the events of a recording, in slices."""
+        """Run the events of a recording, in slices; then report whether something else happened than was recorded."""
         self._job = Rebuild(recording.event, recording.time_us)
+        self._after_job = lambda: self._tell_difference(recording)
+        self._changed()
+
+    def _tell_difference(self, recording: Recording) -> None:
+        if recording.is_changed:
+            reason = "changed_scenario"
+        elif not self.run.is_at(recording):
+            reason = "other_version"
+        else:
+            return
+        self._stopped_by = {"kind": "differs", "text": in_all_languages("lab.differs." + reason)}
         self._changed()
 
     # ------------------------------------------------------------------------------ checks

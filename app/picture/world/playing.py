@@ -40,7 +40,7 @@ class Busy(TypedDict):
 class StopReason(TypedDict):
     """Why play stopped."""
 
-    #: "violation", "breakpoint", "limit", "over" or "failure".
+    #: "violation", "breakpoint", "limit", "over", "failure", or "differs": not the run that was recorded.
     kind: str
     #: By language.
     text: dict[str, str]

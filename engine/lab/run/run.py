@@ -289,9 +289,16 @@ class LabRun:
         except LabError:
             run.close()
             raise
-        if recording.journal_hash:
-            run.is_faithful = recording.journal_hash == run.journal_hash
+        run.is_faithful = run.is_at(recording)
         return run
+
+    def is_at(self, recording: Recording) -> bool:
+        """Return whether the run stands where the recorded one stood, as far as the recording tells.
+
+        The journal's hash, which a link does not have, proves it; event and virtual time alone do not.
+        """
+        place = (self.event_number, self.now_us) == (recording.event, recording.time_us)
+        return place and recording.journal_hash in ("", self.journal_hash)
 
     # --- end ---------------------------------------------------------------------------------------------------------
 

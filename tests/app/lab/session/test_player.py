@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from app.foundation.viewer import WINDOW
 from app.lab.session import player as player_module
 from app.lab.session.pace import LAG_MAX_S, Pace
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
 
 
 @pytest.fixture
@@ -170,6 +173,38 @@ def test_forking_near_a_copy_needs_no_job(lab, browser):
         again.run_events(900)
         forked = session_of(lab, browser).player.run.world.lab.journal.entries
         assert forked == again.world.lab.journal.entries
+
+
+def rebuilt(lab, browser, **changes):
+    """How a world stands that is rebuilt from an imported recording of ``general``, of which these fields differ."""
+    with LabRun(load_scenario("general")) as run:
+        run.run_events(300)
+        recording = dataclasses.replace(run.recording(), **{"journal_hash": run.journal_hash, **changes})
+    session = lab.host.worlds.import_run(recording, session_of(lab, browser).owner)
+    while session.player.has_job:
+        lab.serve(5)
+    return session.view(lab.clock.now)
+
+
+def test_a_recording_of_this_version_is_rebuilt_without_a_word(lab, browser):
+    assert rebuilt(lab, browser)["stopped_by"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"is_changed": True}, "The scenario has changed since the link was made"),
+        ({"journal_hash": "of another version"}, "lead elsewhere here than when it was recorded"),
+        ({"journal_hash": "", "time_us": 1}, "lead elsewhere here than when it was recorded"),
+        ({"journal_hash": "", "event": 10_000_000}, "lead elsewhere here than when it was recorded"),
+    ],
+)
+def test_a_run_that_is_not_the_recorded_one_is_reported_until_it_goes_on(lab, browser, changes, said):
+    view = rebuilt(lab, browser, **changes)
+    assert view["busy"] is None
+    assert view["stopped_by"]["kind"] == "differs"
+    assert said in view["stopped_by"]["text"]["en"]
+    assert set(view["stopped_by"]["text"]) == {"en", "zh"}
 
 
 def test_a_pace_gives_up_what_it_lags_behind_too_far():
