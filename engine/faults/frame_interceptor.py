@@ -40,7 +40,7 @@ class FrameInterceptor:
         self._injector = injector
         self._handler = handler
         #: A handler that accepts decoded frames need not decode them again.
-        self._take_command: Callable[[RemotingCommand, int], None] | None = getattr(handler, "command_received", None)
+        self._take_command: Callable[[RemotingCommand], None] | None = getattr(handler, "command_received", None)
         self._connection: Connection | None = None
         self.remote_address = ""
         self.local_address = ""
@@ -118,7 +118,7 @@ class FrameInterceptor:
         if self._take_command is None:
             self._handler.frame_received(frame)
         else:
-            self._take_command(command, len(frame))
+            self._take_command(command)
 
     def answer(self, whole_frame: bytes) -> None:
         """Send a reply that does not come from the handler."""

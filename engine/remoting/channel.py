@@ -74,8 +74,6 @@ class Channel:
         self.closed_reason: str | None = None
         self.frames_in = 0
         self.frames_out = 0
-        self.bytes_in = 0
-        self.bytes_out = 0
         #: Language and protocol version that the peer stated in its last request.
         self.peer_language = 0
         self.peer_version = 0
@@ -91,7 +89,6 @@ class Channel:
 
     def frame_received(self, frame: bytes) -> None:
         self.frames_in += 1
-        self.bytes_in += len(frame) + 4
         try:
             command = decode_command(frame)
         except MalformedFrame as error:
@@ -102,10 +99,9 @@ class Channel:
         else:
             self._process(command)
 
-    def command_received(self, command: RemotingCommand, frame_bytes: int) -> None:
+    def command_received(self, command: RemotingCommand) -> None:
         """Handle a frame that was already decoded in front of this channel."""
         self.frames_in += 1
-        self.bytes_in += frame_bytes + 4
         if command.flag & RESPONSE_FLAG:
             self._take_reply(command)
         else:
@@ -211,7 +207,6 @@ class Channel:
             return
         frame = encode_command(command)
         self.frames_out += 1
-        self.bytes_out += len(frame)
         self._connection.send_frame(frame)
 
     def send_oneway(self, command: RemotingCommand) -> None:
