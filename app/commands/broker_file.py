@@ -12,13 +12,15 @@ import codecs
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from app.remote.serve_parameters import addresses, folder, name, port
+from app.foundation.option_types import NAME, PORT, read_addresses, read_folder, usage_errors
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.fields.refusal import FieldRefused
 from engine.live.engine_settings import (
     OFTEN_IN_SECONDS,
     BadSetting,
@@ -37,10 +39,7 @@ _Config = TypeVar("_Config", BrokerConfig, MessageStoreConfig)
 
 
 def _peers(text: str) -> str:
-    try:
-        parse_peers(text)
-    except GroupUnclear as error:
-        raise click.BadParameter(str(error)) from None
+    parse_peers(text)
     return text
 
 
@@ -49,11 +48,11 @@ _PLACES = {"storePathRootDir": "data", "dLegerPeers": "group_peers", "dLegerSelf
 _GROUP_SWITCH = "enableDLegerCommitLog"
 #: Checks of the values of options, beyond their type.
 _CHECKS: Mapping[str, Callable[[str], object]] = {
-    "data": folder,
-    "broker_name": name,
-    "cluster_name": name,
-    "port": port,
-    "name_server_addresses": addresses,
+    "data": read_folder,
+    "broker_name": partial(NAME.read, path=NAME.name),
+    "cluster_name": partial(NAME.read, path=NAME.name),
+    "port": partial(PORT.read, path=PORT.name, of_text=True),
+    "name_server_addresses": read_addresses,
     "group_peers": _peers,
 }
 #: The remaining settings of ``BrokerConfig``, ``MessageStoreConfig``, ``NettyServerConfig`` and ``NettyClientConfig``
@@ -111,10 +110,8 @@ def take_broker_file(context: click.Context, _parameter: click.Parameter, path: 
     """Use the file's values as the defaults of the other options; the callback of ``-c``."""
     if path is None:
         return BrokerFile()
-    try:
+    with usage_errors(BadSetting, MalformedBody, OSError, option=f"-c / --config-file {path}"):
         found = read_broker_file(path)
-    except (BadSetting, MalformedBody, OSError) as error:
-        raise click.BadParameter(f"{path}: {error}", param_hint="-c / --config-file") from None
     context.default_map = {**(context.default_map or {}), **found.options}
     return found
 
@@ -180,7 +177,9 @@ class _Parsed:
             self._take(line, key, text)
         except BadSetting as error:
             self.problems.append(((line,), str(error)))
-        except click.BadParameter as error:
+        except FieldRefused as refusal:
+            self.problems.append(((line,), f"{key}: {refusal.detail}"))
+        except GroupUnclear as error:
             self.problems.append(((line,), f"{key}: {error}"))
 
     def _take(self, line: int, key: str, text: str) -> None:

@@ -68,8 +68,8 @@ class Field:
             if self.default is ...:
                 raise self.refused(path, Text("field.missing"))
             return self.default
-        given = _parsed(self.kind, value) if of_text and isinstance(value, str) else value
-        given = given.strip(" ") if self.strip and isinstance(given, str) else given
+        given = value.strip(" ") if self.strip and isinstance(value, str) else value
+        given = _parsed(self.kind, given) if of_text and isinstance(given, str) else given
         checked = _CHECKS[self.kind](self, given)
         if checked is None:
             raise self.refused(path, self._problem(value))

@@ -59,7 +59,7 @@ def test_an_unknown_job_is_answered_with_the_known_ones():
 
 def test_a_setting_of_spark_has_a_name_and_a_value():
     answer = CliRunner().invoke(make_command(DESCRIPTION), ["--conf", "driver.memory=1g"])
-    assert "'driver.memory=1g' is not a setting; write spark.name=value" in answer.output
+    assert "'driver.memory' is not allowed; allowed: spark.NAME" in answer.output
 
 
 def test_without_pyspark_one_line_says_what_to_install(monkeypatch):
