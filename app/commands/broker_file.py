@@ -12,15 +12,13 @@ import codecs
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from app.foundation.option_types import NAME, PORT, read_addresses, read_folder, usage_errors
+from app.foundation.option_types import Read, addresses, folder, name, port, usage_errors
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.fields.refusal import FieldRefused
 from engine.live.engine_settings import (
     OFTEN_IN_SECONDS,
     BadSetting,
@@ -48,12 +46,12 @@ _PLACES = {"storePathRootDir": "data", "dLegerPeers": "group_peers", "dLegerSelf
 _GROUP_SWITCH = "enableDLegerCommitLog"
 #: Checks of the values of options, beyond their type.
 _CHECKS: Mapping[str, Callable[[str], object]] = {
-    "data": read_folder,
-    "broker_name": partial(NAME.read, path=NAME.name),
-    "cluster_name": partial(NAME.read, path=NAME.name),
-    "port": partial(PORT.read, path=PORT.name, of_text=True),
-    "name_server_addresses": read_addresses,
-    "group_peers": _peers,
+    "data": folder,
+    "broker_name": name,
+    "cluster_name": name,
+    "port": port,
+    "name_server_addresses": addresses,
+    "group_peers": Read("peers", _peers, GroupUnclear),
 }
 #: The remaining settings of ``BrokerConfig``, ``MessageStoreConfig``, ``NettyServerConfig`` and ``NettyClientConfig``
 #: of 4.9.8, and five keys that files for older brokers have.
@@ -177,9 +175,7 @@ class _Parsed:
             self._take(line, key, text)
         except BadSetting as error:
             self.problems.append(((line,), str(error)))
-        except FieldRefused as refusal:
-            self.problems.append(((line,), f"{key}: {refusal.detail}"))
-        except GroupUnclear as error:
+        except click.BadParameter as error:
             self.problems.append(((line,), f"{key}: {error}"))
 
     def _take(self, line: int, key: str, text: str) -> None:

@@ -138,8 +138,6 @@ def load_scenario_argument(name: str) -> Scenario:
     path = Path(name)
     try:
         return read_scenario_file(path) if path.suffix in (".yaml", ".yml") or path.exists() else load_scenario(name)
-    except OSError as error:
-        raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise click.ClickException(f"{name} is not UTF-8 text") from None
     except LabError as error:

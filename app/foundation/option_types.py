@@ -19,7 +19,8 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.names import TOPIC_MAX_LENGTH, validate_topic
 from engine.texts import Text, plain
 
-PORT_MAX = 65_535
+_PORT_MAX = 65_535
+_PORT = Field("port", "integer", 0, _PORT_MAX, says=plain(f"1 to {_PORT_MAX}, and 0 for any free one"), strip=True)
 
 
 class Read(click.ParamType[Any]):
@@ -91,7 +92,7 @@ def usage_errors(*errors: type[Exception], option: str | None = None) -> Iterato
 
 def _is_address(text: str) -> bool:
     host, _, number = text.rpartition(":")
-    return bool(host) and PORT.read(number, "port", of_text=True) > 0
+    return bool(host) and _PORT.read(number, "port", of_text=True) > 0
 
 
 def _is_name(text: str) -> bool:
@@ -102,20 +103,19 @@ def _is_name(text: str) -> bool:
     return True
 
 
-#: 0 means any free port.
-PORT = Field("port", "integer", 0, PORT_MAX, says=plain(f"1 to {PORT_MAX}, and 0 for any free one"), strip=True)
-ADDRESS = text_field("address", _is_address, "HOST:PORT, such as 127.0.0.1:9876", strip=True)
+#: A TCP port; 0 means any free one.
+port = by_field(_PORT)
+_ADDRESS = text_field("address", _is_address, "HOST:PORT, such as 127.0.0.1:9876", strip=True)
+address = by_field(_ADDRESS)
+#: Several addresses, separated by ``;``.
+addresses = Read(
+    "addresses", lambda text: tuple(_ADDRESS.read(part, "address") for part in text.split(";") if part.strip())
+)
 #: The name of a broker or cluster. RocketMQ creates a topic of the same name, so it must be allowed as one.
-NAME = text_field("name", _is_name, f"letters, digits and % | - _, at most {TOPIC_MAX_LENGTH} of them")
+name = by_field(text_field("name", _is_name, f"letters, digits and % | - _, at most {TOPIC_MAX_LENGTH} of them"))
 
 
-def read_addresses(text: str) -> tuple[str, ...]:
-    """Return several addresses, separated by ``;``. Raises :class:`FieldRefused`."""
-    return tuple(ADDRESS.read(part, "address") for part in text.split(";") if part.strip())
-
-
-def read_folder(text: str) -> Path:
-    """Return the absolute path of a folder that need not exist yet. Raises :class:`FieldRefused`."""
+def _read_folder(text: str) -> Path:
     path = Path(text).absolute()
     if not text.strip() or (path.exists() and not path.is_dir()):
         raise FieldRefused("folder", f"{path} is a file" if text.strip() else "the name is empty", "a folder: ./data")
@@ -137,6 +137,9 @@ def _read_output(text: str) -> Path:
     return path
 
 
-port, address, name = by_field(PORT), by_field(ADDRESS), by_field(NAME)
-folder, pem_file = Read("folder", read_folder), Read("pem_file", _read_pem_file)
+#: The absolute path of a folder that need not exist yet.
+folder = Read("folder", _read_folder)
+#: The absolute path of a file with certificates or a key.
+pem_file = Read("pem_file", _read_pem_file)
+#: A file that can be written, as far as its folder shows.
 output_file = Read("file", _read_output)

@@ -67,8 +67,5 @@ def export(
     else:
         raise click.ClickException(f"--live {name}: a site has no other scenarios than those of glassmq lab list")
     out = out or Path(f"{name}.html")
-    try:
-        out.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{out} cannot be written: {error.strerror}") from None
+    out.write_text(page, encoding="utf-8")
     click.echo(f"{out}: event {recording.event}, {out.stat().st_size:,} bytes")

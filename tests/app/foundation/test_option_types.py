@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from app.foundation.option_types import (
     Read,
     address,
+    addresses,
     assignment,
     by_field,
     folder,
@@ -15,7 +16,6 @@ from app.foundation.option_types import (
     output_file,
     pem_file,
     port,
-    read_addresses,
     text_field,
     usage_errors,
 )
@@ -42,6 +42,7 @@ def given(kind, value, **settings):
         (port, None, "None"),
         (address, "h:1", "'h:1'"),
         (address, "[::1]:9876", "'[::1]:9876'"),
+        (addresses, "a:1; b:2;", "('a:1', 'b:2')"),
         (name, "a%b|c-_", "'a%b|c-_'"),
         (assignment("NODE.NAME=VALUE"), "C1.x=a=b", "('C1', 'x', 'a=b')"),
         (Read("word", str.upper), "x", "'X'"),
@@ -65,6 +66,7 @@ def test_a_default_that_is_no_text_is_taken_as_it_is():
         (address, "host", "'host' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (address, ":1", "':1' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (address, "h:0", "'h:0' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
+        (addresses, "a:1;b", "'b' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (name, "a b", "'a b' is not allowed; allowed: letters, digits and % | - _, at most 127 of them"),
         (folder, " ", "the name is empty; allowed: a folder: ./data"),
         (pem_file, "/none", "/none is not a file; allowed: a PEM file"),
@@ -77,12 +79,6 @@ def test_a_default_that_is_no_text_is_taken_as_it_is():
 )  # fmt: skip
 def test_a_refusal_names_the_option_the_problem_and_what_is_allowed(kind, value, detail):
     assert given(kind, value) == (2, f"Error: Invalid value for '--it': {detail}")
-
-
-def test_each_of_several_addresses_is_read():
-    assert read_addresses("a:1; b:2;") == ("a:1", "b:2")
-    with pytest.raises(FieldRefused, match="'b' is not allowed"):
-        read_addresses("a:1;b")
 
 
 def test_refusals_and_named_errors_become_usage_errors():
