@@ -4,7 +4,6 @@ what is wrong and what is allowed. Here every refusal becomes click's.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +51,8 @@ def not_allowed(text: str, allowed: str) -> FieldRefused:
 
 def no_such(kind: str, name: str, allowed: Iterable[str]) -> click.UsageError:
     """Return the refusal of a name that a group of commands does not know, to be raised."""
+    import difflib
+
     names = list(allowed)
     likely = difflib.get_close_matches(name, names, 1)
     hint = f"; did you mean {likely[0]}?" if likely else ";"

@@ -6,7 +6,6 @@ absent. Numbers are ASCII digits: neither ``1_000`` nor ``١`` is one, and ``tru
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -165,6 +164,8 @@ def only_known(data: Iterable[object], known: Iterable[str], path: str = "") -> 
     names = list(known)
     for name in data:
         if name not in names:
+            import difflib  # only for a refusal: it takes longer to import than this module
+
             near = difflib.get_close_matches(str(name)[:SHOWN_MAX], names, n=1)
             problem = Text("field.unknown_near", near=near[0]) if near else Text("field.unknown")
             raise FieldRefused(path_of(name, path), problem, ", ".join(names) or Text("field.none"))

@@ -54,7 +54,7 @@ def test_a_wrong_argument_is_refused_by_the_name_of_its_option_before_spark_star
 def test_an_unknown_job_is_answered_with_the_known_ones():
     answer = run("trafic")
     assert answer.exit_code == 2
-    assert "there is no job 'trafic'; allowed: delivery-audit, " in answer.output
+    assert "there is no job 'trafic'; did you mean traffic? allowed: delivery-audit, " in answer.output
 
 
 def test_a_setting_of_spark_has_a_name_and_a_value():
