@@ -119,7 +119,9 @@ name = by_field(text_field("name", _is_name, f"letters, digits and % | - _, at m
 def _read_folder(text: str) -> Path:
     path = Path(text).absolute()
     if not text.strip() or (path.exists() and not path.is_dir()):
-        raise FieldRefused("folder", f"{path} is a file" if text.strip() else "the name is empty", "a folder: ./data")
+        raise FieldRefused(
+            "folder", f"{path} is a file" if text.strip() else "the name is empty", "a folder, such as ./data"
+        )
     return path
 
 

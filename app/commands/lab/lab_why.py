@@ -10,7 +10,7 @@ import click
 
 from app.commands.lab.chosen_run import linked_run
 from app.foundation.option_rules import Excludes, option_rules
-from app.foundation.option_types import Read, assignment, not_allowed
+from app.foundation.option_types import Read, assignment, not_allowed, usage_errors
 from engine.fields.assignment import read_assignment
 
 if TYPE_CHECKING:
@@ -109,10 +109,13 @@ def _played(
     from app.commands.tool import json_or_text
     from engine.lab.run.run import LabRun
     from engine.lab.scenario.command import parse_command
+    from engine.lab.scenario.errors import LabError
 
     with LabRun(scenario, seed, check=False) as run:
         for node, name, value in assignments:
-            run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": json_or_text(value)}))
+            setting = {"kind": "setting", "target": node, "name": name, "value": json_or_text(value)}
+            with usage_errors(LabError, option=f"--set {node}.{name}"):
+                run.apply(parse_command(setting))
         for time_ms, fields in sorted(actions, key=lambda action: action[0]):
             run.run_to_time(time_ms * 1_000)
             run.apply(parse_command(fields))

@@ -13,7 +13,6 @@ from app.commands.tool import name_server_option, run_tool
 from app.foundation.option_rules import Excludes, option_rules
 from app.foundation.option_types import assignment, by_field, text_field
 from app.remote.cluster_access import cluster_access
-from engine.fields.field import Field
 from engine.protocol.java_trim import java_trim
 from engine.protocol.message.message_properties import RESERVED_PROPERTIES
 
@@ -35,8 +34,10 @@ def _can_be_subscribed_to(tag: str) -> bool:
 _PROPERTY = assignment(
     "NAME=VALUE",
     "age=5",
-    text_field("name", lambda name: name not in RESERVED_PROPERTIES, "other names; --tag, --key and --delay-level"),
-    Field("value", "text", 1),
+    text_field(
+        "name", lambda name: name not in RESERVED_PROPERTIES, "names not reserved by RocketMQ; see --tag, --key"
+    ),
+    text_field("value", len, "a value that is not empty"),
 )
 
 

@@ -377,7 +377,11 @@ def test_consume_ends_when_nobody_reads_its_output(server):
     [
         (("send", "no spaces", "x"), ("no spaces",)),
         (("send", "t", "x", "--property", "novalue"), ("novalue", "NAME=VALUE")),
-        (("send", "t", "x", "--property", "KEYS=x"), ("KEYS",)),
+        (
+            ("send", "t", "x", "--property", "KEYS=x"),
+            ("'KEYS' is not allowed", "not reserved by RocketMQ; see --tag, --key"),
+        ),
+        (("send", "t", "x", "--property", "a="), ("--property", "a value that is not empty")),
         (("topics", "no_such_topic"), ("no_such_topic",)),
         (("groups", "no_such_group"), ("there is no group 'no_such_group'",)),
         (("message", "0" * 32), ("0" * 32,)),

@@ -68,7 +68,7 @@ def test_a_default_that_is_no_text_is_taken_as_it_is():
         (address, "h:0", "'h:0' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (addresses, "a:1;b", "'b' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (name, "a b", "'a b' is not allowed; allowed: letters, digits and % | - _, at most 127 of them"),
-        (folder, " ", "the name is empty; allowed: a folder: ./data"),
+        (folder, " ", "the name is empty; allowed: a folder, such as ./data"),
         (pem_file, "/none", "/none is not a file; allowed: a PEM file"),
         (output_file, "/n/x", "/n/x cannot be written: there is no folder /n; allowed: a file in an existing folder"),
         (output_file, "/", "/ cannot be written: it is a folder; allowed: a file in an existing folder"),

@@ -65,6 +65,7 @@ def test_a_link_leads_to_its_run():
         (("hello", "hello-1", "--command", "1 crash B1 B2"), "'B2' is not allowed; allowed: FIELD=VALUE"),
         (("hello", "hello-1", "--command", "1 crash Q9"), "there is no node 'Q9'"),
         (("hello", "hello-1", "--set", "C1.pullBatchSize"), "allowed: NODE.SETTING=VALUE"),
+        (("hello", "hello-1", "--set", "C1.pullBatchSize=0"), "Invalid value for --set C1.pullBatchSize: "),
         (("hello", "hello-1", "--set", "C1.pullBatchSize=0"), "allowed: an integer from 1 to"),
         (("hello", "hello-1", "--set", f"C1.pullBatchSize={'9' * 5_000}"), "allowed: a finite number"),
         (("hello", "hello-1", "--command", f"1 slow-fsync B1 ms={'9' * 5_000}"), "ms: "),
