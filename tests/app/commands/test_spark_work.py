@@ -46,7 +46,10 @@ def no_spark(monkeypatch):
         (("lab", "run", "hello", "--spark", "local[1]", "--processes", "2"), "allowed: --spark without --processes"),
         (("lab", "run", "nothing-like-it", "--spark", "local[1]"), "nothing-like-it"),
         (("lab", "run", "hello", "--spark", "local[1]", "--seeds", "0"), "'--seeds'"),
-        (("lab", "run", "hello", "--spark", "local[1]", "--export-messages", "x"), "without --spark"),
+        (
+            ("lab", "run", "hello", "--spark", "local[1]", "--export-messages", "x"),
+            "--export-messages excludes --spark",
+        ),
         (
             ("explore", "two-consumers", "--spark", "local[1]", "--processes", "2"),
             "allowed: --spark without --processes",
