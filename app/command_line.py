@@ -62,6 +62,17 @@ _ROOMS = {
 }
 
 
+#: Errors that say in one line what went wrong, and end a command with exit code 1.
+_NAMES_OF_EXPECTED = """
+    app.foundation.operator_requests.OperationRefused app.pictures.chromium.NoBrowser
+    app.pictures.page_server.ServerFailed app.pictures.stage_camera.NoPicture app.site.python_files.SiteProblem
+    engine.bank.errors.BankError engine.idempotence.foundation.errors.IdempotenceError
+    engine.lab.run.key_moment.NoKeyMoment engine.lab.scenario.errors.LabError engine.live.live_machines.StartFailed
+    engine.pipeline.errors.PipelineError engine.runtime.port.DiskFault engine.runtime.port.FolderLocked
+"""
+EXPECTED = frozenset(_NAMES_OF_EXPECTED.split())
+
+
 class LazyGroup(click.Group):
     """A group that knows the names of its commands and imports each one when it is used."""
 
@@ -103,11 +114,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command as click does, but name the known commands when it is unknown."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
+            from app.foundation.option_types import no_such
 
-            likely = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"; did you mean {likely[0]}?" if likely else ";"
-            raise click.UsageError(f"there is no command {args[0]!r}{hint} allowed: {', '.join(COMMANDS)}")
+            raise no_such("command", args[0], COMMANDS)
         if args and args[0] == "serve":  # before the modules that serve are imported
             from engine.compiled.form import choose_form
 
@@ -135,6 +144,10 @@ class LazyGroup(click.Group):
             from app.foundation.terminal_text import clean
 
             raise click.ClickException(f"{clean(error.filename)}: {error.strerror}") from error
+        except Exception as error:
+            if EXPECTED.isdisjoint(f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__):
+                raise
+            raise click.ClickException(str(error)) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands and examples without importing any command."""

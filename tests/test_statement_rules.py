@@ -77,3 +77,25 @@ def test_a_phase_that_is_changed_by_hand_is_caught():
     by_hand = ["run.phase = RunPhase.ENDED", "run.phase, run.error = (RunPhase.FAILED, 'x')"]
     source = "\n    ".join(["def f(run):", *by_hand, "run.phase = follow(run.phase, RunPhase.ENDED)"])
     assert phases_by_hand(source) == by_hand
+
+
+#: Modules that make click's usage errors by hand, and why. Others give an option a type of app.foundation.option_types,
+#: several options a rule of app.foundation.option_rules, or raise ``FieldRefused`` below ``usage_errors``.
+USAGE_ERRORS_BY_HAND = {
+    "app/command_line.py": "bytes that are not text, before any command is known",
+    "app/commands/pipeline.py": "which option it is about is known from the error",
+    "app/foundation/option_rules.py": "rules of several options",
+    "app/foundation/option_types.py": "types of options, and refusals as usage errors",
+}
+_USAGE_ERROR = re.compile(r"\b(UsageError|BadParameter|BadArgumentUsage|BadOptionUsage|MissingParameter)\(|ParamType\b")
+
+
+def test_options_are_refused_in_one_place():
+    by_hand = {relative(path) for path in APP_FILES if _USAGE_ERROR.search(path.read_text())}
+    assert by_hand == set(USAGE_ERRORS_BY_HAND)
+
+
+def test_a_usage_error_that_is_made_by_hand_is_caught():
+    assert _USAGE_ERROR.search('raise click.UsageError("no")')
+    assert _USAGE_ERROR.search("class Port(click.ParamType[int]):")
+    assert not _USAGE_ERROR.search('"""Raises click.UsageError."""')

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import click
 
-from app.remote.serve_parameters import addresses, folder, name, port
+from app.foundation.option_types import Read, addresses, folder, name, port, usage_errors
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.live.engine_settings import (
     OFTEN_IN_SECONDS,
@@ -37,10 +37,7 @@ _Config = TypeVar("_Config", BrokerConfig, MessageStoreConfig)
 
 
 def _peers(text: str) -> str:
-    try:
-        parse_peers(text)
-    except GroupUnclear as error:
-        raise click.BadParameter(str(error)) from None
+    parse_peers(text)
     return text
 
 
@@ -54,7 +51,7 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
     "cluster_name": name,
     "port": port,
     "name_server_addresses": addresses,
-    "group_peers": _peers,
+    "group_peers": Read("peers", _peers, GroupUnclear),
 }
 #: The remaining settings of ``BrokerConfig``, ``MessageStoreConfig``, ``NettyServerConfig`` and ``NettyClientConfig``
 #: of 4.9.8, and five keys that files for older brokers have.
@@ -111,10 +108,8 @@ def take_broker_file(context: click.Context, _parameter: click.Parameter, path: 
     """Use the file's values as the defaults of the other options; the callback of ``-c``."""
     if path is None:
         return BrokerFile()
-    try:
+    with usage_errors(BadSetting, MalformedBody, OSError, option=f"-c / --config-file {path}"):
         found = read_broker_file(path)
-    except (BadSetting, MalformedBody, OSError) as error:
-        raise click.BadParameter(f"{path}: {error}", param_hint="-c / --config-file") from None
     context.default_map = {**(context.default_map or {}), **found.options}
     return found
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import click
+from app.foundation.option_types import usage_errors
+from engine.fields.refusal import FieldRefused
 
 
+@usage_errors()
 def read_with_place(path: Path, command: str, *other_names: str) -> str:
     """Return the document. Raises ``click.UsageError`` when it has no place for the table of ``command``."""
     text = path.read_text(encoding="utf-8")
     if not _place(command, *other_names).search(text):
-        raise click.UsageError(f"{path} has no <!-- {command} --> with an <!-- end --> after it")
+        raise FieldRefused(str(path), f"it has no <!-- {command} --> with an <!-- end --> after it", "both")
     return text
 
 

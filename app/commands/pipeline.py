@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from app.commands.tool import name_server_option
+from app.foundation.option_types import assignment, no_such, text_field
 from app.remote.cluster_access import cluster_access
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
@@ -21,7 +22,8 @@ from engine.pipeline.jobs.report import ALL_ROWS
 
 #: The nice(1) value of jobs that the page starts: they give way to all other processes.
 _NICENESS_MAX = 19
-_CONF = re.compile(r"(spark\.[\w.-]+)=(.*)", re.DOTALL)
+_SPARK_NAME = re.compile(r"spark\.[\w.-]+")
+_CONF = assignment("KEY=VALUE", "spark.NAME=value", text_field("key", _SPARK_NAME.fullmatch, "spark.NAME"))
 _LIST_HINT = "`glassmq pipeline NAME --help` lists the options of a job."
 
 
@@ -43,7 +45,7 @@ class JobCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve a command as click does, but name the known jobs when it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in ("list", *JOB_NAMES):
-            raise click.UsageError(f"there is no job {args[0]!r}; allowed: {', '.join(JOB_NAMES)}")
+            raise no_such("job", args[0], JOB_NAMES)
         return super().resolve_command(ctx, args)
 
 
@@ -85,7 +87,7 @@ def make_command(description: JobDescription) -> click.Command:
         default=ALL_ROWS,
         help="Most rows of a table with --json.  [default: all]",
     )
-    @click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf, help="A setting of Spark.")
+    @click.option("--conf", multiple=True, type=_CONF, help="A setting of Spark.")
     @click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), help="File for Spark's log output.")
     @click.option("--work-folder", type=click.Path(file_okay=False, path_type=Path), hidden=True)
     @click.option("--niceness", type=click.IntRange(0, _NICENESS_MAX), default=0, hidden=True)
@@ -96,7 +98,7 @@ def make_command(description: JobDescription) -> click.Command:
         master: str,
         as_json: bool,
         max_rows: int,
-        conf: dict[str, str],
+        conf: tuple[tuple[str, str], ...],
         log_file: Path | None,
         work_folder: Path | None,
         niceness: int,
@@ -117,7 +119,7 @@ def make_command(description: JobDescription) -> click.Command:
         process = JobProcess(description, given, log_file, json_rows=max_rows if as_json else None)
         process.give_way(niceness)
         process.listen_to_signals(ends_with_stdin=ends_with_stdin)
-        process.run(master, cluster, conf, work_folder)
+        process.run(master, cluster, dict(conf), work_folder)
 
     for parameter in reversed(description.parameters):
         run = _option(parameter)(run)
@@ -155,16 +157,6 @@ def _check(description: JobDescription, given: dict[str, Any]) -> None:
     except ArgumentRefused as refusal:
         option = f"--{refusal.parameter.replace('_', '-')}"
         raise click.BadParameter(refusal.text["en"], param_hint=option) from None
-
-
-def _read_conf(_ctx: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    settings = {}
-    for text in texts:
-        found = _CONF.fullmatch(text)
-        if found is None:
-            raise click.BadParameter(f"{text!r} is not a setting; write spark.name=value")
-        settings[found[1]] = found[2]
-    return settings
 
 
 def _forget_keys() -> None:

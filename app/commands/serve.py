@@ -19,18 +19,20 @@ import click
 from app.commands.broker_file import BrokerFile, take_broker_file
 from app.commands.serve_ephemeral import ephemeral_broker, log_level_of_ephemeral
 from app.commands.serve_replication import group_of, tls_of, with_replication
+from app.foundation.option_rules import Excludes, Needs, OnlyWith, Together, option_rules
+from app.foundation.option_types import Read, address, by_field, folder, name, pem_file, port, text_field, usage_errors
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.observation.recent_log import RecentLog
-from app.remote.serve_parameters import address, folder, name, pem_file, port
 from app.server import PageSettings, Server
 from app.testkit.parent_process import watch_parent
 from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
 from engine.compiled.form import running_form
+from engine.fields.refusal import FieldRefused
 from engine.live.engine_settings import BadSetting, apply_settings
-from engine.live.live_machines import LiveHostSettings, StartFailed
+from engine.live.live_machines import LiveHostSettings
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.replication.ha.ha_config import HaRole
@@ -50,8 +52,17 @@ BROKER_OPTIONS = {
     "name_server_addresses": "--name-server-port (this process runs its own name server)",
 }
 STORE_OPTIONS = {"flush_disk_type": "--flush"}
+_WITH_EPHEMERAL = ("--host", "--broker-setting", "--store-setting", "--log-level", "--ready-file", "--exit-with-parent")
 
 log = logging.getLogger("glassmq.host")
+
+
+def _origin(text: str) -> str:
+    origin = origin_of(text)
+    if origin is None:
+        allowed = "https:// or http://, a host, and optionally :PORT or :*"
+        raise FieldRefused("origin", f"{text!r} is not an origin", allowed)
+    return origin
 
 
 @click.command("serve")
@@ -96,12 +107,14 @@ log = logging.getLogger("glassmq.host")
 @click.option("--cluster-name", type=name, default="DefaultCluster", show_default=True, help="The name of the cluster.")
 @click.option(
     "--token",
+    type=by_field(text_field("text", _TOKEN.fullmatch, "8 to 200 letters, digits and . _ ~ -", is_secret=True)),
     envvar="GLASSMQ_TOKEN",
     help="Token that the page requires; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
 )
 @click.option("--allowed-host", multiple=True, help="An additional host name under which the page may be opened.")
 @click.option(
     "--allow-embedding",
+    type=Read("ORIGIN", _origin),
     multiple=True,
     metavar="ORIGIN",
     help="A web site whose pages may embed a stage of the lab in a frame, such as https://wiki.example.org. With "
@@ -180,6 +193,18 @@ log = logging.getLogger("glassmq.host")
     is_flag=True,
     help="With --ephemeral: stop when the parent process ends, or closes the pipe that is the standard input.",
 )
+@option_rules(
+    OnlyWith("--ephemeral", *_WITH_EPHEMERAL, "--interpreted"),
+    Needs("--ready-file", "--ephemeral"),
+    Needs("--exit-with-parent", "--ephemeral"),
+    Together("--group-peers", "--group-self"),
+    Excludes("--group-peers", "--slave-of"),
+    Together("--tls-cert", "--tls-key"),
+    Needs("--tls-mode permissive", "--tls-cert", "--tls-key"),
+    Needs("--tls-mode enforcing", "--tls-cert", "--tls-key"),
+    Needs("--tls-client-ca", "--tls-mode enforcing", reason="plain connections show no certificate"),
+)
+@usage_errors()
 def command(
     broker_file: BrokerFile,
     host: str,
@@ -231,33 +256,28 @@ def command(
         broker_for_tests = ephemeral_broker(host, ready_file, broker_setting, store_setting)
         _serve(broker_for_tests, broker_for_tests.lines, exit_with_parent=exit_with_parent)
         return
-    if ready_file is not None or exit_with_parent:
-        raise click.UsageError("--ready-file and --exit-with-parent need --ephemeral")
     page = None
     if not no_page:
-        _check_token(http_host, token)
+        if token is None and not is_loopback(http_host):
+            raise FieldRefused(f"--http-host {http_host}", "it lets other machines in", "with a --token as well")
         names = tuple(allowed.lower() for allowed in allowed_host)
-        origins = tuple(_origin(text) for text in allow_embedding)
-        page = PageSettings(http_host, http_port, token, names, origins, None if no_pipeline else spark_master)
+        page = PageSettings(http_host, http_port, token, names, allow_embedding, None if no_pipeline else spark_master)
     for note in broker_file.notes:
         click.echo(note, err=True)
     broker = dataclasses.replace(
         broker_file.broker, broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port
     )
     store = dataclasses.replace(broker_file.store, flush_disk_type=FlushDiskType(flush))
-    try:
+    with usage_errors(BadSetting, option="--broker-setting"):
         broker = apply_settings(broker, broker_setting, BROKER_OPTIONS)
-    except BadSetting as error:
-        raise click.BadParameter(str(error), param_hint="--broker-setting") from None
-    try:
+    with usage_errors(BadSetting, option="--store-setting"):
         store = apply_settings(store, store_setting, STORE_OPTIONS)
-    except BadSetting as error:
-        raise click.BadParameter(str(error), param_hint="--store-setting") from None
     group = group_of(group_peers, group_self, tls_mode, tls_client_ca, has_rules=broker.acl_enable)
     if group is None:
         broker = with_replication(broker, slave_of)
-    elif slave_of is not None or broker.broker_role is not HaRole.ASYNC_MASTER or broker_port == 0:
-        raise click.UsageError("--group-peers needs a --broker-port, and excludes --slave-of and brokerRole")
+    elif broker.broker_role is not HaRole.ASYNC_MASTER or broker_port == 0:
+        what = "--broker-port 0" if broker_port == 0 else f"brokerRole={broker.broker_role.value}"
+        raise FieldRefused("--group-peers", f"it excludes {what}", "with a --broker-port, and without brokerRole")
     _check_file_size(store)
     settings = LiveHostSettings(
         data_folder=data,
@@ -279,10 +299,11 @@ def _check_file_size(store: MessageStoreConfig) -> None:
     """Refuse a file size too small for the messages that the server promises to accept; the store takes any size."""
     lowest = store.max_message_size + ENVELOPE_MAX_BYTES + BLANK_MIN_SIZE_BYTES
     if store.mapped_file_size_commit_log < lowest:
-        raise click.BadParameter(
-            f"mappedFileSizeCommitLog is {store.mapped_file_size_commit_log}; allowed: {lowest} and more, so that a "
-            f"file holds a message of maxMessageSize={store.max_message_size} with its properties",
-            param_hint="--store-setting / -c",
+        raise FieldRefused(
+            "mappedFileSizeCommitLog",
+            f"{store.mapped_file_size_commit_log} is not allowed",
+            f"{lowest} and more, so that a file holds a message of maxMessageSize={store.max_message_size} with its "
+            "properties",
         )
 
 
@@ -296,26 +317,6 @@ def _check_ports(settings: LiveHostSettings, page: PageSettings | None) -> None:
     explanation = explain_taken_ports(wanted)
     if explanation is not None:
         raise click.ClickException(explanation)
-
-
-def _check_token(http_host: str, token: str | None) -> None:
-    if token is None:
-        if not is_loopback(http_host):
-            raise click.UsageError(
-                f"--http-host {http_host} lets other machines in: give a --token (8 characters or more) as well"
-            )
-    elif not _TOKEN.fullmatch(token):
-        raise click.BadParameter("allowed: 8 to 200 letters, digits and . _ ~ -", param_hint="--token / GLASSMQ_TOKEN")
-
-
-def _origin(text: str) -> str:
-    origin = origin_of(text)
-    if origin is None:
-        raise click.BadParameter(
-            f"{text!r} is not an origin; allowed: https:// or http://, a host, and optionally :PORT or :*",
-            param_hint="--allow-embedding",
-        )
-    return origin
 
 
 def _set_up_logging(level: str) -> RecentLog:
@@ -362,10 +363,7 @@ def _serve(server: _Servable, lines: Callable[[], list[str]], *, exit_with_paren
     signal.signal(signal.SIGTERM, ask_to_stop)
     if exit_with_parent:
         watch_parent(partial(stop_requests.put, signal.SIGTERM))
-    try:
-        server.start()
-    except StartFailed as error:
-        raise click.ClickException(str(error)) from None
+    server.start()
     # What was created so far stays: the collector, which app/command_line.py has stopped, need never examine it.
     gc.freeze()
     gc.enable()

@@ -6,10 +6,10 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from app.foundation.option_types import usage_errors
 from app.web.access_rules import is_loopback
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.fields.refusal import FieldRefused
 from engine.replication.ha.ha_config import HaRole
 from engine.runtime.live.live_tls import ServerTls, TlsMode
 
@@ -21,7 +21,8 @@ def with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig
     """Return the replication settings: a master serves slaves, by default at any free port; a slave gets an id."""
     if slave_of is None:
         if broker.broker_role is HaRole.SLAVE:
-            raise click.UsageError("brokerRole=SLAVE needs --slave-of HOST:PORT: the master's own address")
+            allowed = "SLAVE with --slave-of HOST:PORT, the master's own address"
+            raise FieldRefused("brokerRole", "SLAVE needs a master", allowed)
         return dataclasses.replace(broker, ha_listen_port=0) if broker.ha_listen_port is None else broker
     return dataclasses.replace(broker, broker_role=HaRole.SLAVE, broker_id=broker.broker_id or 1)
 
@@ -33,26 +34,24 @@ def group_of(
 
     With access rules, no peer is trusted without a certificate.
     """
-    if (peers is None) != (name is None):
-        raise click.UsageError("--group-peers and --group-self go together: give both or neither")
     if peers is None or name is None:
         return None
     from engine.replication.majority.group_config import GroupUnclear, parse_group
 
-    try:
+    with usage_errors(GroupUnclear, option="--group-peers, --group-self"):
         group = parse_group(peers, name)
-    except GroupUnclear as error:
-        raise click.BadParameter(str(error), param_hint="--group-peers, --group-self") from None
     hosts = [address.rpartition(":")[0].strip("[]") for address in group.addresses.values()]
     if tls_mode != TlsMode.ENFORCING and not all(is_loopback(host) for host in hosts):
-        raise click.UsageError(
-            "--group-peers on other machines need --tls-mode enforcing, best with --tls-client-ca: a member trusts "
-            "anyone who connects"
+        raise FieldRefused(
+            "--group-peers",
+            "they are on other machines, and a member trusts anyone who connects",
+            "with --tls-mode enforcing, best with --tls-client-ca",
         )
     if has_rules and client_ca is None:
-        raise click.UsageError(
-            "--group-peers with aclEnable need --tls-mode enforcing and --tls-client-ca: members sign nothing, so "
-            "only a certificate identifies them"
+        raise FieldRefused(
+            "--group-peers",
+            "with aclEnable only a certificate identifies members, which sign nothing",
+            "with --tls-mode enforcing and --tls-client-ca",
         )
     return group
 
@@ -60,10 +59,4 @@ def group_of(
 def tls_of(certificate: Path | None, key: Path | None, client_ca: Path | None, mode_text: str | None) -> ServerTls:
     """Combine the TLS options."""
     mode = TlsMode(mode_text) if mode_text else TlsMode.PERMISSIVE if certificate else TlsMode.DISABLED
-    if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-cert and --tls-key go together: give both or neither")
-    if certificate is None and mode is not TlsMode.DISABLED:
-        raise click.UsageError(f"--tls-mode {mode} needs --tls-cert and --tls-key")
-    if client_ca is not None and mode is not TlsMode.ENFORCING:
-        raise click.UsageError("--tls-client-ca needs --tls-mode enforcing: plain connections show no certificate")
     return ServerTls(mode, certificate, key, client_ca)

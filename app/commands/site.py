@@ -31,12 +31,9 @@ def command(out: Path, pyodide: Path | None) -> None:
       python -m http.server --directory build/site
     """
     from app.site.build import build_site
-    from app.site.python_files import SiteProblem, default_pyodide
+    from app.site.python_files import default_pyodide
     from engine.lab.run.spread import silence_logging
 
     silence_logging()
-    try:
-        build_site(out, pyodide or default_pyodide(), lambda part: click.echo(f"{part} ...", err=True))
-    except (SiteProblem, OSError) as error:
-        raise click.ClickException(str(error)) from None
+    build_site(out, pyodide or default_pyodide(), lambda part: click.echo(f"{part} ...", err=True))
     click.echo(f"{out}: serve it with python -m http.server --directory {out}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from app.foundation.option_types import Read
 from app.foundation.terminal_text import table_lines
 from app.remote.cluster_access import access_options
 from engine.client.foundation.client_config import parse_name_server_addresses
@@ -51,16 +52,9 @@ def name_server_option(function: _F) -> _F:
         default="127.0.0.1:9876",
         show_default=True,
         envvar="NAMESRV_ADDR",
-        callback=_parse_name_servers,
+        type=Read("TEXT", parse_name_server_addresses, MQClientError),
         help="host:port of the name server, several joined by ';'. Also from NAMESRV_ADDR.",
     )(access_options(function))
-
-
-def _parse_name_servers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> tuple[str, ...]:
-    try:
-        return parse_name_server_addresses(text)
-    except MQClientError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -144,8 +138,6 @@ def load_scenario_argument(name: str) -> Scenario:
     path = Path(name)
     try:
         return read_scenario_file(path) if path.suffix in (".yaml", ".yml") or path.exists() else load_scenario(name)
-    except OSError as error:
-        raise click.ClickException(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise click.ClickException(f"{name} is not UTF-8 text") from None
     except LabError as error:

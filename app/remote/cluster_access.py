@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from app.remote.serve_parameters import pem_file
+from app.foundation.option_rules import Together, option_rules
+from app.foundation.option_types import pem_file
 
 if TYPE_CHECKING:
     from engine.client.callbacks.acl_client_rpc_hook import AclClientRPCHook
@@ -61,8 +62,6 @@ def _tls(given: dict[str, Any]) -> ClientTls | None:
         return None
     from engine.runtime.live.live_tls import ClientTls
 
-    if (given["tls_cert"] is None) != (given["tls_key"] is None):
-        raise click.UsageError("--tls-cert and --tls-key go together: give both or neither")
     return ClientTls(
         ca=given["tls_ca"], verify=not given["tls_insecure"], certificate=given["tls_cert"], key=given["tls_key"]
     )
@@ -73,7 +72,7 @@ def access_options(function: _F) -> _F:
     for name, settings in reversed(_OPTIONS.items()):
         option = f"--{name.replace('_', '-')}"
         function = click.option(option, name, expose_value=False, callback=_keep, **settings)(function)
-    return function
+    return option_rules(Together("--tls-cert", "--tls-key"))(function)
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: object) -> None:

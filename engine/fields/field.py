@@ -6,7 +6,6 @@ absent. Numbers are ASCII digits: neither ``1_000`` nor ``١`` is one, and ``tru
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -68,8 +67,8 @@ class Field:
             if self.default is ...:
                 raise self.refused(path, Text("field.missing"))
             return self.default
-        given = _parsed(self.kind, value) if of_text and isinstance(value, str) else value
-        given = given.strip(" ") if self.strip and isinstance(given, str) else given
+        given = value.strip(" ") if self.strip and isinstance(value, str) else value
+        given = _parsed(self.kind, given) if of_text and isinstance(given, str) else given
         checked = _CHECKS[self.kind](self, given)
         if checked is None:
             raise self.refused(path, self._problem(value))
@@ -165,6 +164,8 @@ def only_known(data: Iterable[object], known: Iterable[str], path: str = "") -> 
     names = list(known)
     for name in data:
         if name not in names:
+            import difflib  # only for a refusal: it takes longer to import than this module
+
             near = difflib.get_close_matches(str(name)[:SHOWN_MAX], names, n=1)
             problem = Text("field.unknown_near", near=near[0]) if near else Text("field.unknown")
             raise FieldRefused(path_of(name, path), problem, ", ".join(names) or Text("field.none"))

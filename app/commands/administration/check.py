@@ -38,7 +38,6 @@ def command(data: Path, quiet: bool) -> None:
     """
     from engine.replication.majority.folder_check import look_at_member
     from engine.runtime.live.live_runtime import LiveRuntime
-    from engine.runtime.port import DiskFault, FolderLocked
     from engine.store.store_check import CheckProgress, StoreCheck
 
     with click.progressbar(length=1_000, label="Checking", file=sys.stderr, hidden=quiet) as bar:
@@ -55,8 +54,6 @@ def command(data: Path, quiet: bool) -> None:
                 member = look_at_member(runtime.disk)
             finally:
                 lock.release()
-        except (FolderLocked, DiskFault) as fault:
-            raise click.ClickException(str(fault)) from None
         finally:
             runtime.disk.close()
     print_table(("", "whole", "damaged"), [(kind.value, one.whole, one.damaged) for kind, one in check.counts.items()])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.tool import ask_cluster, cluster_command, limit_option, name_server_option, print_table
+from app.foundation.option_rules import Needs, OneOf, option_rules
 from app.foundation.terminal_text import content_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
@@ -98,6 +99,10 @@ async def show(reader: ClusterReader, group: str, message: str) -> None:
 @click.option("--all", "everything", is_flag=True, help="All dead letters of the group that were not resent yet.")
 @click.option("--anyway", is_flag=True, help="Also MESSAGES that were already resent: consumers may get them twice.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@option_rules(
+    OneOf("MESSAGES", "--all"),
+    Needs("--anyway", "MESSAGES", reason="--all would send them again and again"),
+)
 @name_server_option
 def resend(
     group: str,
@@ -115,10 +120,6 @@ def resend(
       glassmq dead-letters resend billing order-17 order-18 --to group
       glassmq dead-letters resend billing --all --to topic --yes
     """
-    if everything == bool(messages):
-        raise click.UsageError("name the dead letters, or use --all" if not messages else "--all takes no names")
-    if everything and anyway:
-        raise click.UsageError("--anyway needs named dead letters: --all would send them again and again")
     names = tuple(name.strip(KEY_SEPARATOR) for name in messages)
     if everything:
         ask_cluster(name_servers, _resend_all, group, to, yes)

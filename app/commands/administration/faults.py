@@ -17,8 +17,13 @@ from app.commands.administration.frame_page import command as frame_page
 from app.commands.administration.frame_scenario import command as frame_scenario
 from app.commands.administration.page_access import Page, page_options
 from app.commands.tool import json_or_text, print_table
+from app.foundation.option_rules import Needs, OneOf, OnlyWith, option_rules
+from app.foundation.option_types import Read, assignment
 from app.foundation.terminal_text import body_text
 from engine.faults.fault_rule import Direction, FaultAction
+from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused
+from engine.texts import plain
 
 _ROUTE = "/api/faults"
 #: Commands in one request at most: see app/live/fault_routes.py.
@@ -26,6 +31,13 @@ _AT_A_TIME = 50
 _FILE_MAX_BYTES = 1024 * 1024
 #: Fields of a rule, apart from the name, that select the frames.
 _WHICH = ("direction", "client", "topic", "group", "key")
+_COMMANDS = Field(
+    "commands",
+    "list",
+    1,
+    item=Field("command", "object"),
+    says=plain("a list of commands, such as - {kind: fault, what: drop, frame: HEART_BEAT}"),
+)
 
 
 @click.group("faults", cls=ListingGroup)
@@ -163,6 +175,15 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
 # --- breaking ---------------------------------------------------------------------------------------------------------
 
 
+def _commands_in(path: str) -> tuple[dict[str, object], ...]:
+    """Return the commands in a file."""
+    file = Path(path)
+    if (size := file.stat().st_size) > _FILE_MAX_BYTES:
+        raise FieldRefused("file", f"it has {size} bytes", f"{_FILE_MAX_BYTES} bytes at most")
+    read: tuple[dict[str, object], ...] = _COMMANDS.read(yaml.safe_load(file.read_text(encoding="utf-8")), "file")
+    return read
+
+
 @command.command("add")
 @click.argument("what", type=click.Choice([action.value for action in FaultAction]), required=False)
 @click.argument("frame", default="")
@@ -192,11 +213,12 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
 @click.option("--for-ms", type=click.IntRange(0), help="Act for this duration, in ms.  [default: unlimited]")
 @click.option(
     "--file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=Read("file", _commands_in, OSError, UnicodeDecodeError, yaml.YAMLError),
     help="A YAML file with a list of lab commands, instead of WHAT and FRAME.",
 )
+@option_rules(OneOf("WHAT", "--file"), OnlyWith("--file", "--page", "--token", "--lang"))
 @page_options
-def add(page: Page, what: str | None, frame: str, file: Path | None, **fields: object) -> None:
+def add(page: Page, what: str | None, frame: str, file: tuple[dict[str, object], ...] | None, **fields: object) -> None:
     """Add a rule: do WHAT to frames of this name. FRAME is a request such as PULL_MESSAGE, "reply to PULL_MESSAGE", or
     nothing for any frame.
 
@@ -209,11 +231,9 @@ def add(page: Page, what: str | None, frame: str, file: Path | None, **fields: o
       glassmq faults add --file faults.yaml
     """
     given = {name: value for name, value in fields.items() if value is not None}
-    if (what is None) == (file is None) or (file is not None and given):
-        raise click.UsageError("give WHAT, optionally with FRAME and options, or only --file")
-    commands = [{"kind": "fault", "what": what, "frame": frame, **given}] if file is None else _commands_in(file)
     broker = _broker(page)
-    commands = [{"target": broker, **command} for command in commands]
+    read = file or [{"kind": "fault", "what": what, "frame": frame, **given}]
+    commands = [{"target": broker, **command} for command in read]
     for start in range(0, len(commands), _AT_A_TIME):
         page.ask("POST", _ROUTE, {"commands": commands[start : start + _AT_A_TIME]})
     _show(_view(page))
@@ -224,25 +244,12 @@ def _broker(page: Page) -> str:
     return str(_view(page).get("broker", "broker"))
 
 
-def _commands_in(file: Path) -> list[dict[str, object]]:
-    try:
-        if file.stat().st_size > _FILE_MAX_BYTES:
-            raise click.BadParameter(f"{file} is larger than {_FILE_MAX_BYTES} bytes", param_hint="--file")
-        commands = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--file") from None
-    if not isinstance(commands, list) or not commands or not all(isinstance(one, dict) for one in commands):
-        example = "- {kind: fault, what: drop, frame: HEART_BEAT}"
-        raise click.BadParameter(f"{file} is not a list of commands, such as\n{example}", param_hint="--file")
-    return commands
-
-
 @command.command("do")
 @click.argument("kind")
-@click.argument("fields", nargs=-1, metavar="[FIELD=VALUE]...")
+@click.argument("fields", nargs=-1, type=assignment("FIELD=VALUE", "ms=5000"), metavar="[FIELD=VALUE]...")
 @click.option("--target", help="name-server, or a link such as 'client->broker-a'.  [default: the broker]")
 @page_options
-def do(page: Page, kind: str, fields: tuple[str, ...], target: str | None) -> None:
+def do(page: Page, kind: str, fields: tuple[tuple[str, str], ...], target: str | None) -> None:
     """Send the running engine a command of KIND: crash, restart, pause, resume, advance, disk-full, and so on.
 
     docs/operating/faults.md lists them with their fields.
@@ -256,19 +263,11 @@ def do(page: Page, kind: str, fields: tuple[str, ...], target: str | None) -> No
       glassmq faults do give-lock group=billing topic=orders queue_id=0 to=172.17.0.3@1
       glassmq faults do crash --target name-server
     """
-    values = dict(_field(text) for text in fields)
+    values = {name: json_or_text(value) for name, value in fields}
     if target is None:
         target = "" if kind.endswith("-next") or kind == "resume" else _broker(page)
     page.ask("POST", _ROUTE, {"kind": kind, "target": target, **values})
     _show(_view(page))
-
-
-def _field(text: str) -> tuple[str, object]:
-    """Parse a field: ``ms=500`` is a number, ``on=true`` is true or false, most others are texts."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise click.UsageError(f"{text!r} is not FIELD=VALUE, such as ms=5000")
-    return name, json_or_text(value)
 
 
 @command.command("clear")
@@ -290,12 +289,21 @@ def clear(page: Page, rule: int | None) -> None:
 
 @command.command("pass")
 @click.argument("held", type=click.IntRange(1), required=False)
-@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Change a property of its message.")
-@click.option("--field", "fields", multiple=True, metavar="NAME=VALUE", help="Change a field of its header.")
+@click.option("--property", "properties", multiple=True, type=assignment(), help="Change a property of its message.")
+@click.option("--field", "fields", multiple=True, type=assignment(), help="Change a field of its header.")
 @click.option("--body", help="Give it another body.")
+@option_rules(
+    Needs("--property", "HELD"),
+    Needs("--field", "HELD"),
+    Needs("--body", "HELD", reason="glassmq faults list shows the numbers"),
+)
 @page_options
 def let_pass(
-    page: Page, held: int | None, properties: tuple[str, ...], fields: tuple[str, ...], body: str | None
+    page: Page,
+    held: int | None,
+    properties: tuple[tuple[str, str], ...],
+    fields: tuple[tuple[str, str], ...],
+    body: str | None,
 ) -> None:
     """Let a HELD frame go on, as it is or changed; without a number all of them, and nothing is held any more.
 
@@ -305,19 +313,9 @@ def let_pass(
       glassmq faults pass 4 --property KEYS=another --body "something else"
     """
     if held is None:
-        if properties or fields or body is not None:
-            raise click.UsageError("name the frame to change by its number: glassmq faults list")
         return _show(page.ask("POST", f"{_ROUTE}/held", {"action": "pass"}))
-    changes = {"fields": _texts(fields), "properties": _texts(properties), "body": body}
+    changes = {"fields": dict(fields), "properties": dict(properties), "body": body}
     _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"action": "pass", **changes}))
-
-
-def _texts(given: tuple[str, ...]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in given]
-    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
-    if wrong is not None:
-        raise click.UsageError(f"{wrong!r} is not NAME=VALUE")
-    return {name: value for name, _, value in pairs}
 
 
 @command.command("drop")

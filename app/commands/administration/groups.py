@@ -10,7 +10,8 @@ import click
 from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.group_members import members
 from app.commands.tool import ask_cluster, cluster_command, name_server_option, print_table
-from app.foundation.operator_requests import OperationRefused, ResetOffsetRequest, ResetTarget
+from app.foundation.operator_requests import ResetOffsetRequest, ResetTarget
+from app.foundation.option_rules import OneOf, Together, option_rules
 from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ async def list_groups(reader: ClusterReader, group: str | None) -> None:
 @click.option("--queue", type=click.IntRange(0), help="The queue of --to-offset.")
 @click.option("--preview", is_flag=True, help="Show the effect without changing anything.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@option_rules(
+    OneOf("--to", "--to-time", "--to-offset"),
+    Together("--to-offset", "--queue", reason="an offset belongs to one queue"),
+)
 @name_server_option
 def reset_offset(
     group: str,
@@ -96,10 +101,6 @@ def reset_offset(
       glassmq groups reset-offset audit --topic orders --to-time "2026-11-22 10:00" --preview
       glassmq groups reset-offset audit --topic orders --to-offset 120 --queue 3
     """
-    if sum(choice is not None for choice in (place, to_time, to_offset)) != 1:
-        raise click.UsageError("choose a position: one of --to earliest, --to latest, --to-time TIME and --to-offset N")
-    if (to_offset is None) != (queue is None):
-        raise click.UsageError("--to-offset and --queue go together: an offset belongs to one queue")
     if to_offset is not None:
         request = ResetOffsetRequest(group, topic, ResetTarget.OFFSET, queue_id=queue or 0, offset=to_offset)
     elif to_time is not None:
@@ -113,16 +114,13 @@ async def _reset(reader: ClusterReader, request: ResetOffsetRequest, *, preview:
     from app.remote.cluster_admin import ClusterAdmin
 
     admin = ClusterAdmin(reader)
-    try:
-        if preview or not yes:
-            _report_plan(request, await admin.plan_reset(request))
-        if preview:
-            return
-        if not yes:
-            click.confirm(f"Let group {request.group} go on there in topic {request.topic}?", abort=True)
-        resets = await admin.reset_offset(request)
-    except OperationRefused as refused:
-        raise click.ClickException(str(refused)) from None
+    if preview or not yes:
+        _report_plan(request, await admin.plan_reset(request))
+    if preview:
+        return
+    if not yes:
+        click.confirm(f"Let group {request.group} go on there in topic {request.topic}?", abort=True)
+    resets = await admin.reset_offset(request)
     print_table(
         ("BROKER", "QUEUE", "FROM", "TO", "STORED"),
         [

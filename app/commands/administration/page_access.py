@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import click
 
+from app.foundation.option_types import by_field, text_field
 from engine.texts import LANGUAGES
 
 #: A killed broker that is started again checks its log before it answers.
 _TIMEOUT_S = 65.0
+_PAGE = re.compile("https?:", re.IGNORECASE)
 #: The request was understood but is refused: a field is invalid, something is not allowed, or not at this moment.
 _REFUSED = (400, 403, 409)
 
@@ -44,8 +46,6 @@ class Page:
 
         A refusal ends the command with the page's own text. Raises :class:`NotAsked`.
         """
-        if urlsplit(self.address).scheme not in ("http", "https"):
-            raise click.UsageError(f"{self.address!r} is not the address of a page, such as http://127.0.0.1:8000")
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.address.rstrip('/')}{path}", data, method=method)
         request.add_header("Content-Type", "application/json")
@@ -87,6 +87,7 @@ def page_options(function: _F) -> _F:
     @click.option(
         "--page",
         "address",
+        type=by_field(text_field("text", _PAGE.match, "the address of a page, such as http://127.0.0.1:8000")),
         default="http://127.0.0.1:8000",
         show_default=True,
         envvar="GLASSMQ_PAGE",

@@ -95,7 +95,6 @@ def free(store: str, key: str, group: str, yes: bool) -> None:
 
 def _run(address: str, use: Callable[[OpenStore], Awaitable[None]]) -> None:
     """Run ``use`` on the store; an error of the store or of its address becomes one line and exit code 1."""
-    from engine.idempotence.foundation.errors import IdempotenceError
     from engine.idempotence.stores.store_address import open_store
 
     async def run() -> None:
@@ -103,13 +102,10 @@ def _run(address: str, use: Callable[[OpenStore], Awaitable[None]]) -> None:
             await _check(opened)
             await use(opened)
 
-    try:
-        opened = open_store(address)
-        if opened.file is not None and not Path(opened.file).is_file():
-            raise click.ClickException(f"there is no file {opened.file}")
-        asyncio.run(run())
-    except IdempotenceError as error:
-        raise click.ClickException(str(error)) from None
+    opened = open_store(address)
+    if opened.file is not None and not Path(opened.file).is_file():
+        raise click.ClickException(f"there is no file {opened.file}")
+    asyncio.run(run())
 
 
 async def _check(opened: OpenStore) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
+from app.foundation.option_types import usage_errors
 
 if TYPE_CHECKING:
     from engine.lab.scenario.scenario import NodeSetting, Scenario
 
 
-def settings_of(scenario: Scenario, text: str) -> list[NodeSetting]:
-    """Parse ``C1.pull_interval_ms=100``; NODE may be ``producers``, ``consumers`` or ``raft_peers``.
-
-    Raises ``click.UsageError``.
+def settings_of(scenario: Scenario, changed: tuple[str, str, str]) -> list[NodeSetting]:
+    """Return the settings of ``C1``, ``pull_interval_ms`` and ``100``, for example; the node may be ``producers``,
+    ``consumers`` or ``raft_peers``. Raises ``click.UsageError``.
     """
     from engine.lab.scenario.errors import LabError
     from engine.lab.scenario.kinds.consumer import ConsumerSpec
@@ -22,17 +21,12 @@ def settings_of(scenario: Scenario, text: str) -> list[NodeSetting]:
     from engine.lab.scenario.kinds.raft import RaftPeerSpec
     from engine.lab.sweep.comparison import parse_values
 
-    place, _, value = text.partition("=")
-    node, _, name = place.partition(".")
-    if not (node and name and value):
-        raise click.UsageError(f"--set {text!r} is not NODE.NAME=VALUE, for example C1.pull_interval_ms=100")
+    node, name, value = changed
     kinds: dict[str, type[NodeSpec]] = {
         "producers": ProducerSpec,
         "consumers": ConsumerSpec,
         "raft_peers": RaftPeerSpec,
     }
     nodes = [spec.name for spec in scenario.of_kind(kinds[node])] if node in kinds else [node]
-    try:
+    with usage_errors(LabError, option=f"--set {node}.{name}"):
         return [(one, name, each) for one in nodes for each in parse_values(scenario, one, name, value)]
-    except LabError as error:
-        raise click.UsageError(f"--set {text!r}: {error}") from None

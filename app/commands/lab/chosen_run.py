@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.foundation.option_types import usage_errors
+from engine.fields.refusal import FieldRefused
+
 if TYPE_CHECKING:
     from engine.lab.run.recording import Recording
+    from engine.lab.scenario.scenario import Scenario
 
 
 def chosen_run(scenario_name: str, link: str | None, event: int | None = None, to_s: float | None = None) -> Recording:
@@ -16,30 +20,35 @@ def chosen_run(scenario_name: str, link: str | None, event: int | None = None, t
     the scenario's key moment.
     """
     from app.commands.tool import load_scenario_argument
-    from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
-    from engine.lab.run.recording import Recording, parse_link
+    from engine.lab.run.key_moment import key_moment_of
+    from engine.lab.run.recording import Recording
     from engine.lab.run.run import LabRun
-    from engine.lab.scenario.errors import LabError
 
     scenario = load_scenario_argument(scenario_name)
-    try:
-        if link is not None:
-            recording = parse_link(link.rpartition("#")[2])
-            if recording.scenario.name != scenario.name:
-                raise click.ClickException(f"the link belongs to {recording.scenario.name}, not to {scenario.name}")
-        elif event is None and to_s is None:
-            return key_moment_of(scenario)
+    if link is not None:
+        recording = linked_run(scenario, link)
+    elif event is None and to_s is None:
+        return key_moment_of(scenario)
+    else:
+        recording = Recording(scenario, scenario.seed, (), 0, 0)
+    with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
+        if event is not None:
+            run.run_events(event)
+        elif to_s is not None:
+            run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
         else:
-            recording = Recording(scenario, scenario.seed, (), 0, 0)
-        with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
-            if event is not None:
-                run.run_events(event)
-            elif to_s is not None:
-                run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
-            else:
-                run.stand_at(recording.event, recording.time_us)
-            if event is not None and run.event_number < event:
-                raise click.ClickException(f"--at {event}: the run ends with event {run.event_number}")
-            return dataclasses.replace(run.recording(), time_us=run.now_us)
-    except (LabError, NoKeyMoment) as error:
-        raise click.ClickException(str(error)) from None
+            run.stand_at(recording.event, recording.time_us)
+        if event is not None and run.event_number < event:
+            raise click.ClickException(f"--at {event}: the run ends with event {run.event_number}")
+        return dataclasses.replace(run.recording(), time_us=run.now_us)
+
+
+@usage_errors()
+def linked_run(scenario: Scenario, link: str) -> Recording:
+    """Return the run of a link, or of what follows its #. Raises ``click.UsageError`` for another scenario's."""
+    from engine.lab.run.recording import parse_link
+
+    recording = parse_link(link.rpartition("#")[2])
+    if recording.scenario.name != scenario.name:
+        raise FieldRefused("--link", f"it leads to a run of {recording.scenario.name}", f"a run of {scenario.name}")
+    return recording

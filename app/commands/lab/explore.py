@@ -6,15 +6,18 @@ import contextlib
 import gc
 import json
 import os
+import re
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from app.commands.lab.changed_settings import settings_of
 from app.commands.lab.lab_options import changed_option, link_address_option
 from app.commands.lab.shared_work import LateSpark, shared_work
+from app.foundation.option_rules import Excludes, option_rules
+from app.foundation.option_types import Read, not_allowed
 
 if TYPE_CHECKING:
     from engine.lab.explorer.exploration import Exploration, ExplorationState
@@ -26,18 +29,12 @@ if TYPE_CHECKING:
 _PROGRESS_EVERY_S = 0.2
 
 
-class ForcedUnlock(click.ParamType[tuple[int, str, int]]):
-    """A forced unlock as an option: ``C1:0@2500`` is consumer, queue id and virtual milliseconds."""
-
-    name = "NODE:QUEUE@MS"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str, int]:
-        """Parse the option. Raises ``click.UsageError`` by ``fail``."""
-        node, _, rest = str(value).rpartition(":")
-        queue, _, time_ms = rest.partition("@")
-        if not (node and queue.isdecimal() and time_ms.isdecimal()):
-            self.fail(f"{value!r} is not NODE:QUEUE@MS, for example C1:0@2500", param, ctx)
-        return int(time_ms), node, int(queue)
+def _forced_unlock(text: str) -> tuple[int, str, int]:
+    """Return virtual milliseconds, consumer and queue id of ``C1:0@2500``."""
+    found = re.fullmatch("(.+):([0-9]{1,12})@([0-9]{1,12})", text)
+    if found is None:
+        raise not_allowed(text, "NODE:QUEUE@MS, for example C1:0@2500")
+    return int(found[3]), found[1], int(found[2])
 
 
 class TimeSpent:
@@ -144,7 +141,12 @@ def _cpu_s() -> float:
         "[default: those that send, pull, send back, commit offsets and end transactions, and their replies]"
     ),
 )
-@click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives up a queue at that time.")
+@click.option(
+    "--forced-unlock",
+    type=Read("NODE:QUEUE@MS", _forced_unlock),
+    multiple=True,
+    help="The consumer gives up a queue at that time.",
+)
 @click.option(
     "--from-ms",
     type=int,
@@ -183,6 +185,7 @@ def _cpu_s() -> float:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @link_address_option
+@option_rules(Excludes("--spark", "--processes", reason="both share the work"))
 def command(
     scenario_name: str,
     without: tuple[str, ...],
@@ -200,7 +203,7 @@ def command(
     seed: int | None,
     random_schedules: int,
     max_schedules: int,
-    changed: tuple[str, ...],
+    changed: tuple[tuple[str, str, str], ...],
     processes: int | None,
     master: str | None,
     as_json: bool,
@@ -250,10 +253,8 @@ def command(
         to_ms=to_ms,
         random_schedules=random_schedules,
         max_schedules=max_schedules,
-        settings=tuple(one for text in changed for one in settings_of(scenario, text)),
+        settings=tuple(one for change in changed for one in settings_of(scenario, change)),
     )
-    if master is not None and processes is not None:
-        raise click.UsageError("--processes and --spark are two ways to share the work; name one")
     exploration, spent = _explore(request, processes, master)
     if as_json:
         click.echo(json.dumps(exploration.state.to_dict() | spent.to_dict(), ensure_ascii=False))
@@ -269,25 +270,21 @@ def _explore(request: ExplorationRequest, processes: int | None, master: str | N
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
     from engine.lab.run.spread import silence_logging
-    from engine.lab.scenario.errors import LabError
 
     silence_logging()
     # What is imported by now stays: the collector need not examine it after every world.
     gc.collect()
     gc.freeze()
-    try:
-        plan = make_plan(request)
-        with contextlib.ExitStack() as stack:
-            forks = forked_processes(processes or usable_cores()) if master is None else None
-            spread: Spread | None = None
-            if master is not None:
-                spread = LateSpark(master, stack)
-            elif forks is None:
-                spread, _ = stack.enter_context(shared_work(None, processes))
-            exploration, spent = Exploration(plan, forks=forks, spread=spread), TimeSpent()
-            _run(exploration, request.scenario, spent)
-    except LabError as error:
-        raise click.ClickException(str(error)) from None
+    plan = make_plan(request)
+    with contextlib.ExitStack() as stack:
+        forks = forked_processes(processes or usable_cores()) if master is None else None
+        spread: Spread | None = None
+        if master is not None:
+            spread = LateSpark(master, stack)
+        elif forks is None:
+            spread, _ = stack.enter_context(shared_work(None, processes))
+        exploration, spent = Exploration(plan, forks=forks, spread=spread), TimeSpent()
+        _run(exploration, request.scenario, spent)
     return exploration, spent
 
 

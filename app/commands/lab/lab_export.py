@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from app.commands.lab.chosen_run import chosen_run
+from app.foundation.option_rules import Excludes, Together, option_rules
+from app.foundation.option_types import by_field, text_field
 
 _SITE = re.compile(r"https?://[^\s#?]+")
 
@@ -22,7 +24,11 @@ _SITE = re.compile(r"https?://[^\s#?]+")
     help="Event up to which the scenario runs.  [default: its key moment, or where the link leads]",
 )
 @click.option("--live", is_flag=True, help="Write a page that holds the stage of a site, instead of a recording.")
-@click.option("--site", help="With --live: the address of a site that glassmq site has written.")
+@click.option(
+    "--site",
+    type=by_field(text_field("text", _SITE.fullmatch, "an address such as https://host.example/glassmq")),
+    help="With --live: the address of a site that glassmq site has written.",
+)
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 @click.option(
     "-o",
@@ -30,6 +36,7 @@ _SITE = re.compile(r"https?://[^\s#?]+")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Output file.  [default: SCENARIO.html]",
 )
+@option_rules(Excludes("--link", "--at", reason="both name the event"), Together("--live", "--site"))
 def export(
     scenario_name: str, link: str | None, event: int | None, live: bool, site: str | None, lang: str, out: Path | None
 ) -> None:
@@ -50,12 +57,6 @@ def export(
     from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.scenario_files import scenario_names
 
-    if link is not None and event is not None:
-        raise click.UsageError("--link and --at are two ways to name the event; name one")
-    if live != (site is not None):
-        raise click.UsageError("--live and --site belong together")
-    if site is not None and not _SITE.fullmatch(site):
-        raise click.ClickException(f"--site {site}; allowed: an address such as https://host.example/glassmq")
     silence_logging()
     recording = chosen_run(scenario_name, link, event=event)
     name = recording.scenario.name
@@ -66,8 +67,5 @@ def export(
     else:
         raise click.ClickException(f"--live {name}: a site has no other scenarios than those of glassmq lab list")
     out = out or Path(f"{name}.html")
-    try:
-        out.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{out} cannot be written: {error.strerror}") from None
+    out.write_text(page, encoding="utf-8")
     click.echo(f"{out}: event {recording.event}, {out.stat().st_size:,} bytes")

@@ -11,11 +11,20 @@ from typing import Literal
 import click
 
 from app.commands.lab.chosen_run import chosen_run
+from app.foundation.option_types import Read, by_field, not_allowed
+from engine.fields.field import Field
 
 _SIZE = re.compile(r"(\d{3,4})x(\d{3,4})")
 _SIZE_LOW, _SIZE_HIGH = 320, 1_920
-_SPEED_LOW, _SPEED_HIGH = 0.0001, 1_000.0
 _SECONDS_MAX = 86_400.0
+
+
+def _pixels(size: str) -> tuple[int, int]:
+    found = _SIZE.fullmatch(size)
+    pixels = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(_SIZE_LOW <= length <= _SIZE_HIGH for length in pixels):
+        raise not_allowed(size, f"two numbers from {_SIZE_LOW} to {_SIZE_HIGH}, such as 960x600")
+    return pixels
 
 
 @click.command("film")
@@ -33,9 +42,10 @@ _SECONDS_MAX = 86_400.0
     type=click.FloatRange(0, _SECONDS_MAX),
     help="Virtual second at which the film ends.  [default: where the link leads, or the scenario's key moment]",
 )
-@click.option("--size", default="960x600", show_default=True, help="Width and height.")
+@click.option("--size", type=Read("text", _pixels), default="960x600", show_default=True, help="Width and height.")
 @click.option(
     "--speed",
+    type=by_field(Field("text", "number", 0.0001, 1_000, allowed=("auto",))),
     default="auto",
     show_default=True,
     help="Virtual seconds per second; auto: a pace that viewers can follow.",
@@ -58,8 +68,8 @@ def film(
     link: str | None,
     from_s: float | None,
     to_s: float | None,
-    size: str,
-    speed: str,
+    size: tuple[int, int],
+    speed: float | Literal["auto"],
     per_second: int,
     theme: str,
     lang: str,
@@ -78,65 +88,41 @@ def film(
       glassmq lab film three-locks --link 'http://127.0.0.1:8000/lab/three-locks#eNo...' -o mine.gif
     """
     from app.lab.session.film_times import PICTURES_MAX, film_times
-    from app.pictures.chromium import NoBrowser, open_browser
+    from app.pictures.chromium import open_browser
     from app.pictures.film_camera import KINDS, take_film
-    from app.pictures.page_server import ServerFailed, own_page_server
-    from app.pictures.stage_camera import NoPicture
+    from app.pictures.page_server import own_page_server
     from engine.lab.run.spread import silence_logging
 
     kind = out.suffix.lstrip(".").lower()
     if kind not in KINDS:
         raise click.ClickException(f"{out.name} is not a supported kind of film: .{' .'.join(KINDS)}")
-    pixels = _pixels(size)
     silence_logging()
     recording = chosen_run(scenario_name, link, to_s=to_s)
     end_s = recording.time_us / 1_000_000
     if from_s is not None and from_s >= end_s:
         raise click.ClickException(f"--from {from_s:g} is not before the end of the film at {end_s:g} s")
     from_us = None if from_s is None else round(from_s * 1_000_000)
-    times = film_times(recording, from_us, per_second, _speed(speed))
+    times = film_times(recording, from_us, per_second, speed)
     if len(times) == PICTURES_MAX:
         click.echo(f"the film begins at {times[0] / 1_000_000:.3f} s: it may have {PICTURES_MAX} pictures", err=True)
-    try:
-        with contextlib.ExitStack() as stack:
-            browser = stack.enter_context(open_browser())
-            served = address or stack.enter_context(own_page_server()).address
-            bar = stack.enter_context(
-                click.progressbar(length=len(times), label="pictures", show_pos=True, file=sys.stderr)
-            )
-            data = take_film(
-                browser,
-                served,
-                recording.scenario.name,
-                recording.link(),
-                times,
-                per_second,
-                kind,
-                size=pixels,
-                theme=theme,
-                language=lang,
-                report=lambda _: bar.update(1),
-            )
-    except (NoBrowser, NoPicture, ServerFailed) as error:
-        raise click.ClickException(str(error)) from None
+    with contextlib.ExitStack() as stack:
+        browser = stack.enter_context(open_browser())
+        served = address or stack.enter_context(own_page_server()).address
+        bar = stack.enter_context(
+            click.progressbar(length=len(times), label="pictures", show_pos=True, file=sys.stderr)
+        )
+        data = take_film(
+            browser,
+            served,
+            recording.scenario.name,
+            recording.link(),
+            times,
+            per_second,
+            kind,
+            size=size,
+            theme=theme,
+            language=lang,
+            report=lambda _: bar.update(1),
+        )
     out.write_bytes(data)
     click.echo(f"{out}: {len(times)} pictures, {len(data):,} bytes")
-
-
-def _pixels(size: str) -> tuple[int, int]:
-    found = _SIZE.fullmatch(size)
-    pixels = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not all(_SIZE_LOW <= length <= _SIZE_HIGH for length in pixels):
-        raise click.ClickException(
-            f"--size {size}; allowed: two numbers from {_SIZE_LOW} to {_SIZE_HIGH}, such as 960x600"
-        )
-    return pixels
-
-
-def _speed(speed: str) -> float | Literal["auto"]:
-    if speed == "auto":
-        return "auto"
-    with contextlib.suppress(ValueError):
-        if _SPEED_LOW <= float(speed) <= _SPEED_HIGH:
-            return float(speed)
-    raise click.ClickException(f"--speed {speed}; allowed: auto and {_SPEED_LOW:g} to {_SPEED_HIGH:g}")

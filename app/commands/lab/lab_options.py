@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from app.foundation.option_types import assignment
+
 PROCESSES_MAX = 64
 
 changed_option = click.option(
     "--set",
     "changed",
-    metavar="NODE.NAME=VALUE",
+    type=assignment("NODE.NAME=VALUE", "C1.pull_interval_ms=100"),
     multiple=True,
     help="Change a setting from the beginning; NODE may be producers, consumers or raft_peers. May be repeated.",
 )

@@ -36,12 +36,12 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
     from app.lessons.course import load_course
     from app.lessons.lesson_files import load_lesson
     from app.lessons.rehearsal import pictured_link
-    from app.pictures.chromium import NoBrowser, open_browser
-    from app.pictures.page_server import ServerFailed, own_page_server
+    from app.pictures.chromium import open_browser
+    from app.pictures.page_server import own_page_server
     from app.pictures.scenario_pictures import HEIGHT, LESSONS_SHELF, MAX_BYTES, THEMES, WIDTH, picture_path
-    from app.pictures.stage_camera import NoPicture, StageCamera
+    from app.pictures.stage_camera import StageCamera
     from app.pictures.webp import WebpEncoder
-    from engine.lab.run.key_moment import NoKeyMoment, key_moment_of
+    from engine.lab.run.key_moment import key_moment_of
     from engine.lab.run.spread import silence_logging
     from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
 
@@ -54,29 +54,22 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
             f"Lessons with a picture: {', '.join(load_course().first_lessons())}"
         )
     wanted = [name for name in shelf_of if not names or name in names]
-    try:
-        # Before the browser exists: while Playwright works, no world may run in this thread.
-        links = {
-            name: pictured_link(load_lesson(name))
-            if shelf_of[name] == LESSONS_SHELF
-            else key_moment_of(load_scenario(name)).link()
-            for name in wanted
-        }
-        with contextlib.ExitStack() as stack:
-            browser = stack.enter_context(open_browser())
-            served = address or stack.enter_context(own_page_server()).address
-            encoder = WebpEncoder(browser)
-            bar = stack.enter_context(click.progressbar(wanted, label="pictures", show_pos=True, file=sys.stderr))
-            camera = stack.enter_context(StageCamera(browser, served, 2 * WIDTH, 2 * HEIGHT))
-            for name in bar:
-                for theme, picture in camera.pictures(name, links[name], THEMES).items():
-                    path = picture_path(shelf_of[name], name, theme)
-                    file = (
-                        PageFolders.find().static / path
-                        if out is None
-                        else out / Path(path).relative_to("lab/pictures")
-                    )
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_bytes(encoder.encode(picture, MAX_BYTES, (0.5,)))
-    except (NoBrowser, NoKeyMoment, NoPicture, ServerFailed) as error:
-        raise click.ClickException(str(error)) from None
+    # Before the browser exists: while Playwright works, no world may run in this thread.
+    links = {
+        name: pictured_link(load_lesson(name))
+        if shelf_of[name] == LESSONS_SHELF
+        else key_moment_of(load_scenario(name)).link()
+        for name in wanted
+    }
+    with contextlib.ExitStack() as stack:
+        browser = stack.enter_context(open_browser())
+        served = address or stack.enter_context(own_page_server()).address
+        encoder = WebpEncoder(browser)
+        bar = stack.enter_context(click.progressbar(wanted, label="pictures", show_pos=True, file=sys.stderr))
+        camera = stack.enter_context(StageCamera(browser, served, 2 * WIDTH, 2 * HEIGHT))
+        for name in bar:
+            for theme, picture in camera.pictures(name, links[name], THEMES).items():
+                path = picture_path(shelf_of[name], name, theme)
+                file = PageFolders.find().static / path if out is None else out / Path(path).relative_to("lab/pictures")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(encoder.encode(picture, MAX_BYTES, (0.5,)))

@@ -13,6 +13,7 @@ import click
 from app.commands.lab.changed_settings import settings_of
 from app.commands.lab.lab_options import changed_option, link_address_option, processes_option
 from app.commands.lab.shared_work import shared_work, spark_is_missing
+from app.foundation.option_rules import Excludes, option_rules
 
 if TYPE_CHECKING:
     from engine.lab.run.spread import Spread
@@ -63,12 +64,16 @@ _NAMED_MAX = 100
     ),
 )
 @link_address_option
+@option_rules(
+    Excludes("--spark", "--processes", reason="both share the work"),
+    Excludes("--export-messages", "--seeds", "--spark", "--results", reason="it writes the end of one run"),
+)
 def run(
     scenario_name: str,
     seed: int | None,
     seeds: int,
     faults: str,
-    changed: tuple[str, ...],
+    changed: tuple[tuple[str, str, str], ...],
     processes: int | None,
     master: str | None,
     results_folder: Path | None,
@@ -93,15 +98,11 @@ def run(
     from app.commands.tool import load_scenario_argument
     from engine.lab.sweep.seed_chunk import SeedRange, SeedTask
 
-    if master is not None and processes is not None:
-        raise click.UsageError("--processes and --spark are two ways to share the work; name one")
     scenario = load_scenario_argument(scenario_name)
     wanted = SeedRange(scenario.seed if seed is None else seed, seeds)
-    settings = tuple(one for text in changed for one in settings_of(scenario, text))
+    settings = tuple(one for change in changed for one in settings_of(scenario, change))
     task = SeedTask(scenario.name, scenario.text, faults == "random", settings)
     if export_folder is not None:
-        if seeds > 1 or master is not None or results_folder is not None:
-            raise click.UsageError("--export-messages needs one seed, without --spark and --results")
         _export(scenario, wanted.first, export_folder, task)
         return
     from engine.pipeline.jobs.simulation_fleet.fleet import chunk_size
@@ -118,10 +119,8 @@ def run(
 def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None:
     """Run one world, and write what is stored in it."""
     from engine.lab.run.spread import silence_logging
-    from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.fault_plan import draw_faults
     from engine.lab.sweep.sweep import run_with_faults
-    from engine.pipeline.errors import PipelineError
 
     try:
         from engine.pipeline.world_export import export_messages
@@ -130,13 +129,10 @@ def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None
 
     counts: list[int] = []
     silence_logging()
-    try:
-        faults = draw_faults(scenario, seed) if task.random_faults else ()
-        result = run_with_faults(
-            scenario, seed, faults, lambda run: counts.append(export_messages(run, folder)), task.settings
-        )
-    except (LabError, PipelineError) as error:
-        raise click.ClickException(str(error)) from None
+    faults = draw_faults(scenario, seed) if task.random_faults else ()
+    result = run_with_faults(
+        scenario, seed, faults, lambda run: counts.append(export_messages(run, folder)), task.settings
+    )
     click.echo(f"{scenario.name}: {_plural(counts[0], 'message')} written to {folder}")
     if result.violations:
         raise SystemExit(1)
@@ -145,7 +141,6 @@ def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None
 def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, results_folder: Path | None) -> FleetState:
     """Run all seeds to the end, or until Ctrl-C."""
     from engine.lab.run.recording import python_version
-    from engine.pipeline.errors import PipelineError
     from engine.pipeline.jobs.simulation_fleet.fleet import FleetState, run_fleet
     from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
 
@@ -163,8 +158,6 @@ def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, resul
             if results_folder is not None:
                 results = stack.enter_context(ResultsFolder(results_folder, task, python_version()))
             run_fleet(task, seeds, spread, chunk=chunk, results=results, on_progress=show)
-        except PipelineError as error:
-            raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:
             pass
     if not state.is_complete:

@@ -13,6 +13,7 @@ from app.commands.lab.studies.decisions import asynchronous_steps, broker_memory
 from app.commands.lab.studies.duplicates import duplicates
 from app.commands.lab.studies.replication_compare import replication_compare
 from app.commands.lab.studies.study import PRINT_JSON
+from app.foundation.option_types import no_such
 
 #: Studies that were commands of their own: ``glassmq lab NAME``.
 _OLD = acknowledgement, compare, crash_points, duplicates, replication_compare
@@ -27,7 +28,7 @@ class _Studies(click.Group):
             args.remove(name)
             args.insert(0, name)
         elif args and not args[0].startswith("-"):
-            raise click.UsageError(f"there is no study {args[0]!r}; allowed: {', '.join(self.commands)}")
+            raise no_such("study", args[0], self.commands)
         return super().parse_args(ctx, args)
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from app.commands.lab.chosen_run import linked_run
+from app.foundation.option_rules import Excludes, option_rules
+from app.foundation.option_types import Read, assignment, not_allowed, usage_errors
+from engine.fields.assignment import read_assignment
 
 if TYPE_CHECKING:
     from engine.lab.run.recording import Recording
@@ -16,32 +22,19 @@ if TYPE_CHECKING:
 _QUESTIONS = {"lost": "Why never?", "twice": "Why twice?", "not-yet": "Why not yet?", "late": "Where did the time go?"}
 
 
-class TimedAction(click.ParamType[tuple[int, dict[str, Any]]]):
-    """A command at a time: ``5650 lock-switch lock=broker-lock on=false`` is virtual milliseconds, kind, target,
-    fields.
-    """
+_SHAPE = "MS KIND [TARGET] [FIELD=VALUE ...]"
 
-    name = "MS KIND [TARGET] [FIELD=VALUE ...]"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, dict[str, Any]]:
-        """Parse the option. Raises ``click.UsageError`` by ``fail``."""
-        from app.commands.tool import json_or_text
+def _timed_command(text: str) -> tuple[int, dict[str, Any]]:
+    """Return the virtual milliseconds and the fields of a command, such as ``9000 lock-switch lock=broker-lock``."""
+    from app.commands.tool import json_or_text
 
-        words = str(value).split()
-        if len(words) < 2 or not (words[0].isascii() and words[0].isdigit()) or len(words[0]) > 12:
-            self.fail(f"{value!r} is not {self.name}, for example '9000 crash B1'", param, ctx)
-        fields: dict[str, Any] = {"kind": words[1]}
-        for number, word in enumerate(words[2:]):
-            name, equals, text = word.partition("=")
-            if equals:
-                fields[name] = json_or_text(text)
-            elif number == 0:
-                fields["target"] = word
-            else:
-                self.fail(f"{word!r} of {value!r} is not FIELD=VALUE", param, ctx)
-        return int(words[0]), fields
+    if not re.match(r"\s*[0-9]{1,12}\s+\S", text):
+        raise not_allowed(text, f"{_SHAPE}, for example 9000 crash B1")
+    time_ms, kind, *words = text.split()
+    target = {"target": words.pop(0)} if words and "=" not in words[0] else {}
+    fields = (read_assignment(word, "FIELD=VALUE", "ms=5000") for word in words)
+    return int(time_ms), {"kind": kind, **target, **{name: json_or_text(value) for name, value in fields}}
 
 
 @click.command("why")
@@ -53,24 +46,27 @@ class TimedAction(click.ParamType[tuple[int, dict[str, Any]]]):
     "--set",
     "assignments",
     multiple=True,
-    metavar="NODE.SETTING=VALUE",
+    type=assignment("NODE.SETTING=VALUE", "C1.pullBatchSize=8"),
     help="Change a setting of a node from the beginning, under our name or RocketMQ's. May be repeated.",
 )
 @click.option(
     "--command",
     "actions",
-    type=TimedAction(),
+    type=Read(_SHAPE, _timed_command),
     multiple=True,
     help="Carry out this command at this virtual time, in addition to those of the scenario. May be repeated.",
 )
 @click.option("--link", help="Ask about the run of a link of the page: the link, or the part after its #.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON, in both languages.")
+@option_rules(
+    Excludes("--link", "--at-ms", "--seed", "--set", "--command", reason="it describes the whole run"),
+)
 def why(
     scenario_name: str,
     key: str,
     at_ms: int | None,
     seed: int | None,
-    assignments: tuple[str, ...],
+    assignments: tuple[tuple[str, str, str], ...],
     actions: tuple[tuple[int, dict[str, Any]], ...],
     link: str | None,
     as_json: bool,
@@ -89,20 +85,12 @@ def why(
     """
     from app.commands.tool import load_scenario_argument
     from engine.lab.run.spread import silence_logging
-    from engine.lab.scenario.errors import LabError
     from engine.lab.why.why_run import why as why_of
 
     silence_logging()
     scenario = load_scenario_argument(scenario_name)
-    if link is not None and (at_ms is not None or seed is not None or assignments or actions):
-        raise click.UsageError("--link describes the whole run: it excludes --at-ms, --seed, --set, --command")
-    try:
-        recording = (
-            _linked(scenario, link) if link is not None else _played(scenario, seed, assignments, actions, at_ms)
-        )
-        answered = why_of(recording, key)
-    except LabError as error:
-        raise click.ClickException(str(error)) from None
+    recording = linked_run(scenario, link) if link is not None else _played(scenario, seed, assignments, actions, at_ms)
+    answered = why_of(recording, key)
     if as_json:
         click.echo(json.dumps(answered.to_dict(), ensure_ascii=False))
     else:
@@ -111,33 +99,23 @@ def why(
         raise SystemExit(1)
 
 
-def _linked(scenario: Scenario, link: str) -> Recording:
-    from engine.lab.run.recording import parse_link
-
-    recording = parse_link(link.partition("#")[2] or link)
-    if recording.scenario.name != scenario.name:
-        raise click.UsageError(f"the link leads to a run of {recording.scenario.name}, not of {scenario.name}")
-    return recording
-
-
 def _played(
     scenario: Scenario,
     seed: int | None,
-    assignments: tuple[str, ...],
+    assignments: tuple[tuple[str, str, str], ...],
     actions: tuple[tuple[int, dict[str, Any]], ...],
     at_ms: int | None,
 ) -> Recording:
     from app.commands.tool import json_or_text
     from engine.lab.run.run import LabRun
     from engine.lab.scenario.command import parse_command
+    from engine.lab.scenario.errors import LabError
 
     with LabRun(scenario, seed, check=False) as run:
-        for assignment in assignments:
-            place, equals, value = assignment.partition("=")
-            node, dot, name = place.partition(".")
-            if not (equals and dot and node and name):
-                raise click.BadParameter(f"{assignment!r}: write NODE.SETTING=VALUE", param_hint="--set")
-            run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": json_or_text(value)}))
+        for node, name, value in assignments:
+            setting = {"kind": "setting", "target": node, "name": name, "value": json_or_text(value)}
+            with usage_errors(LabError, option=f"--set {node}.{name}"):
+                run.apply(parse_command(setting))
         for time_ms, fields in sorted(actions, key=lambda action: action[0]):
             run.run_to_time(time_ms * 1_000)
             run.apply(parse_command(fields))

@@ -86,23 +86,19 @@ def command(
 
 async def _run(settings: BankSettings, transfers: int, wait_s: int) -> None:
     from app.live.live_bank import LiveBanks
-    from engine.bank.errors import BankError
 
     folder = settings.folder
-    try:
-        async with LiveBanks(settings, click.echo) as banks:
-            click.echo(f"databases: {folder / 'icbc.db'} and {folder / 'ccb.db'}")
-            click.echo(_balances(banks.balances()))
-            if in_flight := banks.difference().in_flight:
-                click.echo(f"{in_flight} is still in transit from an earlier run; waiting for it")
-                await banks.settle(wait_s)
-            for number in range(transfers):
-                await banks.transfer(number)
+    async with LiveBanks(settings, click.echo) as banks:
+        click.echo(f"databases: {folder / 'icbc.db'} and {folder / 'ccb.db'}")
+        click.echo(_balances(banks.balances()))
+        if in_flight := banks.difference().in_flight:
+            click.echo(f"{in_flight} is still in transit from an earlier run; waiting for it")
             await banks.settle(wait_s)
-            click.echo(_balances(banks.balances()))
-            (in_flight, from_nowhere), unsent = banks.difference(), banks.unsent
-    except BankError as error:
-        raise click.ClickException(str(error)) from None
+        for number in range(transfers):
+            await banks.transfer(number)
+        await banks.settle(wait_s)
+        click.echo(_balances(banks.balances()))
+        (in_flight, from_nowhere), unsent = banks.difference(), banks.unsent
     if from_nowhere:
         raise click.ClickException(f"B has {from_nowhere} that A never paid: money from nowhere")
     if in_flight:

@@ -14,6 +14,8 @@ import click
 
 from app.commands.messages.loss import add_ledgers, open_of_ended, print_report, read_report
 from app.commands.tool import name_server_option, run_tool
+from app.foundation.option_rules import Excludes, option_rules
+from app.foundation.option_types import by_field, text_field
 from app.foundation.terminal_text import body_text, clean
 from app.foundation.whole_file import write_whole
 from app.remote.cluster_access import cluster_access
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 SHUTDOWN_WAIT_MS = 100
 
 
+def _names_tags(expression: str) -> bool:
+    """Refuse empty tags: RocketMQ's clients drop them silently, but in a typed expression they are a mistake."""
+    return all(java_trim(tag) for tag in expression.split("||"))
+
+
 @click.command("consume")
 @click.argument("topic")
 @click.option("--group", required=True, help="The consumer group; its members share the queues.")
@@ -38,7 +45,7 @@ SHUTDOWN_WAIT_MS = 100
     "--expression",
     default="*",
     show_default=True,
-    callback=lambda _ctx, _parameter, text: _check_expression(text),
+    type=by_field(text_field("text", _names_tags, "* and tags joined by ||, as 'new || paid', no empty tag")),
     help="Tags, such as 'new || paid'.",
 )
 @click.option("--sql", metavar="CONDITION", help="An SQL92 condition on properties instead, such as 'age > 5'.")
@@ -60,6 +67,13 @@ SHUTDOWN_WAIT_MS = 100
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Like --detect-loss, but continue from the report in FILE and update it: see glassmq loss.",
+)
+@option_rules(
+    Excludes("--sql", "--expression", reason="a subscription filters by one of them"),
+    *(
+        Excludes(detector, "--sql", "--expression", reason="messages that a filter leaves out would seem lost")
+        for detector in ("--detect-loss", "--loss-report")
+    ),
 )
 @name_server_option
 def command(
@@ -91,13 +105,7 @@ def command(
       glassmq consume orders --group billing --detect-loss
       glassmq consume people --group young --sql 'age BETWEEN 0 AND 6'
     """
-    if sql is not None and expression != "*":
-        raise click.UsageError("--sql and --expression exclude each other: a subscription filters by one of them")
-    losses = None
-    if detect_loss or loss_report is not None:
-        if sql is not None or expression != "*":
-            raise click.UsageError("--detect-loss needs all messages: those that a filter leaves out would seem lost")
-        losses = _Losses(loss_report)
+    losses = _Losses(loss_report) if detect_loss or loss_report is not None else None
     run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace, losses))
     if losses is not None and losses.found:
         raise SystemExit(1)
@@ -312,13 +320,6 @@ async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group:
     if not exists:
         click.echo(f"topic {topic} does not exist yet; waiting until somebody creates it", err=True)
     click.echo(f"waiting for messages of {topic} for group {group} (Ctrl-C ends)", err=True)
-
-
-def _check_expression(text: str) -> str:
-    """Refuse empty tags: RocketMQ's clients drop them silently, but in a typed expression they are a mistake."""
-    if not all(java_trim(tag) for tag in text.split("||")):
-        raise click.BadParameter(f"{text!r} has an empty tag; allowed: * and tags joined by ||, as 'new || paid'")
-    return text
 
 
 def _line(message: MessageExt) -> str:

@@ -74,8 +74,6 @@ def read_report(file: Path) -> ReaderReport:
 
     try:
         return ReaderReport.decode(file.read_bytes())
-    except OSError as error:
-        raise click.ClickException(f"{file} cannot be read: {error.strerror}") from None
     except ReportUnreadable as error:
         raise click.ClickException(f"{file}: {error}") from None
 

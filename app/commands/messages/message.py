@@ -9,6 +9,7 @@ import click
 
 from app.commands.tool import ask_cluster, name_server_option
 from app.foundation.json_text import dump_json
+from app.foundation.option_rules import OneOf, option_rules
 from app.foundation.terminal_text import content_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
@@ -25,6 +26,7 @@ _MESSAGE_ID = re.compile(r"[0-9A-F]{32}|[0-9A-F]{56}")
 @click.option("--topic", help="The topic to search for a unique id or a key; without it all topics are searched.")
 @click.option("--key", help="A key of the message, in place of MESSAGE_ID.")
 @click.option("--json", "as_json", is_flag=True, help="Print the history as JSON, as /api/messages/trail returns it.")
+@option_rules(OneOf("MESSAGE_ID", "--key"))
 @name_server_option
 def command(
     message_id: str | None, topic: str | None, key: str | None, as_json: bool, name_servers: tuple[str, ...]
@@ -40,8 +42,6 @@ def command(
       glassmq message --topic orders AC110002000B5FFD2B2768FEE9350000
       glassmq message --key order-17 --topic orders
     """
-    if (message_id is None) == (key is None):
-        raise click.UsageError("give MESSAGE_ID or --key" if key is None else "give MESSAGE_ID or --key, not both")
     if key is not None:
         ask_cluster(name_servers, _show_by_key, key.strip(KEY_SEPARATOR), topic, as_json=as_json)
     else:

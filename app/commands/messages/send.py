@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.tool import name_server_option, run_tool
+from app.foundation.option_rules import Excludes, option_rules
+from app.foundation.option_types import assignment, by_field, text_field
 from app.remote.cluster_access import cluster_access
 from engine.protocol.java_trim import java_trim
 from engine.protocol.message.message_properties import RESERVED_PROPERTIES
@@ -24,16 +26,31 @@ if TYPE_CHECKING:
 PRODUCER_GROUP = "glassmq_send"
 
 
+def _can_be_subscribed_to(tag: str) -> bool:
+    """Refuse tags that no consumer expression can name, although RocketMQ's clients send them."""
+    return bool(tag) and "||" not in tag and tag == java_trim(tag)
+
+
+_PROPERTY = assignment(
+    "NAME=VALUE",
+    "age=5",
+    text_field(
+        "name", lambda name: name not in RESERVED_PROPERTIES, "names not reserved by RocketMQ; see --tag, --key"
+    ),
+    text_field("value", len, "a value that is not empty"),
+)
+
+
 @click.command("send")
 @click.argument("topic")
 @click.argument("body")
 @click.option(
     "--tag",
-    callback=lambda _ctx, _parameter, tag: _check_tag(tag),
+    type=by_field(text_field("text", _can_be_subscribed_to, "one tag, without blanks around it and without ||")),
     help="The message's tag, by which consumers filter.",
 )
 @click.option("--key", "keys", multiple=True, help="A key under which the message can be found; may be repeated.")
-@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="A user property.")
+@click.option("--property", "properties", type=_PROPERTY, multiple=True, help="A user property.")
 @click.option("--delay-level", type=click.IntRange(0, 18), default=0, help="1 is 1 s, 2 is 5 s ... 18 is 2 h.")
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Number of times to send it.")
 @click.option("--batch", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Messages per request.")
@@ -61,13 +78,17 @@ PRODUCER_GROUP = "glassmq_send"
     "--number", is_flag=True, help="Number the messages, so that a loss can be found: glassmq pipeline delivery-audit."
 )
 @click.option("--quiet", is_flag=True, help="Print the summary only.")
+@option_rules(
+    Excludes("--batch", "--mode", reason="a batch is sent synchronously"),
+    Excludes("--transaction", "--batch", "--mode", "--delay-level"),
+)
 @name_server_option
 def command(
     topic: str,
     body: str,
     tag: str | None,
     keys: tuple[str, ...],
-    properties: tuple[str, ...],
+    properties: tuple[tuple[str, str], ...],
     delay_level: int,
     count: int,
     batch: int,
@@ -90,12 +111,8 @@ def command(
       glassmq send orders 'order {n}' --count 1000 --number --trace
       glassmq send payments 'order 17 is paid' --transaction unknown
     """
-    if batch > 1 and mode != "sync":
-        raise click.UsageError(f"--batch and --mode {mode} exclude each other: a batch is sent synchronously")
-    if transaction is not None and (batch > 1 or mode != "sync" or delay_level):
-        raise click.UsageError("--transaction excludes --batch, --mode and --delay-level")
     text = sys.stdin.read() if body == "-" else body
-    content = _Content(topic, text, tag, keys, dict(_property(assignment) for assignment in properties), delay_level)
+    content = _Content(topic, text, tag, keys, dict(properties), delay_level)
     run_tool(
         _send(
             name_servers,
@@ -104,26 +121,6 @@ def command(
             _Reporter(quiet),
         )
     )
-
-
-def _check_tag(tag: str | None) -> str | None:
-    """Refuse tags that no consumer expression can name, although RocketMQ's clients send them."""
-    if tag is not None and ("||" in tag or not tag or tag != java_trim(tag)):
-        raise click.BadParameter(
-            f"{tag!r} could not be subscribed to; a message has one tag, without blanks around it and without ||"
-        )
-    return tag
-
-
-def _property(assignment: str) -> tuple[str, str]:
-    name, equals, value = assignment.partition("=")
-    if not (name and equals and value):
-        raise click.BadParameter(f"{assignment!r}: write NAME=VALUE", param_hint="--property")
-    if name in RESERVED_PROPERTIES:
-        raise click.BadParameter(
-            f"{name} is reserved by RocketMQ; use --tag, --key and --delay-level", param_hint="--property"
-        )
-    return name, value
 
 
 @dataclass(frozen=True, slots=True)

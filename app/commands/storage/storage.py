@@ -13,15 +13,26 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.foundation.option_types import Read, output_file, usage_errors
+from engine.fields.field import Field
+from engine.texts import plain
+
 if TYPE_CHECKING:
     from app.storage.progress import ProgressStep
 
 _MEASURE, _GROW = "glassmq storage measure", "glassmq storage grow"
-_TOPICS, _MESSAGES = (1, 10, 100, 1_000), (1_000, 10_000, 100_000, 1_000_000)
-_TOPICS_MAX, _MESSAGES_MAX = 10_000, 10_000_000
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_MESSAGES_MAX = 10_000_000
 _DOCUMENT = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
+
+
+def _counts(largest: int) -> Read:
+    allowed = plain(f"numbers from 1 to {largest:,}, with commas between")
+    counts = Field("counts", "list", item=Field("count", "integer", 1, largest, says=allowed))
+    return Read("text", lambda text: counts.read([*map(str.strip, text.split(","))], "counts", of_text=True))
+
+
+_TOPICS, _MESSAGES = _counts(10_000), _counts(_MESSAGES_MAX)
 
 
 @click.group("storage")
@@ -44,8 +55,8 @@ def command() -> None:
     "--size-mb", type=click.IntRange(1, 16_384), default=256, show_default=True, help="Size of the file, in MiB."
 )
 @click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Rounds of all measurements.")
-@click.option("--json", "json_path", type=_FILE, help="Write all figures to this file.")
-@click.option("--svg", "svg_path", type=_FILE, help="Draw the rates to this file.")
+@click.option("--json", "json_path", type=output_file, help="Write all figures to this file.")
+@click.option("--svg", "svg_path", type=output_file, help="Draw the rates to this file.")
 @click.option(
     "--write", "document", type=_DOCUMENT, help="Write the tables into this document, at the place marked for them."
 )
@@ -85,9 +96,13 @@ def measure(
 @click.option(
     "--folder", type=_FOLDER, help="Folder in which the stores are created.  [default: the system's temporary folder]"
 )
-@click.option("--topics", default=",".join(map(str, _TOPICS)), show_default=True, help="Numbers of topics, in turn.")
+@click.option("--topics", type=_TOPICS, default="1,10,100,1000", show_default=True, help="Numbers of topics, in turn.")
 @click.option(
-    "--messages", default=",".join(map(str, _MESSAGES)), show_default=True, help="Numbers of messages, over ten topics."
+    "--messages",
+    type=_MESSAGES,
+    default="1000,10000,100000,1000000",
+    show_default=True,
+    help="Numbers of messages, over ten topics.",
 )
 @click.option(
     "--topic-messages",
@@ -96,17 +111,17 @@ def measure(
     show_default=True,
     help="Number of messages while the topics grow.",
 )
-@click.option("--json", "json_path", type=_FILE, help="Write all figures to this file.")
-@click.option("--csv", "csv_path", type=_FILE, help="Write a line for each point to this file.")
-@click.option("--svg", "svg_path", type=_FILE, help="Draw the figures to this file.")
-@click.option("--pattern", "pattern_path", type=_FILE, help="Draw the position of each write to this file.")
+@click.option("--json", "json_path", type=output_file, help="Write all figures to this file.")
+@click.option("--csv", "csv_path", type=output_file, help="Write a line for each point to this file.")
+@click.option("--svg", "svg_path", type=output_file, help="Draw the figures to this file.")
+@click.option("--pattern", "pattern_path", type=output_file, help="Draw the position of each write to this file.")
 @click.option(
     "--write", "document", type=_DOCUMENT, help="Write the table into this document, at the place marked for it."
 )
 def grow(
     folder: Path | None,
-    topics: str,
-    messages: str,
+    topics: tuple[int, ...],
+    messages: tuple[int, ...],
     topic_messages: int,
     json_path: Path | None,
     csv_path: Path | None,
@@ -129,16 +144,14 @@ def grow(
     from app.storage.growth.report import comma_separated, picture, table, write_pattern
     from engine.runtime.port import DiskFault
 
-    sizes = [Size(count, topic_messages) for count in _counts("--topics", topics, _TOPICS_MAX)]
-    sizes += [Size(10, count) for count in _counts("--messages", messages, _MESSAGES_MAX)]
+    sizes = [*(Size(count, topic_messages) for count in topics), *(Size(10, count) for count in messages)]
     if document is not None:
         read_with_place(document, _GROW)
     try:
-        result = grow(folder or Path(tempfile.gettempdir()), list(dict.fromkeys(sizes)), _report)
+        with usage_errors(ValueError):
+            result = grow(folder or Path(tempfile.gettempdir()), list(dict.fromkeys(sizes)), _report)
     except (OSError, DiskFault) as error:
         raise click.ClickException(f"cannot go on: {error}") from None
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
     outputs = (
         (json_path, json.dumps(asdict(result), indent=1) + "\n"),
         (csv_path, comma_separated(result)),
@@ -186,13 +199,6 @@ def dump(path: Path, quiet: bool) -> None:
     click.echo(f"{wrong} wrong." if wrong else "Nothing is wrong.")
     if wrong:
         raise click.exceptions.Exit(1)
-
-
-def _counts(option: str, text: str, largest: int) -> list[int]:
-    counts = [int(word) if word.strip().isascii() and word.strip().isdigit() else 0 for word in text.split(",")]
-    if not all(1 <= count <= largest for count in counts):
-        raise click.UsageError(f"{option} {text!r} is not allowed: numbers from 1 to {largest:,}, with commas between")
-    return counts
 
 
 def _report(step: ProgressStep) -> None:

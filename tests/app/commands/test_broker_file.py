@@ -129,9 +129,9 @@ def test_every_bad_line_is_named_with_what_is_allowed(served):
     assert served(bad) is None
     for words in (
         "broker.conf: line 1: there is no setting 'flushDiskTyp'; did you mean flushDiskType?",
-        "line 2: listenPort: 'x' is not a port",
+        "line 2: listenPort: 'x' is not allowed; allowed: 1 to 65535, and 0 for any free one",
         "line 4: brokerName: 'a b' is not allowed",
-        "line 5: namesrvAddr: 'host' is not HOST:PORT",
+        "line 5: namesrvAddr: 'host' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876",
         "line 6: fileReservedTime='48 # two days'",
         "line 7: brokerRole='MASTER'; allowed: ASYNC_MASTER, SYNC_MASTER, SLAVE",
         "line 9: there is no setting 'xyzzy' (docs/configuration.md lists all)",

@@ -57,7 +57,7 @@ def test_json_has_the_figures_and_the_finding():
         (["nothing-like-it"], "nothing-like-it"),
         (["hello"], "no ordered consumers"),
         (["two-consumers", "--without", "x"], "allowed: broker-lock, message-queue-lock"),
-        (["two-consumers", "--forced-unlock", "C1"], "is not NODE:QUEUE@MS"),
+        (["two-consumers", "--forced-unlock", "C1"], "allowed: NODE:QUEUE@MS"),
         (["two-consumers", "--max-stalls", "7"], "allowed: 0 to 3"),
         (["two-consumers", "--losses", "3"], "allowed: 0 to 2"),
         (["two-consumers", "--lose", "SEND"], "common names: SEND_MESSAGE_V2"),
@@ -102,4 +102,4 @@ def test_a_lost_frame_is_reported_and_replayed_by_the_link():
 def test_processes_and_spark_are_not_asked_for_together():
     result = explore("two-consumers", "--processes", "2", "--spark", "local[2]")
     assert result.exit_code == 2
-    assert "name one" in result.output
+    assert "--spark excludes --processes: both share the work" in result.output

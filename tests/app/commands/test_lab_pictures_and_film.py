@@ -9,10 +9,10 @@ from app.command_line import main
 from app.pictures.chromium import CHROMIUM_VARIABLE
 
 
-def said(*arguments: str) -> str:
+def said(*arguments: str, code: int = 1) -> str:
     """What a call that fails says."""
     result = CliRunner().invoke(main, ["lab", *arguments])
-    assert result.exit_code == 1, result.output
+    assert result.exit_code == code, result.output
     return result.output
 
 
@@ -33,9 +33,6 @@ def test_pictures_of_a_scenario_that_is_not_there_are_refused():
     ("arguments", "problem"),
     [
         (["-o", "run.mp4"], "run.mp4 is not a supported kind of film: .gif .webm"),
-        (["-o", "run.gif", "--size", "huge"], "allowed: two numbers from 320 to 1920"),
-        (["-o", "run.gif", "--size", "9999x600"], "allowed: two numbers from 320 to 1920"),
-        (["-o", "run.gif", "--speed", "warp"], "allowed: auto and"),
         (["-o", "run.gif", "--from", "9", "--to", "2"], "--from 9 is not before the end of the film at 2 s"),
         (["-o", "run.gif", "--link", "#broken"], "link"),
     ],
@@ -45,9 +42,24 @@ def test_a_film_that_cannot_be_made_is_refused_before_a_browser_starts(monkeypat
     assert problem in said("film", "three-locks", *arguments)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [
+        ("--size", "huge", "'huge' is not allowed; allowed: two numbers from 320 to 1920"),
+        ("--size", "9999x600", "'9999x600' is not allowed; allowed: two numbers from 320 to 1920"),
+        ("--speed", "warp", "'warp' is not allowed; allowed: a number from 0.0001 to 1000"),
+    ],
+)
+def test_a_bad_option_of_a_film_is_refused_by_name(option, value, problem):
+    refusal = said("film", "three-locks", "-o", "run.gif", option, value, code=2)
+    assert f"'{option}': {problem}" in refusal
+
+
 def test_a_link_of_another_scenario_is_refused():
     from engine.lab.run.key_moment import key_moment_of
     from engine.lab.scenario.scenario_files import load_scenario
 
     link = key_moment_of(load_scenario("hello")).link()
-    assert "the link belongs to hello, not to three-locks" in said("film", "three-locks", "--link", link, "-o", "x.gif")
+    assert "--link: it leads to a run of hello; allowed: a run of three-locks" in said(
+        "film", "three-locks", "--link", link, "-o", "x.gif", code=2
+    )

@@ -57,7 +57,7 @@ def test_send_in_every_mode_says_what_it_knows(server: GlassProcess):
     assert re.search(r"1 sent in .*; whether they arrived is unknown", result.output)
     result = glassmq(server, "send", "modes", "x", "--mode", "async", "--batch", "2")
     assert result.exit_code == 2
-    assert "--batch and --mode async exclude each other" in result.output
+    assert "--batch excludes --mode: a batch is sent synchronously" in result.output
 
 
 def test_asynchronous_sends_that_fail_are_counted(server: GlassProcess):

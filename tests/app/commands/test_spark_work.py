@@ -43,11 +43,17 @@ def no_spark(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("lab", "run", "hello", "--spark", "local[1]", "--processes", "2"), "name one"),
+        (("lab", "run", "hello", "--spark", "local[1]", "--processes", "2"), "allowed: --spark without --processes"),
         (("lab", "run", "nothing-like-it", "--spark", "local[1]"), "nothing-like-it"),
         (("lab", "run", "hello", "--spark", "local[1]", "--seeds", "0"), "'--seeds'"),
-        (("lab", "run", "hello", "--spark", "local[1]", "--export-messages", "x"), "without --spark"),
-        (("explore", "two-consumers", "--spark", "local[1]", "--processes", "2"), "name one"),
+        (
+            ("lab", "run", "hello", "--spark", "local[1]", "--export-messages", "x"),
+            "--export-messages excludes --spark",
+        ),
+        (
+            ("explore", "two-consumers", "--spark", "local[1]", "--processes", "2"),
+            "allowed: --spark without --processes",
+        ),
         (("explore", "hello", "--spark", "local[1]"), "no ordered consumers"),
         (("explore", "two-consumers", "--spark", "local[1]", "--max-stalls", "7"), "allowed: 0 to 3"),
     ],

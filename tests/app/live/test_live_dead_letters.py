@@ -380,8 +380,12 @@ def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     [
         (("list", "nobody"), 0, "group nobody has no dead letters"),
         (("show", "nobody", "x"), 1, "group 'nobody' has no dead letter with the id or key 'x'"),
-        (("resend", "nobody", "--to", "group"), 2, "name the dead letters, or use --all"),
-        (("resend", "nobody", "x", "--all", "--to", "group"), 2, "--all takes no names"),
+        (("resend", "nobody", "--to", "group"), 2, "a choice is missing; allowed: exactly one of MESSAGES, --all"),
+        (
+            ("resend", "nobody", "x", "--all", "--to", "group"),
+            2,
+            "MESSAGES and --all exclude each other; allowed: exactly one of MESSAGES, --all",
+        ),
         (("resend", "nobody", "--all", "--anyway", "--to", "group"), 2, "again and again"),
         (("resend", "nobody", "x", "--to", "moon"), 2, "'topic', 'group'"),
         (("resend", "nobody", "--all", "--to", "group", "--yes"), 1, "has no dead letters"),

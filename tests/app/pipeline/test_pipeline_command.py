@@ -54,12 +54,12 @@ def test_a_wrong_argument_is_refused_by_the_name_of_its_option_before_spark_star
 def test_an_unknown_job_is_answered_with_the_known_ones():
     answer = run("trafic")
     assert answer.exit_code == 2
-    assert "there is no job 'trafic'; allowed: delivery-audit, " in answer.output
+    assert "there is no job 'trafic'; did you mean traffic? allowed: delivery-audit, " in answer.output
 
 
 def test_a_setting_of_spark_has_a_name_and_a_value():
     answer = CliRunner().invoke(make_command(DESCRIPTION), ["--conf", "driver.memory=1g"])
-    assert "'driver.memory=1g' is not a setting; write spark.name=value" in answer.output
+    assert "'driver.memory' is not allowed; allowed: spark.NAME" in answer.output
 
 
 def test_without_pyspark_one_line_says_what_to_install(monkeypatch):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
+from app.foundation.option_types import assignment
 
 if TYPE_CHECKING:
     from engine.lab.sweep.comparison import ComparedRun
@@ -26,9 +27,9 @@ def heading(figure: str) -> str:
 @click.argument("scenario_name", metavar="FILE|NAME")
 @click.option(
     "--set",
-    "assignment",
+    "change",
     required=True,
-    metavar="NODE.SETTING=VALUE,VALUE,...",
+    type=assignment("NODE.SETTING=VALUE,VALUE,...", "C1.pullBatchSize=1,8"),
     help="What to vary: a setting of a node under our name or RocketMQ's, threads of a consumer, batch or body_bytes "
     "of a producer.",
 )
@@ -38,7 +39,7 @@ def heading(figure: str) -> str:
     help="The node whose figures are shown.  [default: the node itself, or the first consumer]",
 )
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The seed.  [default: the scenario's own]")
-def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | None) -> Findings:
+def compare(scenario_name: str, change: tuple[str, str, str], watch: str | None, seed: int | None) -> Findings:
     """Run a scenario once per value of a setting, and print the figures of a client side by side.
 
     Every run is the whole scenario in virtual time, with the same seed: the same values give the same figures on every
@@ -55,13 +56,10 @@ def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | 
     from engine.lab.sweep.comparison import Change, node_to_watch, parse_values, run_with
 
     scenario = load_scenario_argument(scenario_name)
-    target, equals, values = assignment.partition("=")
-    node, dot, setting = target.partition(".")
-    if not (equals and dot and node and setting):
-        raise click.BadParameter(f"{assignment!r}: write NODE.SETTING=VALUE,VALUE", param_hint="--set")
+    node, setting, values = change
     changes = [Change(node, setting, value) for value in parse_values(scenario, node, setting, values)]
     watched = node_to_watch(scenario, node if watch is None else watch).name
-    runs = run_each(scenario.name, changes, lambda change: run_with(scenario, change, watched, seed))
+    runs = run_each(scenario.name, changes, lambda one: run_with(scenario, one, watched, seed))
     figures = [{heading(name).upper(): value for name, value in run.figures._asdict().items()} for run in runs]
     rows = [
         {setting: run.change.value, **each, "VIOLATIONS": run.violations}

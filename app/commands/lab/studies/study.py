@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from app.foundation.option_types import output_file
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -68,20 +70,16 @@ class Study(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the function, with what was asked for checked before and written after it."""
-        from app.commands.document_table import write_table
+        from app.commands.document_table import read_with_place, write_table
         from app.commands.tool import print_table
         from engine.lab.run.spread import silence_logging
-        from engine.lab.scenario.errors import LabError
 
         document, json_path, svg_path = (ctx.params.pop(name, None) for name in ("write", "json", "svg"))
         called, *other_names = ctx.command_path, f"glassmq lab study {self.name}", f"glassmq lab {self.name}"
-        # By the context, which adds the line of usage to a refusal.
-        ctx.invoke(_check_files, document, (called, *other_names), filter(None, (json_path, svg_path)))
+        if document:
+            ctx.invoke(read_with_place, document, called, *other_names)  # adds the line of usage to a refusal
         silence_logging()
-        try:
-            found: Findings = super().invoke(ctx)
-        except LabError as error:
-            raise click.ClickException(str(error)) from None
+        found: Findings = super().invoke(ctx)
         if json_path == _PRINTED:
             click.echo(found.json(indent=None), nl=False)
         elif self._is_in_columns:
@@ -98,30 +96,18 @@ class Study(click.Command):
             svg_path.write_text(found.draw(), encoding="utf-8")
 
 
-def _check_files(document: Path | None, names: Sequence[str], paths: Iterable[Path]) -> None:
-    """Raise ``UsageError`` if what the study finds could not be written."""
-    from app.commands.document_table import read_with_place
-
-    if document:
-        read_with_place(document, *names)
-    for path in paths:
-        if not path.parent.is_dir():
-            raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}")
-
-
 #: The file name that stands for standard output.
 _PRINTED = Path("-")
-_OUTPUT = click.Path(dir_okay=False, path_type=Path)
 _WRITE = click.Option(
     ["--write"],
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help='Write the tables into this document, between a comment with the name of this command and a comment "end".',
 )
-_JSON = click.Option(["--json"], type=_OUTPUT, help="Also write the figures to this file; -: print them.")
-_SVG = click.Option(["--svg"], type=_OUTPUT, help="Also draw the figures to this file.")
+_JSON = click.Option(["--json"], type=output_file, help="Also write the figures to this file; -: print them.")
+_SVG = click.Option(["--svg"], type=output_file, help="Also draw the figures to this file.")
 #: What ``--json`` of ``glassmq lab duplicates`` was before ``--json -`` of a study.
-PRINT_JSON = click.Option(["--json"], is_flag=True, flag_value="-", type=_OUTPUT, help="Print the figures as JSON.")
+PRINT_JSON = click.Option(["--json"], is_flag=True, flag_value="-", type=output_file, help="Print the figures as JSON.")
 
 
 def run_each(label: str, items: Iterable[_Item], run: Callable[[_Item], _Result]) -> list[_Result]:

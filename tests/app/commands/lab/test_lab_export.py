@@ -49,9 +49,9 @@ def test_a_live_page_holds_the_stage_at_the_moment_of_the_link(tmp_path):
     ("arguments", "problem"),
     [
         (["hello", "--at", "99999999"], "--at 99999999: the run ends with event "),
-        (["hello", "--at", "1", "--link", "x"], "name one"),
-        (["hello", "--live"], "--live and --site belong together"),
-        (["hello", "--site", SITE], "--live and --site belong together"),
+        (["hello", "--at", "1", "--link", "x"], "allowed: --link without --at"),
+        (["hello", "--live"], "--live and --site go together"),
+        (["hello", "--site", SITE], "--live and --site go together"),
         (["hello", "--live", "--site", "javascript:alert(1)"], "allowed: an address such as https://"),
         (["own.yaml", "--at", "1", "--live", "--site", SITE], "no other scenarios than those of glassmq lab list"),
     ],

@@ -51,8 +51,8 @@ def test_another_seed_and_another_node_can_be_watched():
 @pytest.mark.parametrize(
     ("assignment", "words"),
     [
-        ("C1.pullBatchSize", "write NODE.SETTING=VALUE,VALUE"),
-        ("pullBatchSize=1", "write NODE.SETTING=VALUE,VALUE"),
+        ("C1.pullBatchSize", "allowed: NODE.SETTING=VALUE,VALUE,..., such as C1."),
+        ("pullBatchSize=1", "allowed: NODE.SETTING=VALUE,VALUE,..., such as C1."),
         ("C1.pullBatchSize=0", "pullBatchSize: '0' is not allowed; allowed: an integer from 1 to"),
         ("C1.nothing=1", "a consumer has no setting 'nothing'"),
         ("X9.threads=1", "there is no node 'X9'"),
