@@ -23,14 +23,13 @@ import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _COMMITS = "_commits"
 _STAGING = "_staging"

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from py4j.java_gateway import JavaObject, JVMView
 from py4j.protocol import Py4JJavaError
-
-if TYPE_CHECKING:
-    from py4j.java_gateway import JavaObject, JVMView
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
 
 
 class SharedFiles:

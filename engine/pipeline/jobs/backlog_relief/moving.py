@@ -7,10 +7,10 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, plan
@@ -20,11 +20,6 @@ from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRa
 from engine.pipeline.jobs.committed_folder import Stage, final_names
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import Column, DataFrame
 
 #: Rows of one Parquet file.
 ROWS_PER_FILE = 100_000

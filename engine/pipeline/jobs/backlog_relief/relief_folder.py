@@ -7,14 +7,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
 
 from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
 from engine.pipeline.jobs.committed_folder import Commit, CommittedFolder, Stage
 from engine.pipeline.source.decoding.schema import spark_schema
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 #: Subfolders of it, one per sending, hold the messages that no broker accepts.
 NOT_SENT = "_not_sent"

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -22,9 +21,6 @@ from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, ReliefS
 from engine.pipeline.source.writer.writer_messages import find_refusals
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_RETRY_TOPIC
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 #: Original place of a message: "topic broker:queue offset".
 PROPERTY_MOVED_FROM = "MOVED_FROM"

@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from engine.pipeline.errors import JobFailed
@@ -33,9 +34,6 @@ from engine.protocol.names import (
     TRANSACTION_OP_HALF_TOPIC,
 )
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def transaction_reconciliation(run: JobRun) -> None:

@@ -12,21 +12,17 @@ with the previous memory.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
 
 import msgspec
+from pyspark.sql import DataFrame, SparkSession
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import persisted
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_COLUMNS, merge
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame, SparkSession
 
 #: Spark writes this file last.
 _DONE = "_SUCCESS"
