@@ -15,8 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, plan
 from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority, mark_groups
-from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRange, ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedBatch, MovedRange, ReliefFolder, ReliefState
 from engine.pipeline.jobs.committed_folder import Stage, final_names
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey

@@ -16,8 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 from pyspark.sql.types import StringType, StructField, StructType
 
-from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedBatch, ReliefFolder, ReliefState
 from engine.pipeline.source.writer.writer_messages import find_refusals
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_RETRY_TOPIC
