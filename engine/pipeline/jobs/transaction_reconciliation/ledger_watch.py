@@ -51,22 +51,17 @@ class LedgerWatch:
         self._ends.set()
         # A micro-batch that was interrupted may still hold the copies; they are temporary files.
         if self._turn.acquire(timeout=_LAST_WORD_S):
-            if self._ledgers is not None:
-                self._ledgers.__exit__()
+            self._forget()
             self._turn.release()
 
     @contextmanager
     def look(self) -> Iterator[Ledgers | None]:
         """Yield new copies for one micro-batch; None if there are no ledgers. They are kept until the next."""
         with self._turn:
-            self._report = None
+            self._forget()
             if self._folder is not None:
                 self._seen = _stamps(self._folder)
-                if self._ledgers is None:
-                    self._ledgers = Ledgers(self._folder, self._rows_max).__enter__()
-                else:
-                    self._ledgers.forget_messages()
-                    self._ledgers.copy_again()
+                self._ledgers = Ledgers(self._folder, self._rows_max).__enter__()
             yield self._ledgers
 
     def report_again_by(self, report: Callable[[], None]) -> None:
@@ -90,9 +85,14 @@ class LedgerWatch:
         except (JobFailed, OSError, sqlite3.Error) as error:
             # The next micro-batch finds it, too, and ends the job if it persists.
             log.warning("%s", error)
-            self._report = None
+            self._forget()
         finally:
             self._turn.release()
+
+    def _forget(self) -> None:
+        if self._ledgers is not None:
+            self._ledgers.__exit__()
+        self._ledgers = self._report = None
 
     def _watch(self) -> None:
         while not self._ends.wait(self._every_s):

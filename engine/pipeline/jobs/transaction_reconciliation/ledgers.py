@@ -275,10 +275,6 @@ class Ledgers:
         """Add keys of messages and their status."""
         self._database.executemany(_ADD_MESSAGE, messages)
 
-    def forget_messages(self) -> None:
-        """Forget what :meth:`add_messages` added."""
-        self._database.execute("DELETE FROM message")
-
     def compare(self, read_until_ms: int | None = None, unknown: tuple[int, int] | None = None) -> None:
         """Compare, after the last messages were added and before any result is read.
 
