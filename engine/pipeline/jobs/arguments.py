@@ -99,24 +99,19 @@ def field_of(parameter: JobParameter) -> Field:
     """Return the field that reads the parameter's value."""
     name, kind = parameter.name, parameter.kind
     default = ... if parameter.required and parameter.default is None else parameter.default
-    low = -EXACT_MAX if parameter.minimum is None else parameter.minimum
-    high = EXACT_MAX if parameter.maximum is None else parameter.maximum
-    match kind:
-        case ParameterKind.INTEGER:
-            return Field(name, "integer", low, high, default=default)
-        case ParameterKind.DURATION:
-            says = Text("job.argument.duration", low=low, high=high)
-            return Field(name, "integer", low, high, default=default, says=says)
-        case ParameterKind.CHOICE:
-            return Field(name, "choice", default=default, allowed=parameter.choices)
-        case ParameterKind.SWITCH:
-            return Field(name, "switch", default=default)
-        case ParameterKind.TOPICS | ParameterKind.GROUPS:
-            check, says = _CHECKS[kind]
-            return Field(name, "names", 1, _NAMES_MAX, default=default, each=_GROUP_AT_MAX, check=check, says=says)
-        case _:
-            check, says = _CHECKS[kind]
-            return Field(name, "text", 1, TEXT_MAX, default=default, check=check, says=says)
+    if kind is ParameterKind.CHOICE:
+        return Field(name, "choice", default=default, allowed=parameter.choices)
+    if kind is ParameterKind.SWITCH:
+        return Field(name, "switch", default=default)
+    if kind in (ParameterKind.INTEGER, ParameterKind.DURATION):
+        low = -EXACT_MAX if parameter.minimum is None else parameter.minimum
+        high = EXACT_MAX if parameter.maximum is None else parameter.maximum
+        says = Text("job.argument.duration", low=low, high=high) if kind is ParameterKind.DURATION else None
+        return Field(name, "integer", low, high, default=default, says=says)
+    check, says = _CHECKS[kind]
+    if kind in (ParameterKind.TOPICS, ParameterKind.GROUPS):
+        return Field(name, "names", 1, _NAMES_MAX, default=default, each=_GROUP_AT_MAX, check=check, says=says)
+    return Field(name, "text", 1, TEXT_MAX, default=default, check=check, says=says)
 
 
 def _wordless(validate: Callable[[str], None]) -> Callable[[str], None]:

@@ -23,19 +23,20 @@ import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.texts import Text
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 _COMMITS = "_commits"
 _STAGING = "_staging"
 #: Older commits are removed: the newest holds the whole state. Some are kept for inspection.
 COMMITS_KEPT = 100
+_OWN_PLACE = attrgetter("place")
 
 
 class CommitTaken(Exception):
@@ -77,10 +78,6 @@ class Commit:
     staging: str = ""
     moves: Mapping[str, str] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _own_place(file: StagedFile) -> str:
-    return file.place
 
 
 class CommittedFolder:
@@ -125,19 +122,20 @@ class CommittedFolder:
         base: Commit,
         stage: Stage | None,
         state: Mapping[str, Any],
-        place_of: Callable[[StagedFile], str] = _own_place,
+        place_of: Callable[[StagedFile], str] = _OWN_PLACE,
     ) -> Commit:
         """Add the staged files and the new state, and move the files to their places.
 
         Raises :class:`CommitTaken` if ``base`` is no longer the newest commit; nothing was changed then.
         """
         version = base.version + 1
+        name = f"{_COMMITS}/{version:08d}.json"
         moves = final_names(base, stage, place_of) if stage else {}
         commit = Commit(version, stage.folder if stage else "", moves, state)
-        made = self.files.write_new(_commit_name(version), json.dumps(asdict(commit), ensure_ascii=False))
+        made = self.files.write_new(name, json.dumps(asdict(commit), ensure_ascii=False))
         # If the writer was very slow, the name may be free again because its commit has been removed.
-        if made and self._commit_names()[-1] >= _last_part(version + COMMITS_KEPT):
-            self.files.delete(_commit_name(version))
+        if made and self._commit_names()[-1] >= f"{version + COMMITS_KEPT:08d}.json":
+            self.files.delete(name)
             made = False
         if not made:
             if stage:
@@ -146,8 +144,8 @@ class CommittedFolder:
         self._reached("committed")
         self._publish(commit)
         self._reached("published")
-        for name in self._commit_names()[:-COMMITS_KEPT]:
-            self.files.delete(f"{_COMMITS}/{name}")
+        for old in self._commit_names()[:-COMMITS_KEPT]:
+            self.files.delete(f"{_COMMITS}/{old}")
         return commit
 
     def _commit_names(self) -> list[str]:
@@ -175,17 +173,9 @@ class CommittedFolder:
         return StagedFile(name, place, self.files.parquet_rows(name), self.files.size(name))
 
 
-def final_names(base: Commit, stage: Stage, place_of: Callable[[StagedFile], str] = _own_place) -> dict[str, str]:
+def final_names(base: Commit, stage: Stage, place_of: Callable[[StagedFile], str] = _OWN_PLACE) -> dict[str, str]:
     """Return staged name -> final name of each file if the stage is committed on top of ``base``."""
     return {
         file.name: f"{place_of(file)}/part-{base.version + 1:08d}-{number}.parquet"
         for number, file in enumerate(stage.files)
     }
-
-
-def _commit_name(version: int) -> str:
-    return f"{_COMMITS}/{_last_part(version)}"
-
-
-def _last_part(version: int) -> str:
-    return f"{version:08d}.json"

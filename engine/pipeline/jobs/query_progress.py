@@ -13,8 +13,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark import SparkContext
 from pyspark.sql.streaming.listener import (
     QueryProgressEvent,
     QueryStartedEvent,
@@ -24,9 +25,6 @@ from pyspark.sql.streaming.listener import (
 
 from engine.pipeline.jobs.report import JobReport
 from engine.pipeline.source.cluster.queue_offsets import Offsets, from_json_object, to_json_object
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 log = logging.getLogger("glassmq.pipeline")
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import PackageMissing, PipelineError
-from engine.pipeline.jobs.arguments import Argument, read_arguments
-from engine.pipeline.jobs.description import JobDescription
+from engine.pipeline.jobs.arguments import Argument, listed_names, read_arguments
+from engine.pipeline.jobs.description import JobDescription, ParameterKind
 from engine.pipeline.jobs.failure import failed
 from engine.pipeline.jobs.job import Job, JobRun, folder_or_temporary
 from engine.pipeline.jobs.registry import describe, load_job
 from engine.pipeline.jobs.report import JobReport
-from engine.pipeline.jobs.topic_check import check_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,7 +130,7 @@ class _Run:
 
         run: JobRun | None = None
         try:
-            check_topics(self.description, self.arguments, self.cluster)
+            self._check_topics()
             spark = self.spark = start_spark()
             if self.stop.is_set():
                 return
@@ -147,6 +146,17 @@ class _Run:
                 in_passing(lambda: spark.streams.removeListener(queries)).join(_LAST_WORD_S)
         except BaseException as failure:  # the waiting thread raises it
             self.failure = (run and run.failure) or failure
+
+    def _check_topics(self) -> None:
+        """Check that the cluster answers and has the topics before Spark starts: in a second, not in a minute."""
+        from engine.pipeline.source.cluster.cluster import open_cluster
+
+        for parameter in self.description.parameters:
+            if parameter.kind is not ParameterKind.TOPICS or (parameter.unless and self.arguments[parameter.unless]):
+                continue
+            with open_cluster(self.cluster) as cluster:
+                check = cluster.known if parameter.may_be_missing else cluster.queues
+                check(listed_names(self.arguments[parameter.name]))
 
     def _watch(self, queries: QueryProgress, query: StreamingQuery) -> None:
         """Wait for the job's query."""

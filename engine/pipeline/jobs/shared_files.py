@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from py4j.java_gateway import JavaObject, JVMView
 from py4j.protocol import Py4JJavaError
-
-if TYPE_CHECKING:
-    from py4j.java_gateway import JavaObject, JVMView
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
 
 
 class SharedFiles:
@@ -122,6 +120,25 @@ class SharedFiles:
     def delete(self, name: str) -> None:
         """Delete a file or a folder with its contents, if it exists."""
         self._system.delete(self._path(name), True)
+
+    def state_before(self, batch_id: int) -> str | None:
+        """Return the text of the last micro-batch before this one, as :meth:`keep_state` stored it; None: no text."""
+        numbers = [number for number in self._states() if number < batch_id]
+        return self.read(f"{numbers[-1]}.json") if numbers else None
+
+    def keep_state(self, batch_id: int, text: str | None) -> None:
+        """Store the text of a micro-batch; None: the next one finds no text. A repetition after a crash finds the one
+        before it again.
+        """
+        for number in self._states():
+            if text is None or number == batch_id or number < batch_id - 1:
+                self.delete(f"{number}.json")
+        if text is not None:
+            self.write_new(f"{batch_id}.json", text)
+
+    def _states(self) -> list[int]:
+        names = (name.removesuffix(".json") for name in self.names("") if name.endswith(".json"))
+        return sorted(int(name) for name in names if name.isdigit())
 
     def _rename(self, name: str, target: str) -> None:
         from pyspark import SparkContext

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
 from pyspark.sql.types import (
     ArrayType,
@@ -31,9 +32,6 @@ from pyspark.sql.types import (
 )
 
 from engine.pipeline.errors import PackageMissing
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Observation
 
 #: The column in which ``from_json`` keeps the text of a body that it cannot read.
 _BAD = "_corrupt_record"

@@ -6,20 +6,18 @@ imported only where they are needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from pyspark.sql.datasource import DataSource
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
 
 from engine.pipeline.source.cluster.errors import Briefly, RocketMQError
-
-if TYPE_CHECKING:
-    from pyspark.sql.datasource import (
-        DataSourceReader,
-        DataSourceStreamReader,
-        DataSourceStreamWriter,
-        DataSourceWriter,
-    )
-    from pyspark.sql.types import StructType
 
 
 class RocketMQDataSource(DataSource):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedRange
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.texts import Text

@@ -13,8 +13,7 @@ from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, is_long, look, plan
 from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority
 from engine.pipeline.jobs.backlog_relief.moving import Mover
-from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import NOT_SENT, ReliefFolder, ReliefState
 from engine.pipeline.jobs.backlog_relief.sending import ReliefSender, refused_rows
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
 from engine.pipeline.jobs.job import JobRun

@@ -7,24 +7,18 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, plan
 from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority, mark_groups
-from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRange, ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedBatch, MovedRange, ReliefFolder, ReliefState
 from engine.pipeline.jobs.committed_folder import Stage, final_names
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import Column, DataFrame
 
 #: Rows of one Parquet file.
 ROWS_PER_FILE = 100_000

@@ -11,20 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 from pyspark.sql.types import StringType, StructField, StructType
 
-from engine.pipeline.jobs.backlog_relief.relief_folder import ReliefFolder
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedBatch, ReliefFolder, ReliefState
 from engine.pipeline.source.writer.writer_messages import find_refusals
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PROPERTY_RETRY_TOPIC
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 #: Original place of a message: "topic broker:queue offset".
 PROPERTY_MOVED_FROM = "MOVED_FROM"

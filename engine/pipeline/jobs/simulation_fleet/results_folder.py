@@ -47,10 +47,13 @@ class ResultsFolder:
         except OSError as error:
             raise JobFailed(Text("job.error.cannot_hold_results", folder=folder, problem=error.strerror)) from None
         try:
-            self._lock()
+            # The system releases the lock when this process dies, however it dies.
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._read(header)
-        except BaseException:
+        except BaseException as error:
             self._file.close()
+            if isinstance(error, BlockingIOError):
+                raise JobFailed(Text("job.error.results_in_use", path=self._path)) from None
             raise
 
     def append(self, seeds: SeedRange, summary: SweepSummary) -> None:
@@ -69,13 +72,6 @@ class ResultsFolder:
         self.close()
 
     # --- file --------------------------------------------------------------------------------------------------------
-
-    def _lock(self) -> None:
-        """Lock the folder; the system releases the lock when this process dies, however it dies."""
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise JobFailed(Text("job.error.results_in_use", path=self._path)) from None
 
     def _read(self, header: Mapping[str, Any]) -> None:
         self._file.seek(0)
@@ -101,13 +97,10 @@ class ResultsFolder:
             self._write(header)
 
     def _read_line(self, number: int, fields: Mapping[str, Any], header: Mapping[str, Any]) -> None:
-        if number == 1:
-            self._compare(fields, header)
+        if number > 1:
+            seeds = SeedRange(int(fields["first_seed"]), int(fields["seeds"]))
+            self._take(seeds, SweepSummary.from_dict(fields["summary"]))
             return
-        seeds = SeedRange(int(fields["first_seed"]), int(fields["seeds"]))
-        self._take(seeds, SweepSummary.from_dict(fields["summary"]))
-
-    def _compare(self, fields: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         if fields.get("format") != _FORMAT:
             raise self._is_foreign()
         for name in _FIELD_NAMES:

@@ -13,12 +13,10 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pyspark.accumulators import AddingAccumulatorParam
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from contextlib import ExitStack
 from math import inf
-from typing import TYPE_CHECKING
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
 
 from engine.pipeline.jobs.job import JobRun
@@ -20,9 +20,6 @@ from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import to_json_object
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
 

@@ -98,31 +98,19 @@ class LateCount(StreamingQueryListener):
         """Note the windows that micro-batch ``batch_id`` has changed, with all that they hold now; ``are_all`` False:
         only the newest ones. Return those that count; messages of the others are reported as left out.
         """
-        known = self._known_before(batch_id)
+        text = self._files.state_before(batch_id)
+        known = _Known() if text is None else _Known.from_json(text)
         followed = known.followed(windows)
         if (not are_all or len(followed) < len(windows)) and not self._has_said_so:
             self._has_said_so = True
             self._report.note(Text("job.note.too_many_open_windows", most=f"{WINDOWS_MAX:,}"))
         added = known.take(followed)
         known.forget(None if are_all else min(window.start_ms for window in windows))
-        name = f"{batch_id}.json"
-        self._files.delete(name)
-        self._files.write_new(name, known.to_json())
-        for old in self._numbers():
-            if old < batch_id - 1:
-                self._files.delete(f"{old}.json")
+        self._files.keep_state(batch_id, known.to_json())
         with self._lock:
             self._counted[batch_id] = added
             self._settle(batch_id)
         return followed
-
-    def _known_before(self, batch_id: int) -> _Known:
-        numbers = [number for number in self._numbers() if number < batch_id]
-        return _Known.from_json(self._files.read(f"{numbers[-1]}.json")) if numbers else _Known()
-
-    def _numbers(self) -> list[int]:
-        names = (name.removesuffix(".json") for name in self._files.names("") if name.endswith(".json"))
-        return sorted(int(name) for name in names if name.isdigit())
 
     def _settle(self, batch_id: int) -> None:
         if batch_id in self._counted and batch_id in self._read:

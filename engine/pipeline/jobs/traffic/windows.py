@@ -7,12 +7,8 @@ more, each count is off by at most :data:`COUNT_ERROR` of the window's messages,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 #: Different tags, and different keys, that a window counts exactly.
 ITEMS_TRACKED = 1_000

@@ -11,8 +11,7 @@ the half message at it was read, it waits as a row of its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
 from engine.pipeline.source.decoding.schema import PROPERTY_PREFIX
@@ -24,9 +23,6 @@ from engine.protocol.message.message_properties import (
     PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
 )
 from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 #: What a row of facts is about.
 TRANSACTION = "transaction"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from engine.pipeline.errors import JobFailed
@@ -33,9 +34,6 @@ from engine.protocol.names import (
     TRANSACTION_OP_HALF_TOPIC,
 )
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def transaction_reconciliation(run: JobRun) -> None:
@@ -102,15 +100,15 @@ def _report_of(run: JobRun, op_queue: OpQueue) -> None:
 def _reconcile_once(run: JobRun) -> None:
     # The ledgers first: every debit in them has its half message in what is read after. Transfers that complete
     # meanwhile are left out, see :meth:`Ledgers.compare`.
-    with _ledgers(run) as ledgers, open_cluster(run.cluster) as cluster:
+    folder = _bank_folder(run)
+    opened = nullcontext() if folder is None else Ledgers(folder, run.report.rows_max)
+    with opened as ledgers, open_cluster(run.cluster) as cluster:
         op_queue = _op_queue(cluster)
         ends = _system_ends(cluster, op_queue)
         _report_of(run, op_queue)
         # Persisted, since it may have to give the topics first; read once.
         with persisted(parts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body")))) as system:
-            wanted = run.names("topics") or _named_topics(system)
-            topics = cluster.known(wanted)
-            _report_unknown(run, [topic for topic in wanted if topic not in topics])
+            topics = _known_topics(run, cluster, run.names("topics") or _named_topics(system))
             parts = system
             if topics:
                 real_ends = cluster.max_offsets(cluster.queues(topics))
@@ -143,15 +141,12 @@ def _named_topics(parts: DataFrame) -> tuple[str, ...]:
     return tuple(topic for (topic,) in named.collect())
 
 
-def _report_unknown(run: JobRun, topics: Sequence[str]) -> None:
-    if topics:
-        names = ", ".join(topics)
+def _known_topics(run: JobRun, cluster: Cluster, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the topics that the cluster has; report the others."""
+    topics = cluster.known(wanted)
+    if names := ", ".join(topic for topic in wanted if topic not in topics):
         run.report.note(Text("job.note.topics_gone", names=names))
-
-
-def _ledgers(run: JobRun) -> AbstractContextManager[Ledgers | None]:
-    folder = _bank_folder(run)
-    return nullcontext() if folder is None else Ledgers(folder, run.report.rows_max)
+    return topics
 
 
 def _bank_folder(run: JobRun) -> Path | None:
@@ -187,8 +182,7 @@ class _Following:
             ends = cluster.max_offsets(cluster.queues([TRANSACTION_HALF_TOPIC]))
             half = _read(self._run, [TRANSACTION_HALF_TOPIC], ends, (*COLUMNS_NEEDED, "body"))
             wanted = _named_topics(parts_of(half))
-        topics = cluster.known(wanted)
-        _report_unknown(self._run, [topic for topic in wanted if topic not in topics])
+        topics = _known_topics(self._run, cluster, wanted)
         if not topics:
             raise JobFailed(Text("job.error.no_topics"))
         self._run.report.note(

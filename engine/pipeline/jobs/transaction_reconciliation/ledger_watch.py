@@ -11,7 +11,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.pipeline.errors import JobFailed
@@ -37,7 +37,6 @@ class LedgerWatch:
         self._every_s = every_ms / 1_000
         self._turn = threading.Lock()
         self._ends = threading.Event()
-        self._kept = ExitStack()
         self._ledgers: Ledgers | None = None
         self._report: Callable[[], None] | None = None
         self._seen: list[tuple[int, int]] = []
@@ -60,15 +59,10 @@ class LedgerWatch:
         """Yield new copies for one micro-batch; None if there are no ledgers. They are kept until the next."""
         with self._turn:
             self._forget()
-            if self._folder is None:
-                yield None
-                return
-            with ExitStack() as stack:
-                seen = _stamps(self._folder)
-                ledgers = stack.enter_context(Ledgers(self._folder, self._rows_max))
-                yield ledgers
-                self._ledgers, self._seen = ledgers, seen
-                self._kept = stack.pop_all()
+            if self._folder is not None:
+                self._seen = _stamps(self._folder)
+                self._ledgers = Ledgers(self._folder, self._rows_max).__enter__()
+            yield self._ledgers
 
     def report_again_by(self, report: Callable[[], None]) -> None:
         """Set the function to call when the kept ledgers were copied again; called within :meth:`look`."""
@@ -95,13 +89,14 @@ class LedgerWatch:
         finally:
             self._turn.release()
 
+    def _forget(self) -> None:
+        if self._ledgers is not None:
+            self._ledgers.__exit__()
+        self._ledgers = self._report = None
+
     def _watch(self) -> None:
         while not self._ends.wait(self._every_s):
             self.report_if_changed()
-
-    def _forget(self) -> None:
-        self._ledgers = self._report = None
-        self._kept.close()
 
 
 def _stamps(folder: Path) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ not grow with the ledgers: SQLite works on its files, and only sums and the wors
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import tempfile
@@ -122,6 +123,10 @@ _WITHOUT_TRANSFER = f"""
       AND NOT EXISTS (SELECT 1 FROM paying.transfer AS d WHERE d.key = m.key)
       AND NOT EXISTS (SELECT 1 FROM receiving.credit AS c WHERE c.key = m.key)
 """
+_KEYS_WITHOUT_TRANSFER = f"""
+    SELECT key FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}'
+    ORDER BY key NOT IN (SELECT value FROM json_each(?)), key LIMIT ?
+"""
 _DONE_SINCE = f"""
     DELETE FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}'
         AND EXISTS (SELECT 1 FROM later.transfer AS d WHERE d.key = compared.key)
@@ -174,13 +179,12 @@ class Ledgers:
         self.producer_group: str | None = None
 
     def __enter__(self) -> Ledgers:
-        """Copy the ledgers, the receiving bank first: every credit by then has an earlier debit."""
         try:
             # Data that is lost with the process need not survive it.
             self._database.execute("PRAGMA synchronous = OFF")
             self._database.execute("PRAGMA journal_mode = OFF")
             self._database.execute("CREATE TABLE message (key TEXT PRIMARY KEY, status TEXT) WITHOUT ROWID")
-            self._copy_both()
+            self.copy_again()
             self.producer_group = _producer_group(self._folder / ID_FILE)
         except BaseException:
             self._close()
@@ -195,17 +199,14 @@ class Ledgers:
         self._copies.cleanup()
 
     def copy_again(self) -> None:
-        """Copy the ledgers again; the messages' statuses stay. Call :meth:`compare` after it. Raises the same errors as
-        entering.
+        """Copy the ledgers again, the receiving bank first: every credit by then has an earlier debit. The messages'
+        statuses stay. Call :meth:`compare` after it. Raises the same errors as entering.
         """
         self._database.commit()
         self._database.execute("DROP TABLE IF EXISTS compared")
         attached = [name for _, name, _ in self._ask("PRAGMA database_list") if name not in ("main", "temp")]
         for bank in attached:
             self._database.execute(f"DETACH {bank}")
-        self._copy_both()
-
-    def _copy_both(self) -> None:
         self.account_count = self._before = self._after = 0
         receiving = self._copy(RECEIVING_FILE, "receiving")
         self.accounts = self._copy(PAYING_FILE, "paying") + receiving
@@ -320,16 +321,8 @@ class Ledgers:
         """Return keys of committed messages without a debit. Only the messages show them, so they must not be
         forgotten. If there are too many, those that are ``known`` come first.
         """
-        found = self._ask(f"SELECT key FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}' ORDER BY key")
-        before = frozenset(known)
-        kept: list[str] = []
-        others: list[str] = []
-        for (key,) in found:
-            if key in before:
-                kept.append(key)
-            elif len(others) < WITHOUT_TRANSFER_MAX:
-                others.append(key)
-        return (kept + others)[:WITHOUT_TRANSFER_MAX]
+        found = self._database.execute(_KEYS_WITHOUT_TRANSFER, (json.dumps(known), WITHOUT_TRANSFER_MAX))
+        return [key for (key,) in found]
 
     def transfer_rows(self) -> list[Sequence[Cell]]:
         """Return (agreement, key, debited, credited, debited at, credited at, message, 0 or 1) of transfers on which

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
 
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.report import Cell
@@ -13,9 +14,6 @@ from engine.pipeline.jobs.transaction_reconciliation.summary import Reconciliati
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, bounds_of, halves_until_ms, judge
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly, Window
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 Rows = list[Sequence[Cell]]
 #: Statuses that still require action come first.

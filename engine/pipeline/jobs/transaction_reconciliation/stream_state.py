@@ -11,22 +11,17 @@ with the previous memory.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import msgspec
+from pyspark.sql import DataFrame, SparkSession
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.job import persisted
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.transaction_reconciliation.facts import FACT_COLUMNS, merge
 from engine.texts import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pyspark.sql import DataFrame, SparkSession
 
 #: Spark writes this file last.
 _DONE = "_SUCCESS"
@@ -58,6 +53,7 @@ class StreamState:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
         self._files = SharedFiles(spark, folder)
+        self._memories = SharedFiles(spark, f"{folder}/memory")
 
     def advance(self, batch_id: int, facts: DataFrame, forget: Callable[[DataFrame], DataFrame]) -> DataFrame:
         """Merge the facts of one micro-batch into the state, store it, and return it.
@@ -77,7 +73,6 @@ class StreamState:
         for number in known[:-1]:
             if number < batch_id - 1:
                 self._files.delete(str(number))
-                self._files.delete(_memory_name(number))
         return self._read(batch_id)
 
     def is_first(self, batch_id: int) -> bool:
@@ -86,18 +81,12 @@ class StreamState:
 
     def memory(self, batch_id: int) -> LedgerMemory | None:
         """Return what was given to :meth:`keep_memory` at the end of the previous micro-batch, or None."""
-        known = [number for number in self._numbers() if number < batch_id]
-        if not known or not self._files.exists(name := _memory_name(known[-1])):
-            return None
-        return msgspec.json.decode(self._files.read(name), type=LedgerMemory)
+        text = self._memories.state_before(batch_id)
+        return None if text is None else msgspec.json.decode(text, type=LedgerMemory)
 
     def keep_memory(self, batch_id: int, memory: LedgerMemory | None) -> None:
         """Store the memory as the last step of a micro-batch; None: there is nothing to store."""
-        name = _memory_name(batch_id)
-        # Left by a run that died right after.
-        self._files.delete(name)
-        if memory is not None:
-            self._files.write_new(name, json.dumps(asdict(memory), ensure_ascii=False))
+        self._memories.keep_state(batch_id, None if memory is None else msgspec.json.encode(memory).decode())
 
     def _numbers(self) -> list[int]:
         return sorted(
@@ -106,7 +95,3 @@ class StreamState:
 
     def _read(self, number: int) -> DataFrame:
         return self._spark.read.parquet(self._files.uri(str(number)))
-
-
-def _memory_name(number: int) -> str:
-    return f"memory/{number}.json"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import desc, expr
 
 from engine.pipeline.jobs.report import ROWS_MAX, Cell, fair_share
 from engine.pipeline.jobs.transaction_reconciliation.facts import TRANSACTION
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OP_GRACE_MS
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 #: Longest windows that are listed individually.
 LONGEST_MAX = 20

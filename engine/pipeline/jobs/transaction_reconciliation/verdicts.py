@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql.functions import broadcast, coalesce, col, expr, lit, when
 
 from engine.pipeline.jobs.transaction_reconciliation.facts import FIELDS, FORGOTTEN, KEY, TRANSACTION, WAITING_OP
 from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Status, TransactionAnomaly
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 #: A commit lacks an op message if one stored this much later exists: answers are handled concurrently, and RocketMQ 5
 #: collects op messages for seconds.

@@ -1,4 +1,4 @@
-"""A broker for the tests of the sink, with a topic for each test. Other tests here have a ``server`` of their own."""
+"""A live broker for tests, with a topic for each test, which some modules replace by their own, and a scripted one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.writer.writer_options import WriteOptions
 from tests.support.live.live_server import LiveServer
+from tests.support.live.scripted_broker import ScriptedBroker
 
 numbers = count(1)
 
@@ -21,7 +22,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def topic(server):
-    name = f"Written{next(numbers)}"
+    name = f"Flow{next(numbers)}"
     server.create_topic(name)
     return name
 
@@ -36,3 +37,9 @@ def cluster(options):
     opened = Cluster(options.cluster)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def broker():
+    with ScriptedBroker() as running:
+        yield running

@@ -6,7 +6,6 @@ import json
 import logging
 import pickle
 import re
-from itertools import count
 
 import pytest
 
@@ -24,8 +23,6 @@ from engine.store.files.store_config import MessageStoreConfig
 from tests.support.live.live_server import LiveServer
 from tests.support.pipeline.micro_batches import micro_batches
 
-numbers = count(1)
-
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
@@ -33,13 +30,6 @@ def server(tmp_path_factory):
     store = MessageStoreConfig(mapped_file_size_commit_log=64 * 1024)
     with LiveServer(tmp_path_factory.mktemp("stream"), page=False, store=store) as running:
         yield running
-
-
-@pytest.fixture
-def topic(server):
-    name = f"Flow{next(numbers)}"
-    server.create_topic(name)
-    return name
 
 
 def send(server, topic, *bodies):
@@ -220,10 +210,9 @@ def test_a_stream_of_assigned_queues_leaves_the_others_alone(server, topic):
 
 
 @pytest.fixture
-def one_queue(server):
-    name = f"Single{next(numbers)}"
-    server.create_topic(name, 1)
-    return name
+def one_queue(server, topic):
+    server.create_topic(f"{topic}-1", 1)
+    return f"{topic}-1"
 
 
 def test_a_micro_batch_begins_with_enough_messages_or_after_the_delay(server, one_queue):

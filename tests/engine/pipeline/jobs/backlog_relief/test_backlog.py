@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.pipeline.jobs.backlog_relief.backlog import Backlog, is_long, plan
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedRange
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 
 LEFT, RIGHT = QueueKey("Orders", "broker-a", 0), QueueKey("Orders", "broker-a", 1)

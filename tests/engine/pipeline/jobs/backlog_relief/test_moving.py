@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from engine.pipeline.jobs.backlog_relief.moved_aside import LowPriority, mark_groups
 from engine.pipeline.jobs.backlog_relief.moving import Mover, state_after
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedRange, ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedRange, ReliefState
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.cluster_options import ClusterOptions
 from engine.pipeline.source.cluster.queue_offsets import QueueKey

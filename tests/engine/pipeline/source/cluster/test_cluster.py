@@ -13,15 +13,8 @@ from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.protocol.command.queue_headers import OffsetResponseHeader
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
-from tests.support.live.scripted_broker import ScriptedBroker
 
 QUEUE = QueueKey("Orders", "broker-a", 0)
-
-
-@pytest.fixture
-def broker():
-    with ScriptedBroker() as running:
-        yield running
 
 
 @pytest.fixture

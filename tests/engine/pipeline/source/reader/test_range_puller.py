@@ -31,12 +31,6 @@ def no_pauses(monkeypatch):
     monkeypatch.setattr(range_puller, "BUSY_PAUSE_MS", 0)
 
 
-@pytest.fixture
-def broker():
-    with ScriptedBroker() as running:
-        yield running
-
-
 def offsets(broker, start=None, end=None, **options):
     return [offset for batch in batches(broker, start, end, **options) for offset in batch.column(0).to_pylist()]
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engine.pipeline.errors import JobFailed
-from engine.pipeline.jobs.backlog_relief.relief_state import MovedBatch, MovedRange, ReliefState
+from engine.pipeline.jobs.backlog_relief.relief_folder import MovedBatch, MovedRange, ReliefState
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 
 QUEUE = "Orders broker-a:0"
