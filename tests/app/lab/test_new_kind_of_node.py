@@ -88,7 +88,8 @@ class AlarmNode(ScenarioNode):
         result = await producer.send(Message(topic, self.spec.alarm_text.encode(), keys=[key]))
         queue = result.message_queue
         place = (queue.queue_id, result.queue_offset, result.offset_message_id, queue.broker_name)
-        history.sends_returned.append(SendReturned(*self.here_and_now, key, "ok", topic, *place, result.status.name))
+        returned = (*self.here_and_now, key, "ok", topic, *place, result.status.name)
+        history.sends_returned.append(SendReturned(*returned))
         self.sent += 1
 
     async def _stop(self) -> None:
