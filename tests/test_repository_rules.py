@@ -16,6 +16,7 @@ import pytest
 from scripts.fetch_page_packages import PAGE_PACKAGES
 from tests.support.rules.determinism_rules import broken_rules
 from tests.support.rules.import_direction import ALLOWED_IMPORTS, wrong_imports
+from tests.support.rules.kind_questions import class_questions, kind_names
 from tests.support.rules.page_imports import foreign_imports, readers_of_live_state
 from tests.support.rules.rooms import crowded_folders, import_circle, imports_of, modules_below, upward_imports
 
@@ -143,6 +144,58 @@ def test_an_import_that_points_the_wrong_way_is_caught(module, source):
 )
 def test_an_import_that_points_the_right_way_passes(module, source):
     assert wrong_imports(source, module) == []
+
+
+# ------------------------------------------------------------------------------------------------- kinds of nodes
+
+#: Folders in which a kind answers.
+OF_KINDS = (PROJECT / "engine" / "lab" / "scenario" / "kinds", PROJECT / "engine" / "lab" / "nodes")
+#: Modules elsewhere that ask a node for its class. Another one needs an attribute of ``NodeSpec`` or ``ScenarioNode``,
+#: ``of_kind`` of the scenario, ``find`` or ``roles`` of the world; or its reason here.
+ASKING_FOR_CLASSES = {
+    "app/lab/views/node_views.py": "an entry of the table of views is for one class, and checks it",
+    "app/lab/views/world_view.py": "the class selects the entry of that table",
+    "engine/pipeline/world_export.py": "all brokers of a world: ``world.brokers()`` would do",
+    "engine/lab/scenario/scenario.py": "the look-up of all specifications of one kind",
+}
+
+
+def test_a_node_is_asked_what_its_kind_answers_and_not_for_its_class():
+    files = [path for path in (*ENGINE_FILES, *APP_FILES) if not any(path.is_relative_to(one) for one in OF_KINDS)]
+    kinds = kind_names()
+    asking = {relative(path): lines for path in files if (lines := class_questions(path.read_text(), kinds))}
+    assert asking.keys() == ASKING_FOR_CLASSES.keys(), asking
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "isinstance(one, ConsumerSpec | ProducerSpec)",
+        "isinstance(role.spec, _SERVERS)",
+        "isinstance(world.nodes[name], kind)",
+        "_FIELDS[type(spec)]",
+        "_FIELDS[type(scenario.node(name))]",
+        "match one:\n    case BrokerSpec() if is_on: ...",
+        "one.role == RedisSpec.role",
+        "isinstance(bank, PayingBankSpec)",
+        "isinstance(one, BrokerNode)",
+    ],
+)
+def test_a_question_for_the_class_of_a_node_is_caught(source):
+    assert class_questions(source, kind_names())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "isinstance(node, ScalarNode)",
+        "type(error)",
+        "world.roles(BrokerNode)",
+        "match one:\n    case SendInvoked(): ...",
+    ],
+)
+def test_a_question_for_another_class_passes(source):
+    assert not class_questions(source, kind_names())
 
 
 # ---------------------------------------------------------------------------------------------------------- rooms

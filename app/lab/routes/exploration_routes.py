@@ -20,11 +20,10 @@ from engine.fields.field import Field
 from engine.lab.explorer.plan import ExplorationRequest
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.kinds.node_spec import SettingValue
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.settings import find_setting
-from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
+from engine.lab.scenario.switches import SWITCHES
 
 _T = TypeVar("_T")
 
@@ -117,28 +116,21 @@ def switched_now(run: LabRun) -> tuple[Command, ...]:
         role = run.world.nodes[spec.name]
         for name in flipped:
             is_on = name not in role.switched_off
-            if isinstance(spec, SWITCHES[name].kind) and is_on == _begins_off(run, spec, name):
+            begins_off = name in (*run.scenario.switched_off, *spec.begins_off)
+            if name in spec.switches and is_on == begins_off:
                 now.append(Command("lock-switch", spec.name, {"lock": name, "on": is_on}))
-        if isinstance(role, BrokerNode) and role.broker is not None:
-            off = role.broker.rebalance_lock_manager.groups_off
+        broker = run.world.find(BrokerNode, spec.name)
+        if broker is not None and broker.broker is not None:
+            off = broker.broker.rebalance_lock_manager.groups_off
             now += [Command("group-lock", spec.name, {"group": group, "on": False}) for group in groups if group in off]
     return tuple(now)
-
-
-def _begins_off(run: LabRun, spec: NodeSpec, name: str) -> bool:
-    bank = spec.bank if isinstance(spec, ConsumerSpec) else None
-    is_naive_bank = name == IDEMPOTENT_CONSUMER and bank is not None and not bank.idempotent
-    return is_naive_bank or name in run.scenario.switched_off
 
 
 def _off_everywhere(run: LabRun, switched: Sequence[Command]) -> tuple[str, ...]:
     """Return the switches that are off at every node that has them."""
     off = [str(command.value["lock"]) for command in switched if command.value.get("lock") and not command.value["on"]]
-    return tuple(
-        name
-        for name, switch in SWITCHES.items()
-        if name in off and off.count(name) == len(run.scenario.of_kind(switch.kind))
-    )
+    having = [name for spec in run.scenario.nodes for name in spec.switches]
+    return tuple(name for name in SWITCHES if name in off and off.count(name) == having.count(name))
 
 
 def _changed(run: LabRun, *, is_kept: bool) -> JsonObject:

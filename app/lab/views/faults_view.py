@@ -64,8 +64,9 @@ def _node_faults(world: ScenarioWorld) -> Iterator[_Found]:
             yield "lock-switch", name, f"{switch}: off", []
         if role.spec.has_disk and world.disk_of(name).occupied_bytes:
             yield "disk-full", name, "", []
-        if isinstance(role, BrokerNode):
-            yield from _broker_faults(role)
+        broker = world.find(BrokerNode, name)
+        if broker is not None:
+            yield from _broker_faults(broker)
 
 
 def _broker_faults(role: BrokerNode) -> Iterator[_Found]:

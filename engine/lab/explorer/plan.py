@@ -14,7 +14,7 @@ from engine.lab.explorer.exploration import ExplorationPlan
 from engine.lab.explorer.gated_run import ScheduledCommand
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.search import SearchBounds
-from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, WORK_CHECKERS, StageSetting
+from engine.lab.explorer.stage import ORDER_CHECKERS, TRANSFER_CHECKERS, WORK_CHECKERS, StageSetting
 from engine.lab.explorer.stall import FOR_EVER_MS
 from engine.lab.scenario.command import FRAME_NAMES, parse_command
 from engine.lab.scenario.errors import LabError
@@ -192,7 +192,7 @@ def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBound
 
 def crashable_nodes(scenario: Scenario) -> tuple[str, ...]:
     """Return the nodes whose processes a search may kill: only clients have steps."""
-    return tuple(spec.name for spec in scenario.nodes if not isinstance(spec, SERVERS))
+    return tuple(spec.name for spec in scenario.nodes if spec.has_steps)
 
 
 def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:

@@ -16,13 +16,8 @@ from engine.lab.explorer.stall import Stalls
 from engine.lab.run.gc_pause import with_gc_paused
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
-from engine.lab.scenario.kinds.name_server import NameServerSpec
-from engine.lab.scenario.kinds.node_spec import NodeSpec
 from engine.lab.scenario.kinds.producer import ProducerSpec
-from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
 from engine.lab.scenario.scenario import Command, Scenario
 from engine.lab.witness.deliveries import DONE
 from engine.lab.world.faults import apply_command, follow_script
@@ -40,16 +35,6 @@ TRANSFER_CHECKERS = (
 )
 #: Checkers for a search in scenarios whose messages request work.
 WORK_CHECKERS = ("work-done-once", "acknowledged-work-is-done")
-#: Nodes without steps.
-SERVERS: tuple[type[NodeSpec], ...] = (
-    NameServerSpec,
-    BrokerSpec,
-    DatabaseSpec,
-    RedisSpec,
-    ServiceSpec,
-    KafkaBrokerSpec,
-    KafkaControllerSpec,
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +68,7 @@ class StageSetting:
         """Return the nodes whose steps are watched: if order is searched for, the consumers; otherwise all clients."""
         if self.wanted == ORDER_CHECKERS:
             return tuple(spec.name for spec in self.scenario.of_kind(ConsumerSpec))
-        return tuple(spec.name for spec in self.scenario.nodes if not isinstance(spec, SERVERS))
+        return tuple(spec.name for spec in self.scenario.nodes if spec.has_steps)
 
     @property
     def last_us(self) -> int:

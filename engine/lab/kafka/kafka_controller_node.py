@@ -71,5 +71,4 @@ def _what_changed(before: PartitionRecord, after: PartitionRecord) -> str:
 
 def node_ids(world: WorldContext) -> dict[str, int]:
     """Return the Kafka brokers by name, numbered in order."""
-    names = [role.name for role in world.nodes.values() if isinstance(role.spec, KafkaBrokerSpec)]
-    return {name: number for number, name in enumerate(names, start=1)}
+    return {spec.name: number for number, spec in enumerate(world.scenario.of_kind(KafkaBrokerSpec), start=1)}

@@ -15,6 +15,7 @@ from engine.lab.narration.frame_words import FrameWords
 from engine.lab.narration.kafka_words import decision_words
 from engine.lab.narration.raft_words import election_words
 from engine.lab.narration.relevance import LIGHT_REQUESTS
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     AlarmRaised,
     BankEntry,
@@ -32,8 +33,7 @@ from engine.lab.nodes.history import (
     WorkDone,
 )
 from engine.lab.scenario.command import COMMANDS
-from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.kafka import KafkaConsumerSpec
+from engine.lab.scenario.kinds.node_spec import System
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.witness.deliveries import DONE
 from engine.lab.work.work_spec import StepKind
@@ -198,7 +198,7 @@ class Narrator:
         twice = self._said_of_two(began)
         if twice is not None:
             return Caption(last.event, twice, "listener", HEAVY, keys)
-        if isinstance(self._run.world.nodes[last.node].spec, KafkaConsumerSpec):
+        if self._run.world.nodes[last.node].spec.system is System.KAFKA:
             text = Text("moment.kafka.works", node=last.node, keys=keys_text(keys))
         elif last.reconsume_times > 0:
             text = Text("moment.calls_again", node=last.node, keys=keys_text(keys), times=last.reconsume_times)
@@ -253,7 +253,7 @@ class Narrator:
     def _listener_end(self, last: ConsumeEnded) -> Caption:
         ended = [entry for entry in _at(self._run.world.history.consumes_ended, last.event) if entry.node == last.node]
         keys = tuple(entry.key for entry in ended)
-        is_of_kafka = isinstance(self._run.world.nodes[last.node].spec, KafkaConsumerSpec)
+        is_of_kafka = self._run.world.nodes[last.node].spec.system is System.KAFKA
         well = "kafka.done" if is_of_kafka else "done"
         key = well if last.result in DONE else "throws" if last.result == "throws" else "later"
         text = Text(f"moment.{key}", node=last.node, keys=keys_text(keys))
@@ -281,8 +281,8 @@ class Narrator:
         """Return the text if another member of the group has, or has consumed, the message that a listener gets now."""
         world = self._run.world
         for entry in began:
-            spec = world.nodes[entry.node].spec
-            if isinstance(spec, ConsumerSpec) and spec.model == "broadcasting":
+            consumer = world.find(ConsumerNode, entry.node)
+            if consumer is not None and consumer.spec.model == "broadcasting":
                 continue
             place = _place(entry)
             first = next(

@@ -29,7 +29,7 @@ from engine.lab.nodes.scenario_node import MemberNode, WorldContext
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.listener_spec import BatchAck, ListenerResult, ListenerSpec
 from engine.lab.scenario.settings import of_class
-from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, apply_to_consumer
+from engine.lab.scenario.switches import apply_to_consumer
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.message.message import MessageExt
@@ -107,8 +107,6 @@ class ConsumerNode(MemberNode):
         self.loss_watch = LossWatch(world, spec.name) if spec.detect_loss else None
         self._helper_producers = [one for one in (self.move_aside, self.replier, self.relay) if one is not None]
         self.node_bank = NodeReceivingBank(self, spec.bank) if spec.bank is not None else None
-        if spec.bank is not None and not spec.bank.idempotent:
-            self.switched_off[IDEMPOTENT_CONSUMER] = None
 
     async def _start(self) -> None:
         spec = self.spec
@@ -190,6 +188,9 @@ class ConsumerNode(MemberNode):
         if self.consumer is not None:
             self.consumer.resume()
         self.alarm = None
+
+    def locked_since_us(self, key: str, known_us: int | None) -> int | None:
+        return self.node_bank.locked_since_us(key) if self.node_bank is not None else None
 
     def sends_in_transactions(self, topic: str) -> bool:
         return self.relay is not None and topic == self.relay.topic

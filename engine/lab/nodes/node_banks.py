@@ -66,6 +66,13 @@ class NodeBank(Generic[_Bank, _Spec]):
         disk = self._role.runtime.disk
         return BankDatabase(disk, DATABASE_PATH) if disk.exists(DATABASE_PATH) else None
 
+    def locked_since_us(self, key: str) -> int | None:
+        """Return since when a local transaction for the transfer has locked the database; None: it is not locked."""
+        bank = self.bank
+        if bank is None or not bank.accounts.database.in_transaction:
+            return None
+        return next((action.since_us for action in bank.open.values() if action.key == key), None)
+
     def _ended(self, action: BankAction) -> None:
         done = (action.account, action.doing.value, action.key, action.amount, action.outcome, action.balance)
         entry = BankEntry(*(*self._role.here_and_now, self.spec.name, *done))

@@ -22,12 +22,12 @@ from engine.idempotence.strategies.strategy import DeliveryVerdict
 from engine.lab.nodes.history import DeliveryJudged
 from engine.lab.nodes.relay import Relay, RelayingListener, order_of
 from engine.lab.nodes.scenario_node import MemberNode
-from engine.lab.scenario.kinds.stores import RedisSpec
+from engine.lab.nodes.store_nodes import RedisNode
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
 from engine.lab.work.message_work import ScenarioWork, WorkFailed
 from engine.lab.work.store_clients import LabRedis, LabService, LabSqlDatabase, StoreClient
 from engine.lab.work.store_frames import STORE_PORT
-from engine.lab.work.work_spec import WITH_SERVICE, WorkConfig, WorkSpec
+from engine.lab.work.work_spec import WorkConfig, WorkSpec
 from engine.protocol.message.message import MessageExt
 
 #: :attr:`~engine.lab.nodes.history.DeliveryJudged.verdict` of a delivery whose work, or whose store, has failed.
@@ -79,7 +79,7 @@ class NodeGuard:
         self._verdicts: dict[MessageExt, DeliveryVerdict | None] = {}
 
     def _services(self) -> dict[str, LabService]:
-        names = [one.service for one in self._spec.steps if one.kind in WITH_SERVICE]
+        names = self._spec.services
         return {name: LabService(self._client, _address(self._role, name), self._role.name) for name in names}
 
     def _config_now(self) -> IdempotenceConfig:
@@ -109,7 +109,7 @@ class NodeGuard:
 
     def _records(self) -> RecordStore:
         name = self._spec.records
-        if isinstance(self._role.world.scenario.node(name), RedisSpec):
+        if self._role.world.find(RedisNode, name) is not None:
             return RedisRecordStore(LabRedis(self._client, _address(self._role, name)))
         return SqlRecordStore(LabSqlDatabase(self._client, _address(self._role, name)))
 

@@ -68,6 +68,9 @@ class ProducerNode(MemberNode):
         bank = self.node_bank.bank if self.node_bank is not None else None
         return bank is not None and key in bank.paying
 
+    def locked_since_us(self, key: str, known_us: int | None) -> int | None:
+        return self.node_bank.locked_since_us(key) if self.node_bank is not None else None
+
     def sends_in_transactions(self, topic: str) -> bool:
         return self.local_transactions is not None
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
+from engine.idempotence.foundation.record import RecordKey
 from engine.lab.nodes.history import LabHistory, NodeChanged, PagesFetched
 from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, MemberSpec, NodeSpec, SettingValue, System
 from engine.lab.scenario.scenario import Scenario, TopicSpec
@@ -47,9 +49,9 @@ class WorldContext:
         self.switched_off: dict[str, None] = dict.fromkeys(scenario.switched_off)
         self.nodes: dict[str, ScenarioNode] = {}
 
-    def roles(self, kind: type[_Role]) -> list[_Role]:
-        """Return all nodes of one kind, in the order of ``nodes``."""
-        return [role for role in self.nodes.values() if isinstance(role, kind)]
+    def roles(self, kind: type[_Role], first: int = 0) -> list[_Role]:
+        """Return all nodes of one kind, in the order of ``nodes``, from the one with this position on."""
+        return [role for role in islice(self.nodes.values(), first, None) if isinstance(role, kind)]
 
     def find(self, kind: type[_Role], name: str) -> _Role | None:
         """Return the node with this name; None if it is of another kind or does not exist."""
@@ -112,7 +114,7 @@ class ScenarioNode:
         self.world = world
         self.spec = spec
         self.settings: dict[str, SettingValue] = dict(spec.settings)
-        self.switched_off: dict[str, None] = dict(world.switched_off)
+        self.switched_off: dict[str, None] = dict(world.switched_off) | dict.fromkeys(spec.begins_off)
         self.runtime: LabRuntime = world.lab.node(spec.name)
         self.failure = ""
         self._is_running = False
@@ -149,6 +151,14 @@ class ScenarioNode:
 
     def is_moving(self, key: str) -> bool:
         """Return whether this node is working on the transfer with this key, so that its outcome is undecided."""
+        return False
+
+    def locked_since_us(self, key: str, known_us: int | None) -> int | None:
+        """Return since when its account has been locked for this transfer, if it is; ``known_us``: as of before."""
+        return None
+
+    def free_record(self, key: RecordKey) -> bool:
+        """Delete a record of idempotence, as an administrator does; return whether it is stored here."""
         return False
 
     def sends_in_transactions(self, topic: str) -> bool:

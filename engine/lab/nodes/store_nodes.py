@@ -70,17 +70,15 @@ class DatabaseNode(ScenarioDiskNode):
         rows = self.server.database.committed().query("SELECT order_no FROM orders WHERE status = 'PAID'", ())
         return [str(row["order_no"]) for row in rows]
 
-    def has_record(self, key: RecordKey) -> bool:
-        """Return whether there is a committed record of idempotence for ``key``."""
+    def free_record(self, key: RecordKey) -> bool:
+        """Delete the committed record as soon as the database may be written."""
         where = "scope = :scope AND business_key = :business_key"
         if self.server is None or self.server.database.is_closed:
             return False
-        return self.server.database.committed()["idempotence_record"].count_where(where, key._asdict()) > 0
-
-    def free_record(self, key: RecordKey) -> None:
-        """Delete the record by hand, as soon as the database may be written."""
-        assert self.server is not None, "it has the record"
+        if not self.server.database.committed()["idempotence_record"].count_where(where, key._asdict()):
+            return False
         self.spawn(self.server.free_record(key), "administrator")
+        return True
 
     def _report(self) -> None:
         """Report what was done since the last report."""
@@ -140,12 +138,11 @@ class RedisNode(ScenarioNode):
         """Return the data with which the next process begins, by key."""
         return self._values
 
-    def has_record(self, key: RecordKey) -> bool:
-        return self.server is not None and name_of(key) in self.server.model.values()
-
-    def free_record(self, key: RecordKey) -> None:
-        assert self.server is not None, "it has the record"
+    def free_record(self, key: RecordKey) -> bool:
+        if self.server is None or name_of(key) not in self.server.model.values():
+            return False
         self.server.model.command(["DEL", name_of(key)])
+        return True
 
     def crashed(self) -> None:
         """Continue with a replica, which has only the writes that had reached it."""

@@ -190,6 +190,17 @@ class ResourceManagerNode(ScenarioNode):
         finally:
             database.close()
 
+    def locked_since_us(self, key: str, known_us: int | None) -> int | None:
+        manager = self.resource_manager
+        if manager is None:
+            # The process does not run, so there is no access; but only a promise still holds afterwards.
+            return known_us if self.is_moving(key) else None
+        for branch in manager.open.values():
+            held = manager.locks.holders.get(branch.account)
+            if branch.work.transfer.key == key and held is not None and held[0] == branch.xid:
+                return held[1]
+        return None
+
     def _who_locks(self) -> str:
         manager = self.resource_manager
         return (manager.locks.holder_of(self.node_bank.spec.account) if manager is not None else None) or ""

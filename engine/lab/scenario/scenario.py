@@ -6,8 +6,8 @@ makes these objects from a text; the fields are documented here, and their allow
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -254,3 +254,7 @@ class Scenario:
     def of_kind(self, kind: type[_Spec]) -> tuple[_Spec, ...]:
         """Return the nodes of one kind, in the order of the text."""
         return tuple(spec for spec in self.nodes if isinstance(spec, kind))
+
+    def with_each(self, kind: type[_Spec], change: Callable[[_Spec], NodeSpec]) -> Scenario:
+        """Return the scenario with each node of one kind changed."""
+        return replace(self, nodes=tuple(change(spec) if isinstance(spec, kind) else spec for spec in self.nodes))

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.lab.scenario.kinds.broker import BrokerSpec
-from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.node_spec import NodeSpec
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -23,27 +20,22 @@ MESSAGE_QUEUE_LOCK = "message-queue-lock"
 PROCESS_QUEUE_LOCK = "process-queue-lock"
 CONSUMING_FLAG = "consuming-flag"
 IDEMPOTENT_CONSUMER = "idempotent-consumer"
+#: Those of a consumer without a bank.
+ORDERLY_SWITCHES = (MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK, CONSUMING_FLAG)
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch, for the nodes of ``kind``. ``name`` and ``what`` are for users."""
+    """One switch. ``name`` and ``what`` are for users. A kind says which its nodes have: ``NodeSpec.switches``."""
 
-    kind: type[NodeSpec]
     name: Text
     what: Text
 
 
 SWITCHES: Mapping[str, Switch] = {
-    name: Switch(kind, Text(f"switch.{name}.name"), Text(f"switch.{name}.what"))
-    for name, kind in (
-        (BROKER_LOCK, BrokerSpec),
-        (MESSAGE_QUEUE_LOCK, ConsumerSpec),
-        (PROCESS_QUEUE_LOCK, ConsumerSpec),
-        (CONSUMING_FLAG, ConsumerSpec),
-        # Read at each call, see engine.lab.nodes.node_banks: nothing needs to be set.
-        (IDEMPOTENT_CONSUMER, ConsumerSpec),
-    )
+    name: Switch(Text(f"switch.{name}.name"), Text(f"switch.{name}.what"))
+    # The last one is read at each call, see engine.lab.nodes.node_banks: nothing needs to be set.
+    for name in (BROKER_LOCK, *ORDERLY_SWITCHES, IDEMPOTENT_CONSUMER)
 }
 
 

@@ -6,10 +6,10 @@ Counted while the engine runs: from the frames between client and broker, and fr
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.lab.nodes.consumer_node import ConsumerNode
-from engine.lab.scenario.kinds.node_spec import MemberSpec
+from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.witness.deliveries import DONE
 from engine.protocol.command.remoting_command import RemotingCommand
@@ -82,9 +82,9 @@ class ProducerFigures(NamedTuple):
 class ConsumerMeter:
     """Measure a consumer from the first event on."""
 
-    def __init__(self, world: ScenarioWorld, spec: MemberSpec) -> None:
+    def __init__(self, world: ScenarioWorld, name: str) -> None:
         self._world = world
-        self._spec = spec
+        self._name = name
         self._pull_sizes: list[int] = []
         self._reply_us: list[int] = []
         #: How often the broker sent each message, by (broker, topic, queue id, offset).
@@ -92,7 +92,7 @@ class ConsumerMeter:
         world.watch_parcels(self._note)
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
-        if parcel.target != self._spec.name:
+        if parcel.target != self._name:
             return
         sent = self._world.witness.frames
         command = _command(sent)
@@ -111,7 +111,7 @@ class ConsumerMeter:
 
     def figures(self) -> ConsumerFigures:
         """Return the figures of the client's activity so far."""
-        history, name = self._world.history, self._spec.name
+        history, name = self._world.history, self._name
         began = [entry for entry in history.consumes_began if entry.node == name]
         done: dict[str, int] = {}
         for entry in history.consumes_ended:
@@ -121,9 +121,8 @@ class ConsumerMeter:
         seconds = (sorted(done.values())[most - 1] - began[0].time_us) / 1e6 if done else 0.0
         deliveries = Counter(entry.key for entry in began)
         again = sum(deliveries.values()) - len(deliveries)
-        role = self._world.nodes[name]
-        assert isinstance(role, ConsumerNode)
-        willing = [key for key in deliveries if role.spec.listener.result_of(key, 0) is ListenerResult.SUCCESS]
+        listener = self._world.spec_of(ConsumerSpec, name).listener
+        willing = [key for key in deliveries if listener.result_of(key, 0) is ListenerResult.SUCCESS]
         return ConsumerFigures(
             messages=len(done),
             seconds=round(seconds, 3),
@@ -145,9 +144,7 @@ class ConsumerMeter:
             return 0.0
         # Messages of one call begin in one event, and end in one.
         starts = {entry.event: entry.time_us for entry in began}
-        stops = {
-            entry.event: entry.time_us for entry in self._world.history.consumes_ended if entry.node == self._spec.name
-        }
+        stops = {entry.event: entry.time_us for entry in self._world.history.consumes_ended if entry.node == self._name}
         moments = [(event, time_us, 1) for event, time_us in starts.items()]
         moments += [(event, time_us, -1) for event, time_us in stops.items()]
         now_us = first_us = began[0].time_us
@@ -164,9 +161,9 @@ class ConsumerMeter:
 class ProducerMeter:
     """Measure a producer from the first event on."""
 
-    def __init__(self, world: ScenarioWorld, spec: MemberSpec) -> None:
+    def __init__(self, world: ScenarioWorld, name: str) -> None:
         self._world = world
-        self._name = spec.name
+        self._name = name
         self._requests = 0
         self._bytes = 0
         world.watch_parcels(self._note)
@@ -194,6 +191,13 @@ class ProducerMeter:
             reply_ms=_mean_ms([entry.time_us - begun[entry.key] for entry in acknowledged]),
             not_acknowledged=len(ended) - len(acknowledged),
         )
+
+
+#: What measures a client of each activity, in the order in which a comparison prefers them.
+METERS: Mapping[str, type[ConsumerMeter] | type[ProducerMeter]] = {
+    "consuming": ConsumerMeter,
+    "sending": ProducerMeter,
+}
 
 
 def _calls(began: list[ConsumeBegan]) -> int:

@@ -4,37 +4,26 @@
         run = run_with(scenario, Change("C1", "pullBatchSize", value))
         run.figures.per_second
 
-Besides the engine's settings, ``threads`` of a consumer and ``batch`` and ``body_bytes`` of a producer's traffic can be
-varied, which are part of the scenario itself. The figures are counted while the engine runs, see
+Besides the engine's settings, fields of the scenario itself can be varied: the ``compared_fields`` of the node's kind,
+such as ``threads`` of a consumer. The figures are counted while the engine runs, see
 :mod:`engine.lab.sweep.client_figures`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.fields.field import Field
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
-from engine.lab.scenario.kinds.consumer import THREADS_MAX, ConsumerSpec
 from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
-from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Command, Scenario
-from engine.lab.scenario.scenario_traffic import clash_of
 from engine.lab.scenario.settings import check_settings, find_setting, read_setting
-from engine.lab.scenario.traffic_spec import BATCH_MAX, BODY_BYTES_MAX
-from engine.lab.sweep.client_figures import ConsumerFigures, ConsumerMeter, ProducerFigures, ProducerMeter
+from engine.lab.sweep.client_figures import METERS, ConsumerFigures, ProducerFigures
 
 #: Most runs of one comparison.
 VALUES_MAX = 20
-
-#: Fields of the scenario itself: kind of node -> name -> smallest and largest value.
-_OWN_FIELDS: Mapping[type[NodeSpec], Mapping[str, tuple[int, int]]] = {
-    ConsumerSpec: {"threads": (1, THREADS_MAX)},
-    ProducerSpec: {"batch": (1, BATCH_MAX), "body_bytes": (0, BODY_BYTES_MAX)},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +81,7 @@ def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
 
 
 def _checked(spec: NodeSpec, name: str, value: object, *, of_text: bool = False) -> SettingValue:
-    own = _OWN_FIELDS.get(type(spec), {})
+    own = spec.compared_fields
     if name in own:
         return read_setting(Field(name, "integer", *own[name]), value, of_text=of_text)
     return find_setting(spec.role, name).check(value, name, of_text=of_text)
@@ -117,37 +106,23 @@ def with_change(scenario: Scenario, change: Change) -> Scenario:
 
 def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
     value = _checked(spec, name, value)
-    if name not in _OWN_FIELDS.get(type(spec), {}):
+    if name not in spec.compared_fields:
         settings = {**spec.settings, find_setting(spec.role, name).name: value}
         check_settings(spec.role, settings)
         return dataclasses.replace(spec, settings=settings)
     assert isinstance(value, int)
-    if isinstance(spec, ConsumerSpec):
-        return dataclasses.replace(spec, threads=value)
-    assert isinstance(spec, ProducerSpec), "others have no fields here"
-    if name == "batch" and value > 1 and spec.transaction is not None:
-        problem = "batch is not allowed: transactional messages cannot be batched"
-        raise SettingRefused("refusal.settings_clash", problem=problem)
-    traffic = [
-        dataclasses.replace(one, batch=value) if name == "batch" else dataclasses.replace(one, body_bytes=value)
-        for one in spec.traffic
-    ]
-    for one in traffic:
-        clash = clash_of(one)
-        if clash is not None:
-            raise SettingRefused("refusal.settings_clash", problem=" ".join(clash))
-    return dataclasses.replace(spec, traffic=tuple(traffic))
+    return spec.with_field(name, value)
 
 
-def node_to_watch(scenario: Scenario, node: str) -> ConsumerSpec | ProducerSpec:
+def node_to_watch(scenario: Scenario, node: str) -> NodeSpec:
     """Return the node whose figures best show a setting of ``node``: itself if it is a client, else a consumer.
 
     Raises :class:`CommandRefused` if no node has figures.
     """
     spec = find_node(scenario, node)
-    if isinstance(spec, ConsumerSpec | ProducerSpec):
+    if spec.activity:
         return spec
-    clients: list[ConsumerSpec | ProducerSpec] = [*scenario.of_kind(ConsumerSpec), *scenario.of_kind(ProducerSpec)]
+    clients = [one for activity in METERS for one in scenario.nodes if one.activity == activity]
     if not clients:
         raise CommandRefused("refusal.nobody_to_watch", name=node)
     return clients[0]
@@ -157,9 +132,9 @@ def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed:
     """Run the story to its end. ``watch``: as :func:`node_to_watch` returns it. Raises as :func:`parse_values`."""
     spec = node_to_watch(scenario, change.node if watch is None else watch)
     own = find_node(scenario, change.node)
-    is_setting = change.name not in _OWN_FIELDS.get(type(own), {})
+    is_setting = change.name not in own.compared_fields
     with LabRun(scenario if is_setting else with_change(scenario, change), seed) as run:
-        meter = ConsumerMeter(run.world, spec) if isinstance(spec, ConsumerSpec) else ProducerMeter(run.world, spec)
+        meter = METERS[spec.activity](run.world, spec.name)
         link = ""
         if is_setting:
             # Before the first event, so it applies from the node's first start.

@@ -15,20 +15,16 @@ from typing import NamedTuple
 
 from engine.lab.checkers.watch.cluster_watch import WatchListener
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import BranchChanged, GlobalChanged, SendInvoked
 from engine.lab.nodes.money_flow import MoneyFlow
-from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.nodes.relay import ORDER_PROPERTY
-from engine.lab.nodes.scenario_node import ScenarioNode
-from engine.lab.nodes.xa_nodes import ResourceManagerNode
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.node_spec import NodeSpec
+from engine.lab.scenario.kinds.node_spec import MESSAGE, TWO_PHASE, WORK
 from engine.lab.scenario.kinds.producer import ProducerSpec
-from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec
+from engine.lab.scenario.kinds.xa import ManagerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.traffic_spec import TrafficSpec
 from engine.lab.witness.logged_message import LoggedMessage
@@ -40,10 +36,6 @@ from engine.texts import Text
 
 #: Downtime of the killed node.
 RESTART_AFTER_MS = 3_000
-
-TWO_PHASE = "two-phase"
-MESSAGE = "message"
-WORK = "work"
 
 
 class NothingToCrash(LabError):
@@ -225,40 +217,13 @@ def _stretches(points: list[CrashPoint]) -> Iterator[tuple[str, int, int]]:
 _BEFORE_US = 100_000
 _AFTER_US = 1_000_000
 
-#: Way and kind of node -> labels of its steps that are points, see :mod:`engine.runtime.step`.
-_LABELS: Mapping[tuple[str, type[NodeSpec]], tuple[str, ...]] = {
-    (TWO_PHASE, ManagerSpec): (
-        "begins the global transaction",
-        "enlists a resource manager",
-        "asks for the votes",
-        "orders the commit",
-    ),
-    (TWO_PHASE, CoordinatorSpec): ("asks for a vote", "orders the commit of a branch"),
-    (MESSAGE, ProducerSpec): ("debits the account", "commits the local transaction", "ends the transaction"),
-    (MESSAGE, ConsumerSpec): ("credits the account", "commits the credit", "updates the offset"),
-    (WORK, ConsumerSpec): (
-        "inserts the key",
-        "writes the order",
-        "takes it from the stock",
-        "places the order",
-        "marks the order paid",
-        "notes the order",
-        "calls a service",
-        "notes the next message",
-        "commits the work",
-        "looks for the next message",
-        "ends the transaction",
-        "updates the offset",
-    ),
-}
-
 
 def _points_of_labels(run: LabRun, way: str, begin_us: int, end_us: int) -> list[CrashPoint]:
-    nodes = {spec.name: _LABELS[way, type(spec)] for spec in run.scenario.nodes if (way, type(spec)) in _LABELS}
+    labels = {spec.name: spec.crash_steps.get(way, ()) for spec in run.scenario.nodes}
     found: list[CrashPoint] = []
     for entry in run.world.journal.entries:
         node = entry.actor.partition("/")[0]
-        if begin_us <= entry.time_us <= end_us and entry.label in nodes.get(node, ()):
+        if begin_us <= entry.time_us <= end_us and entry.label in labels.get(node, ()):
             found.append(CrashPoint(way, node, entry.label, entry.number, entry.time_us))
     return found
 
@@ -273,11 +238,7 @@ class LockClock:
     def __init__(self, world: ScenarioWorld, key: str) -> None:
         self._world = world
         self._key = key
-        self._roles = [
-            role
-            for role in world.nodes.values()
-            if isinstance(role, ResourceManagerNode | ProducerNode | ConsumerNode) and role.node_bank is not None
-        ]
+        self._roles = [role for role in world.nodes.values() if role.spec.has_bank]
         #: Node -> start of its lock.
         self._since_us: dict[str, int] = {}
         self._total_us: dict[str, int] = {}
@@ -294,30 +255,12 @@ class LockClock:
         """Update the measurement."""
         now_us = self._world.now_us
         for role in self._roles:
-            begun_us = self._locked_since(role)
             known_us = self._since_us.get(role.name)
+            begun_us = role.locked_since_us(self._key, known_us)
             if begun_us is not None and known_us is None:
                 self._since_us[role.name] = begun_us
             elif begun_us is None and known_us is not None:
                 self._total_us[role.name] = self._total_us.get(role.name, 0) + now_us - self._since_us.pop(role.name)
-
-    def _locked_since(self, role: ScenarioNode) -> int | None:
-        """Return the start of the lock of its account for the transfer; None if it is not locked."""
-        if isinstance(role, ResourceManagerNode):
-            manager = role.resource_manager
-            if manager is None:
-                # The process does not run, so there is no access; but only a promise still holds afterwards.
-                return self._since_us.get(role.name) if role.is_moving(self._key) else None
-            for branch in manager.open.values():
-                held = manager.locks.holders.get(branch.account)
-                if branch.work.transfer.key == self._key and held is not None and held[0] == branch.xid:
-                    return held[1]
-            return None
-        assert isinstance(role, ProducerNode | ConsumerNode), "others have no bank"
-        bank = role.node_bank.bank if role.node_bank is not None else None
-        if bank is None or not bank.accounts.database.in_transaction:
-            return None
-        return next((action.since_us for action in bank.open.values() if action.key == self._key), None)
 
 
 # --- the crashes -----------------------------------------------------------------------------------------------------

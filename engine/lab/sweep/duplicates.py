@@ -31,7 +31,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.run.spread import silence_logging
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.node_spec import NodeSpec, SettingValue
+from engine.lab.scenario.kinds.node_spec import SettingValue
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import Scenario
@@ -164,13 +164,13 @@ def with_way(scenario: Scenario, way: ConsumptionVariant) -> Scenario:
     if not scenario.has_work:
         raise NoWork("refusal.no_work", scenario=scenario.name)
     failing = _failing(scenario) if way.fails_half_way else ()
-    nodes = tuple(_changed(spec, way, failing) if spec.has_work else spec for spec in scenario.nodes)
-    return dataclasses.replace(scenario, nodes=nodes)
+    return scenario.with_each(ConsumerSpec, lambda spec: _changed(spec, way, failing))
 
 
-def _changed(spec: NodeSpec, way: ConsumptionVariant, failing: tuple[str, ...]) -> NodeSpec:
-    assert isinstance(spec, ConsumerSpec) and spec.work is not None, "it works"
+def _changed(spec: ConsumerSpec, way: ConsumptionVariant, failing: tuple[str, ...]) -> ConsumerSpec:
     work, listener = spec.work, spec.listener
+    if work is None:
+        return spec
     if way.in_database:
         work = dataclasses.replace(work, records=work.database)
     if way.fails_half_way:

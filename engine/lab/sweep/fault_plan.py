@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 
 from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
-from engine.lab.scenario.kinds.name_server import NameServerSpec
-from engine.lab.scenario.kinds.node_spec import DiskNodeSpec, NodeSpec, SendingSpec
+from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec
+from engine.lab.scenario.kinds.node_kinds import NODE_KINDS
+from engine.lab.scenario.kinds.node_spec import SendingSpec
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.kinds.raft import RaftClientSpec, RaftPeerSpec
-from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
-from engine.lab.scenario.listener_spec import ListenerSpec
+from engine.lab.scenario.kinds.xa import ManagerSpec, ResourceManagerSpec
 from engine.lab.scenario.scenario import FaultKind, Scenario
 from engine.lab.sweep.message_links import message_links
 from engine.replication.raft.raft_commands import COMMAND_NAME
@@ -66,22 +65,8 @@ _KAFKA_FRAMES = ("PRODUCE", "FETCH", "OFFSET_COMMIT", "reply to PRODUCE", "reply
 _RAFT_FRAMES = (*RAFT_FRAMES, COMMAND_NAME, f"reply to {COMMAND_NAME}")
 
 
-#: Nodes that others call, in the order in which random numbers select them.
-_SERVERS: tuple[type[NodeSpec], ...] = (
-    BrokerSpec,
-    NameServerSpec,
-    CoordinatorSpec,
-    ResourceManagerSpec,
-    KafkaBrokerSpec,
-    RaftPeerSpec,
-    KafkaControllerSpec,
-)
-
-
 #: Faults that only members of a Raft group must survive: they keep copies for each other.
 _OF_RAFT_PEERS = (FaultKind.WIPE, FaultKind.FLIP, FaultKind.LAST_SECOND)
-#: Nodes whose flushes may take long.
-_SLOW_DISKS = (BrokerSpec, RaftPeerSpec)
 
 
 class PlannedCommand(NamedTuple):
@@ -169,11 +154,7 @@ def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
         commands.append({"kind": "resume-node", "target": spec.name})
         if spec.has_disk:
             commands.append({"kind": "disk-free", "target": spec.name})
-        if isinstance(spec, _SLOW_DISKS):
-            commands.append({"kind": "slow-fsync", "target": spec.name, "ms": spec.disk.fsync_ms})
-        if isinstance(spec, ConsumerSpec):
-            usual = {"result": "success", "duration_ms": spec.listener.duration_ms}
-            commands.append({"kind": "listener", "target": spec.name, **usual})
+        commands += [{"kind": kind, "target": spec.name, **fields} for kind, fields in spec.usual.items()]
         if spec.life_ms[1] is None:
             commands.append({"kind": "restart", "target": spec.name})
     return commands
@@ -189,17 +170,14 @@ def _node(chance: random.Random, scenario: Scenario) -> str:
     return chance.choice(scenario.nodes).name
 
 
-def _broker(chance: random.Random, scenario: Scenario) -> str:
-    return chance.choice(scenario.of_kind(BrokerSpec)).name
-
-
 def _link(chance: random.Random, scenario: Scenario) -> str:
     """Return one direction or both of a link that is used: one of its ends is a server."""
     if scenario.has_work:
         used = chance.choice(message_links(scenario))
         return used.source + chance.choice(("->", "->", "<->")) + used.target
-    servers = [spec for kind in _SERVERS for spec in scenario.of_kind(kind)]
-    server = chance.choice(servers).name
+    # In the order of the table: the same random numbers choose the same servers whatever the order in the text.
+    kinds = [kind.spec for kind in NODE_KINDS.values() if kind.spec.is_server]
+    server = chance.choice([spec for kind in kinds for spec in scenario.of_kind(kind)]).name
     other = chance.choice([spec.name for spec in scenario.nodes if spec.name != server])
     return chance.choice((f"{server}->{other}", f"{other}->{server}", f"{server}<->{other}"))
 
@@ -283,13 +261,13 @@ def _clock_skew(chance: random.Random, scenario: Scenario) -> _Fault:
 
 def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
     node = chance.choice([spec for spec in scenario.nodes if spec.has_disk])
-    if not any(scenario.of_kind(kind) for kind in _SLOW_DISKS) or chance.random() < 0.5:
+    slow = [spec.name for spec in scenario.nodes if "slow-fsync" in spec.usual]
+    if not slow or chance.random() < 0.5:
         return {"kind": "disk-full", "target": node.name}, {"kind": "disk-free", "target": node.name}
-    broker = node.name if isinstance(node, _SLOW_DISKS) else _broker(chance, scenario)
-    usual_ms = scenario.spec_of(DiskNodeSpec, broker).disk.fsync_ms
+    name = node.name if node.name in slow else chance.choice(slow)
     return (
-        {"kind": "slow-fsync", "target": broker, "ms": chance.randint(100, 8_000)},
-        {"kind": "slow-fsync", "target": broker, "ms": usual_ms},
+        {"kind": "slow-fsync", "target": name, "ms": chance.randint(100, 8_000)},
+        {"kind": "slow-fsync", "target": name, **scenario.node(name).usual["slow-fsync"]},
     )
 
 
@@ -306,12 +284,11 @@ def _flip(chance: random.Random, scenario: Scenario) -> _Fault:
 
 
 def _listener(chance: random.Random, scenario: Scenario) -> _Fault:
-    spec = chance.choice(scenario.of_kind(ConsumerSpec) or scenario.nodes)
-    listener = spec.listener if isinstance(spec, ConsumerSpec) else ListenerSpec()
+    spec = chance.choice([one for one in scenario.nodes if "listener" in one.usual] or scenario.nodes)
     result = chance.choice(("success", "success", "later", "throws", "hangs"))
     duration_ms = round(5 * 1_000 ** chance.random())
-    usual = {"kind": "listener", "target": spec.name, "result": "success", "duration_ms": listener.duration_ms}
-    return {"kind": "listener", "target": spec.name, "result": result, "duration_ms": duration_ms}, usual
+    target = {"kind": "listener", "target": spec.name}
+    return {**target, "result": result, "duration_ms": duration_ms}, {**target, **spec.usual.get("listener", {})}
 
 
 def _group(chance: random.Random, scenario: Scenario) -> _Fault:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.kinds.node_spec import NodeSpec
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Command, Scenario
 
@@ -33,16 +32,14 @@ class Growth(NamedTuple):
 def growth_of(scenario: Scenario, queues: int, listener_ms: int) -> list[Growth]:
     """Let each topic grow to ``queues``, with listeners that take ``listener_ms``."""
 
-    def with_duration(spec: NodeSpec) -> NodeSpec:
-        if not isinstance(spec, ConsumerSpec):
-            return spec
+    def with_duration(spec: ConsumerSpec) -> ConsumerSpec:
         return dataclasses.replace(spec, listener=dataclasses.replace(spec.listener, duration_ms=listener_ms))
 
     script = tuple(
         dataclasses.replace(each, command=Command(each.command.kind, each.command.target, {"n": queues}))
         for each in scenario.script
     )
-    scenario = dataclasses.replace(scenario, nodes=tuple(map(with_duration, scenario.nodes)), script=script)
+    scenario = dataclasses.replace(scenario.with_each(ConsumerSpec, with_duration), script=script)
     with LabRun(scenario, check=False) as run:
         run.run_to_time(run.world.end_us)
         return [_growth(run, traffic.topic) for spec in scenario.of_kind(ProducerSpec) for traffic in spec.traffic]

@@ -18,7 +18,6 @@ from engine.kafka.records.topic_partition import TopicPartition
 from engine.lab.kafka.kafka_broker_node import KafkaBrokerNode
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.history import SendReturned
-from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.raft.raft_peer_node import RaftPeerNode, key_of
 from engine.lab.run.run import LabRun
 from engine.lab.sweep.replication_policy import (
@@ -35,6 +34,7 @@ from engine.lab.sweep.replication_policy import (
     world_of,
 )
 from engine.lab.witness.broker_log import BrokerLog
+from engine.lab.world.world import ScenarioWorld
 from engine.replication.raft.raft_log import EntryKind
 
 #: The only partition of Kafka's world.
@@ -144,7 +144,7 @@ def serving_log(run: LabRun, policy: ReplicationPolicy) -> Sequence[str]:
     """Return the keys in the log of the master or the newest leader; without one, in the longest log that is left."""
     leader = _leader(run) if policy.family.elects else run.world.nodes[policy.machines[0]]
     if leader is not None and leader.status == "running":
-        return _log_of(leader)
+        return _log_of(run.world, leader.name)
     return max(logs_of(run, policy), key=len)
 
 
@@ -168,20 +168,20 @@ def leader_of(run: LabRun) -> str | None:
 
 def logs_of(run: LabRun, policy: ReplicationPolicy) -> Iterator[Sequence[str]]:
     """Yield the keys that each running machine holds, the master's first."""
-    roles = (run.world.nodes[name] for name in policy.machines)
-    return (_log_of(role) for role in roles if role.status == "running")
+    return (_log_of(run.world, name) for name in policy.machines if run.world.nodes[name].status == "running")
 
 
-def _log_of(role: ScenarioNode) -> list[str]:
-    if isinstance(role, RaftPeerNode):
-        return [key_of(entry) for entry in role.stored_entries() if entry.kind is EntryKind.DATA]
-    if isinstance(role, KafkaBrokerNode):
-        segments = [segment for segment in role.stored.segments() if segment.topic == _PARTITION.topic]
+def _log_of(world: ScenarioWorld, name: str) -> list[str]:
+    if (peer := world.find(RaftPeerNode, name)) is not None:
+        return [key_of(entry) for entry in peer.stored_entries() if entry.kind is EntryKind.DATA]
+    if (kafka_broker := world.find(KafkaBrokerNode, name)) is not None:
+        segments = [segment for segment in kafka_broker.stored.segments() if segment.topic == _PARTITION.topic]
         batches = [batch for segment in segments for batch in segment.batches]
         return [key for batch in batches for _, key in batch.record_keys()]
-    assert isinstance(role, BrokerNode), "there are three families"
+    broker = world.find(BrokerNode, name)
+    assert broker is not None, "there are three families"
     # What is on the disk now, whatever the witness saw there before.
-    held = BrokerLog(role)
+    held = BrokerLog(broker)
     held.read_on()
     return [message.first_key for message in held.messages]
 

@@ -260,11 +260,11 @@ class Evidence(WatchListener):
     def _after_event(self, number: int) -> None:
         self._watch.after_event(number)
         self._look_at_ends()
-        role = self.world.nodes.get(self.world.loop.last_actor.node.name)
-        if isinstance(role, ConsumerNode):
-            self._look_at_consumer(role)
-        elif isinstance(role, BrokerNode):
-            self._look_at_locks(role)
+        name = self.world.loop.last_actor.node.name
+        if (consumer := self.world.find(ConsumerNode, name)) is not None:
+            self._look_at_consumer(consumer)
+        elif (broker := self.world.find(BrokerNode, name)) is not None:
+            self._look_at_locks(broker)
 
     def _look_at_ends(self) -> None:
         """Note queues of ended processes: such a process has no queues any more, and runs no event that could show

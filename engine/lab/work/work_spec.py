@@ -64,6 +64,11 @@ class WorkSpec:
     then: str = ""
 
     @property
+    def services(self) -> list[str]:
+        """Return the services that its steps call."""
+        return [step.service for step in self.steps if step.kind in WITH_SERVICE]
+
+    @property
     def effects(self) -> dict[tuple[str, str], None]:
         """Return what must be done once: (node, effect), as in the world's history. Writing an order twice changes
         nothing, and neither does a query; a reservation may be cancelled.

@@ -14,7 +14,6 @@ from engine.broker.transactions.half_message_lookup import HalfMessageAction, Ha
 from engine.idempotence.foundation.record import RecordKey
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.scenario_node import ScenarioNode, WorldContext
-from engine.lab.nodes.store_nodes import DatabaseNode, RedisNode
 from engine.lab.raft.raft_peer_node import RaftPeerNode
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import Command
@@ -40,7 +39,7 @@ def change_membership(world: WorldContext, role: ScenarioNode) -> None:
     """Have the leader of the newest term add the peer ``role`` to its group, or remove it. Raises
     :class:`CommandRefused`."""
     leaders = [peer for peer in world.roles(RaftPeerNode) if peer.is_leader and peer.status == "running"]
-    if not isinstance(role, RaftPeerNode):
+    if world.find(RaftPeerNode, role.name) is None:
         raise CommandRefused("refusal.no_raft_peer", name=role.name, role=role.role)
     if not leaders:
         raise CommandRefused("refusal.no_leader")
@@ -80,9 +79,8 @@ class RecordCommandRefused(CommandRefused):
 def free_record(role: ScenarioNode, command: Command) -> None:
     """Delete a record: its work may be done again. Raises :class:`RecordCommandRefused`."""
     key = RecordKey(str(command.value["scope"]), str(command.value["key"]))
-    if not isinstance(role, DatabaseNode | RedisNode) or not role.has_record(key):
+    if not role.free_record(key):
         raise RecordCommandRefused("refusal.no_record", name=role.name, scope=key.scope, key=key.business_key)
-    role.free_record(key)
 
 
 async def _do(action: Callable[[], Awaitable[object]], what: str) -> None:

@@ -10,7 +10,7 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.lab.nodes.consumer_node import ConsumerNode
@@ -18,12 +18,10 @@ from engine.lab.nodes.history import CommandApplied
 from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.command import COMMANDS, Target
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
-from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import Command, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
-from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.lab.world.administrator_actions import (
     act_on_half_message,
     change_membership,
@@ -43,6 +41,8 @@ from engine.runtime.lab.lab_storage import LabStorage
 from engine.texts import Text, joined
 
 _log = logging.getLogger("glassmq.lab")
+
+_Role = TypeVar("_Role", bound=ScenarioNode)
 
 
 class NoSuchTarget(CommandRefused):
@@ -102,20 +102,20 @@ def find_node(world: ScenarioWorld, name: str) -> ScenarioNode:
     return role
 
 
+def _of_kind(world: ScenarioWorld, kind: type[_Role], name: str, refusal: str, command: str) -> _Role:
+    role, found = find_node(world, name), world.find(kind, name)
+    if found is None:
+        known = ", ".join(one.name for one in world.roles(kind))
+        raise NoSuchTarget(refusal, kind=command, name=role.name, role=role.role, known=known)
+    return found
+
+
 def _broker(world: ScenarioWorld, command: Command) -> BrokerNode:
-    role = find_node(world, command.target)
-    if not isinstance(role, BrokerNode):
-        names = ", ".join(broker.name for broker in world.brokers())
-        raise NoSuchTarget("refusal.needs_broker", kind=command.kind, name=role.name, role=role.role, known=names)
-    return role
+    return _of_kind(world, BrokerNode, command.target, "refusal.needs_broker", command.kind)
 
 
 def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerNode:
-    role = find_node(world, name)
-    if not isinstance(role, ConsumerNode):
-        names = ", ".join(consumer.name for consumer in world.consumers())
-        raise NoSuchTarget("refusal.needs_consumer", kind=kind, name=role.name, role=role.role, known=names)
-    return role
+    return _of_kind(world, ConsumerNode, name, "refusal.needs_consumer", kind)
 
 
 def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
@@ -218,17 +218,15 @@ def _listener(world: ScenarioWorld, command: Command) -> None:
 
 def _lock_switch(world: ScenarioWorld, command: Command) -> None:
     name, is_on = str(command.value["lock"]), bool(command.value["on"])
-    kind = SWITCHES[name].kind
-    roles: list[ScenarioNode]
+    roles = [role for role in world.nodes.values() if name in role.spec.switches]
     if command.target:
-        roles = [_broker(world, command) if kind is BrokerSpec else _consumer(world, command.target, command.kind)]
+        target = find_node(world, command.target)
+        if target not in roles:
+            known = ", ".join(role.name for role in roles)
+            raise NoSuchTarget("refusal.needs_switch", switch=name, name=target.name, role=target.role, known=known)
+        roles = [target]
     else:
-        roles = [role for role in world.nodes.values() if isinstance(role.spec, kind)]
-        if name == IDEMPOTENT_CONSUMER:
-            roles = [role for role in roles if role.spec.has_bank]
         _flip(world.switched_off, name, is_on)
-    if name == IDEMPOTENT_CONSUMER and not all(role.spec.has_bank for role in roles):
-        raise NoSuchTarget("refusal.no_bank", name=command.target)
     for role in roles:
         _flip(role.switched_off, name, is_on)
         role.apply_switches()

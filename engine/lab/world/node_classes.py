@@ -26,8 +26,8 @@ from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceM
 
 #: Role -> class of the node.
 NODE_CLASSES: dict[str, type[ScenarioNode]] = {
-    NameServerSpec.role: NameServerNode,
     BrokerSpec.role: BrokerNode,
+    NameServerSpec.role: NameServerNode,
     ProducerSpec.role: ProducerNode,
     ConsumerSpec.role: ConsumerNode,
     CoordinatorSpec.role: CoordinatorNode,

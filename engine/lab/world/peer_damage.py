@@ -22,10 +22,11 @@ _SECOND_US = 1_000_000
 
 def damage(world: ScenarioWorld, role: ScenarioNode, command: Command) -> None:
     """Carry out one of :data:`PEER_DAMAGES`. Raises ``CommandRefused``, in which case nothing has happened."""
-    if not isinstance(role, RaftPeerNode):
+    peer = world.find(RaftPeerNode, role.name)
+    if peer is None:
         names = ", ".join(peer.name for peer in world.roles(RaftPeerNode))
         raise CommandRefused("refusal.needs_peer", kind=command.kind, name=role.name, role=role.role, known=names)
-    PEER_DAMAGES[command.kind](role.storage, command, world.now_us)
+    PEER_DAMAGES[command.kind](peer.storage, command, world.now_us)
     if role.status in ("running", "paused"):
         world.lab.crash(role.name)
         role.crashed()

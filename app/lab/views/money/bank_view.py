@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from app.lab.foundation.bounds import BANK_ROWS_SHOWN, IN_FLIGHT_SHOWN, MONEY_SERIES_SHOWN, WINDOWS_SHOWN
 from app.observation.unix_time import world_us
 from engine.bank.accounts import Accounts
-from engine.bank.paying_bank import PayingBank
 from engine.lab.nodes.money_flow import MoneyFlow
-from engine.lab.scenario.kinds.bank_spec import PayingBankSpec
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 
 if TYPE_CHECKING:
     from app.picture.world.bank import Bank, BankAccount, Money, MoneyWindow, OpenAction, Posting, RefusedAction
     from engine.bank import bank as engine_bank
+    from engine.bank.paying_bank import PayingBank
     from engine.bank.receiving_bank import ReceivingBank
     from engine.lab.nodes.consumer_node import ConsumerNode
     from engine.lab.nodes.history import BankEntry
@@ -35,8 +34,8 @@ def bank_view(role: ProducerNode | ConsumerNode) -> Bank | None:
         "name": spec.name,
         "account": spec.account,
         "opening": spec.opening,
-        "way": spec.way.value if isinstance(spec, PayingBankSpec) else None,
-        "idempotent": None if isinstance(spec, PayingBankSpec) else IDEMPOTENT_CONSUMER not in role.switched_off,
+        "way": None if spec.way is None else spec.way.value,
+        "idempotent": IDEMPOTENT_CONSUMER not in role.switched_off if spec.way is None else None,
         "refused": [refused_view(entry) for entry in node_bank.refused],
         "duplicates_ignored": node_bank.duplicates_ignored,
         **(_resting(role) if bank is None else _running(role, bank)),
@@ -58,14 +57,13 @@ def _running(role: ProducerNode | ConsumerNode, bank: PayingBank | ReceivingBank
     assert role.node_bank is not None
     account, accounts = role.node_bank.spec.account, bank.accounts
     lock = accounts.database.lock
-    table = "transfer" if isinstance(bank, PayingBank) else "credit"
     return {
         "balance": accounts.balance(account),
         "committed_balance": accounts.committed_balance(account),
         "is_locked": lock.is_locked,
         "waiters": list(lock.waiters),
         "open": open_actions(bank),
-        "rows": posting_rows(role, accounts, table),
+        "rows": posting_rows(role, accounts, role.node_bank.spec.table),
     }
 
 
@@ -97,9 +95,8 @@ def _resting(role: ProducerNode | ConsumerNode) -> BankAccount:
         return account
     try:
         accounts = Accounts(database)
-        table = "transfer" if isinstance(role.node_bank.spec, PayingBankSpec) else "credit"
         account["balance"] = account["committed_balance"] = accounts.committed_balance(role.node_bank.spec.account)
-        account["rows"] = posting_rows(role, accounts, table)
+        account["rows"] = posting_rows(role, accounts, role.node_bank.spec.table)
         return account
     finally:
         database.close()

@@ -14,10 +14,9 @@ from engine.bank.paying_bank import TransferVariant
 from engine.lab.nodes.cash_machine import CUSTOMER
 from engine.lab.nodes.producer_node import ProducerNode
 from engine.lab.nodes.xa_nodes import ResourceManagerNode
-from engine.lab.scenario.kinds.broker import BrokerSpec
 from engine.lab.scenario.kinds.node_spec import BankNodeSpec
 from engine.lab.scenario.kinds.producer import ProducerSpec
-from engine.lab.scenario.kinds.xa import CoordinatorSpec, ManagerSpec, ResourceManagerSpec
+from engine.lab.scenario.kinds.xa import CoordinatorSpec
 
 if TYPE_CHECKING:
     from app.picture.world.two_phase_commit import (
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
         TwoPhaseCommits,
     )
     from engine.lab.nodes.history import BalanceLookup, LabHistory
-    from engine.lab.nodes.scenario_node import ScenarioNode
     from engine.lab.scenario.kinds.bank_spec import BankSpec
     from engine.lab.scenario.scenario import Scenario
     from engine.lab.world.world import ScenarioWorld
@@ -40,21 +38,9 @@ _Entry = TypeVar("_Entry")
 
 def roles_of(scenario: Scenario) -> dict[str, list[str]]:
     """Return the roles of each node (TC, TM, RM). Empty if no transaction spans several nodes."""
-    parts: dict[str, list[str]] = {}
     has_half_messages = any(spec.transaction is not None for spec in scenario.of_kind(ProducerSpec))
-    for spec in scenario.nodes:
-        match spec:
-            case CoordinatorSpec():
-                parts[spec.name] = ["TC"]
-            case ManagerSpec():
-                parts[spec.name] = ["TM"]
-            case ResourceManagerSpec():
-                parts[spec.name] = ["RM"]
-            case BrokerSpec() if has_half_messages:
-                parts[spec.name] = ["TC", "RM"]
-            case ProducerSpec() if spec.transaction is not None:
-                parts[spec.name] = ["TM", "RM"]
-    return parts
+    parts = {spec.name: spec.transaction_parts(has_half_messages=has_half_messages) for spec in scenario.nodes}
+    return {name: list(roles) for name, roles in parts.items() if roles}
 
 
 # ------------------------------------------------------------------------------------------------------ the world
@@ -195,14 +181,13 @@ class XaView:
     # ------------------------------------------------------------------------------ waiters
 
     def _blocked(self) -> list[Blocked]:
-        found: list[Blocked] = []
-        for role in self._world.nodes.values():
-            if isinstance(role, ResourceManagerNode):
-                found += self._branch_waits(role)
-            if isinstance(role, ResourceManagerNode | ProducerNode) and role.cash_machine is not None:
-                waits = role.cash_machine.waits
-                if waits is not None and waits[0]:
-                    found.append(self._wait(role, CUSTOMER, waits[0], waits[1], None, is_in_vain=False))
+        managers = self._world.roles(ResourceManagerNode)
+        found = [wait for role in managers for wait in self._branch_waits(role)]
+        with_machines: list[ResourceManagerNode | ProducerNode] = [*managers, *self._world.roles(ProducerNode)]
+        for role in with_machines:
+            waits = role.cash_machine.waits if role.cash_machine is not None else None
+            if waits is not None and waits[0]:
+                found.append(self._wait(role.name, CUSTOMER, waits[0], waits[1], None, is_in_vain=False))
         lookups = [entry for entry in self._world.history.balance_lookups if entry.time_us > entry.began_us]
         found += [self._lookup_wait(entry) for entry in lookups[-XA_WAITS_SHOWN:]]
         found.sort(key=lambda wait: (wait["since_us"], wait["node"]))
@@ -212,14 +197,14 @@ class XaView:
         manager = role.resource_manager
         waits = [*role.past_waits, *(manager.locks.waits if manager is not None else ())]
         return [
-            self._wait(role, wait.waiter, wait.holder, wait.since_us, wait.until_us, is_in_vain=wait.is_in_vain)
+            self._wait(role.name, wait.waiter, wait.holder, wait.since_us, wait.until_us, is_in_vain=wait.is_in_vain)
             for wait in waits
             if wait.waiter != CUSTOMER and wait.until_us != wait.since_us
         ]
 
     def _lookup_wait(self, entry: BalanceLookup) -> Blocked:
         return self._wait(
-            self._world.nodes[entry.node],
+            entry.node,
             CUSTOMER,
             entry.holder,
             entry.began_us,
@@ -227,9 +212,9 @@ class XaView:
             is_in_vain=entry.balance is None,
         )
 
-    @staticmethod
     def _wait(
-        role: ScenarioNode,
+        self,
+        node: str,
         waiter: str,
         holder: str,
         since_us: int,
@@ -237,9 +222,9 @@ class XaView:
         *,
         is_in_vain: bool,
     ) -> Blocked:
-        bank = _bank_of(role)
+        bank = self._bank_of(node)
         return {
-            "node": role.name,
+            "node": node,
             "bank": bank.name,
             "account": bank.account,
             "waiter": waiter,
@@ -269,7 +254,7 @@ class XaView:
                 entry.node,
                 {
                     "node": entry.node,
-                    "bank": _bank_of(self._world.nodes[entry.node]).name,
+                    "bank": self._bank_of(entry.node).name,
                     "count": 0,
                     "longest_us": 0,
                     "in_vain": 0,
@@ -280,7 +265,7 @@ class XaView:
             summary["in_vain"] += entry.balance is None
         return [*summaries.values()]
 
-
-def _bank_of(role: ScenarioNode) -> BankSpec:
-    assert isinstance(role.spec, BankNodeSpec) and role.spec.bank is not None, "only banks have cash machines and locks"
-    return role.spec.bank
+    def _bank_of(self, node: str) -> BankSpec:
+        bank = self._world.spec_of(BankNodeSpec, node).bank
+        assert bank is not None, "only banks have cash machines and locks"
+        return bank

@@ -30,9 +30,6 @@ from engine.lab.nodes.history import (
     WorkDone,
 )
 from engine.lab.raft.raft_peer_node import RaftPeerNode
-from engine.lab.scenario.kinds.broker import BrokerSpec
-from engine.lab.scenario.kinds.kafka import KafkaBrokerSpec, KafkaControllerSpec
-from engine.lab.scenario.kinds.name_server import NameServerSpec
 from engine.lab.scenario.kinds.node_spec import System
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.witness.logged_message import LoggedMessage
@@ -51,8 +48,6 @@ CHANNEL_EXPIRED_US = 130 * _SECOND_US
 #: After this long without any fault everything must be back to normal: heartbeat 30 s, rebalance 20 s, a pull whose
 #: answer was lost 30 s.
 CALM_US = 80 * _SECOND_US
-#: The world is calm only while they run.
-_SERVERS = (BrokerSpec, NameServerSpec, KafkaBrokerSpec, KafkaControllerSpec)
 #: Old data may have been damaged long after it was written; it is checked again piece by piece, once per this many
 #: events.
 _EVENTS_PER_AUDIT = 16
@@ -278,21 +273,20 @@ class ClusterWatch:
 
     def _look_for_nodes(self) -> None:
         """Find new nodes: they may join while the world runs, and never leave the list."""
-        nodes, witness = self.world.nodes, self.world.witness
-        for name in list(nodes)[self._node_count :]:
-            role = nodes[name]
-            if isinstance(role, BrokerNode) and role.spec.slave_of:
-                self.slaves[name] = BrokerWatch(role, witness.broker_log(role), _report_nobody, self._power_cuts)
-            elif isinstance(role, BrokerNode):
-                self.brokers[name] = BrokerWatch(role, witness.broker_log(role), self._report, self._power_cuts)
-            elif isinstance(role, KafkaBrokerNode):
-                self.kafka_brokers[name] = KafkaWatch(role, self._report, self._power_cuts)
-            elif isinstance(role, RaftPeerNode):
-                self.raft_peers[name] = RaftWatch(role, self._report)
-            elif isinstance(role, ConsumerNode):
-                self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
+        world, first = self.world, self._node_count
+        for broker in world.roles(BrokerNode, first):
+            watches, report = (self.slaves, _report_nobody) if broker.spec.slave_of else (self.brokers, self._report)
+            log = world.witness.broker_log(broker)
+            watches[broker.name] = BrokerWatch(broker, log, report, self._power_cuts)
+        for kafka_broker in world.roles(KafkaBrokerNode, first):
+            self.kafka_brokers[kafka_broker.name] = KafkaWatch(kafka_broker, self._report, self._power_cuts)
+        for peer in world.roles(RaftPeerNode, first):
+            self.raft_peers[peer.name] = RaftWatch(peer, self._report)
+        for consumer in world.roles(ConsumerNode, first):
+            group = consumer.spec.group
+            self.groups.setdefault(group, GroupWatch(group)).add(consumer.spec)
         self._watches = {**self.brokers, **self.slaves, **self.kafka_brokers, **self.raft_peers}
-        self._node_count = len(nodes)
+        self._node_count = len(world.nodes)
 
     def _pass_second(self) -> None:
         self._next_second_us = self.now_us - self.now_us % _SECOND_US + _SECOND_US
@@ -323,7 +317,7 @@ class ClusterWatch:
             if role.spec.has_bank and self.world.disk_of(role.name).occupied_bytes:
                 return False
             status = role.status
-            if status == "paused" or (status != "running" and isinstance(role.spec, _SERVERS)):
+            if status == "paused" or (status != "running" and role.spec.must_run):
                 return False
         # A member that vanished without notice is on the brokers' lists until its channel expires.
         return self.now_us > self._last_command_us + CHANNEL_EXPIRED_US or self._members_are_known()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from engine.bank.paying_bank import TransferVariant
 from engine.bank.transfer import AMOUNT_MAX
@@ -54,11 +54,14 @@ class BankSpec:
 class PayingBankSpec(BankSpec):
     """The bank of a producer.
 
+    :cvar table: table of its database with its part of the transfers.
     :ivar amount, to, way: what each of its messages moves, to which account, and in which way.
     :ivar duration_ms: how long a local transaction stays open.
     :ivar check_duration_ms: how long answering a check-back takes.
     :ivar answers: what its listener answers: transfer n takes word n, and round again.
     """
+
+    table: ClassVar[str] = "transfer"
 
     amount: AmountOfTransfer
     to: BankName = "B"
@@ -81,6 +84,9 @@ def parse_paying_bank(section: Section) -> PayingBankSpec:
 @dataclass(frozen=True, slots=True)
 class ReceivingBankSpec(BankSpec):
     """The bank of a consumer. ``idempotent``: whether it ignores a transfer that it has credited before."""
+
+    table: ClassVar[str] = "credit"
+    way: ClassVar[None] = None
 
     opening: Amount = 0
     idempotent: bool = True

@@ -12,6 +12,7 @@ from engine.lab.scenario.kinds.node_spec import DiskNodeSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_names import NodeName
 from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.scenario.switches import BROKER_LOCK
 from engine.store.files.store_config import MessageStoreConfig
 
 
@@ -24,9 +25,17 @@ class BrokerSpec(DiskNodeSpec):
     """
 
     role: ClassVar[str] = "broker"
+    is_server = True
+    must_run = True
+    has_steps = False
+    flushes_slowly = True
+    switches = (BROKER_LOCK,)
 
     flush: Annotated[str, Field("", "choice", allowed=("async", "sync"))] = "async"
     slave_of: NodeName = ""
+
+    def transaction_parts(self, *, has_half_messages: bool) -> tuple[str, ...]:
+        return ("TC", "RM") if has_half_messages else ()
 
 
 def _check_slaves(nodes: Section, scenario: Scenario) -> None:

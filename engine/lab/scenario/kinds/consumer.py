@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -14,15 +15,16 @@ from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.lab.scenario.kinds.bank_checks import check_banks
 from engine.lab.scenario.kinds.bank_spec import ReceivingBankSpec
 from engine.lab.scenario.kinds.node_kind import NodeKind
-from engine.lab.scenario.kinds.node_spec import BankNodeSpec, MemberSpec, NodeSpec
+from engine.lab.scenario.kinds.node_spec import MESSAGE, WORK, BankNodeSpec, MemberSpec, NodeSpec
 from engine.lab.scenario.kinds.stores import DatabaseSpec, RedisSpec, ServiceSpec
-from engine.lab.scenario.listener_spec import ListenerSpec
+from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_listener import parse_listener, parse_work
 from engine.lab.scenario.scenario_names import Milliseconds, TopicName, parse_topic
 from engine.lab.scenario.scenario_yaml import Section
 from engine.lab.scenario.spec_reader import Named, part, read_spec
-from engine.lab.work.work_spec import WITH_SERVICE, WorkConfig, WorkSpec
+from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, ORDERLY_SWITCHES
+from engine.lab.work.work_spec import WorkConfig, WorkSpec
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL, build_subscription_data
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import ProtocolError
@@ -47,6 +49,25 @@ class ConsumerSpec(MemberSpec, BankNodeSpec):
     """
 
     role: ClassVar[str] = "consumer"
+    activity = "consuming"
+    compared_fields: ClassVar = {"threads": (1, THREADS_MAX)}
+    crash_steps: ClassVar = {
+        MESSAGE: ("credits the account", "commits the credit", "updates the offset"),
+        WORK: (
+            "inserts the key",
+            "writes the order",
+            "takes it from the stock",
+            "places the order",
+            "marks the order paid",
+            "notes the order",
+            "calls a service",
+            "notes the next message",
+            "commits the work",
+            "looks for the next message",
+            "ends the transaction",
+            "updates the offset",
+        ),
+    }
 
     topic: TopicName
     # One from ``expression:`` or ``sql:``, the other says which.
@@ -74,6 +95,28 @@ class ConsumerSpec(MemberSpec, BankNodeSpec):
     def sends_in_transactions(self) -> bool:
         """Return whether the work of its listener continues elsewhere."""
         return self.work is not None and bool(self.work.then)
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        return (*ORDERLY_SWITCHES, IDEMPOTENT_CONSUMER) if self.has_bank else ORDERLY_SWITCHES
+
+    @property
+    def begins_off(self) -> tuple[str, ...]:
+        return (IDEMPOTENT_CONSUMER,) if self.bank is not None and not self.bank.idempotent else ()
+
+    @property
+    def message_requests(self) -> tuple[str, ...]:
+        pulls = ("PULL_MESSAGE", "CONSUMER_SEND_MSG_BACK", "UPDATE_CONSUMER_OFFSET")
+        return (*pulls, "SEND_MESSAGE_V2", "END_TRANSACTION") if self.sends_in_transactions else pulls
+
+    @property
+    def called_nodes(self) -> tuple[str, ...]:
+        work = self.work
+        return () if work is None else tuple(dict.fromkeys((work.database, work.records, *work.services)))
+
+    @property
+    def usual(self) -> Mapping[str, Mapping[str, int | str]]:
+        return {"listener": {"result": ListenerResult.SUCCESS.value, "duration_ms": self.listener.duration_ms}}
 
 
 def _parse(name: str, section: Section) -> ConsumerSpec:
@@ -128,9 +171,8 @@ def _check_work(nodes: Section, scenario: Scenario) -> None:
             raise nodes.fail(node.name, "work is not allowed with bank: the listener does one of the two")
         _check_store(nodes, scenario, node.name, "work.database", work.database, DatabaseSpec)
         _check_store(nodes, scenario, node.name, "work.records", work.records, DatabaseSpec, RedisSpec)
-        for step in work.steps:
-            if step.kind in WITH_SERVICE:
-                _check_store(nodes, scenario, node.name, "work.steps", step.service, ServiceSpec)
+        for service in work.services:
+            _check_store(nodes, scenario, node.name, "work.steps", service, ServiceSpec)
 
 
 def _check_store(nodes: Section, scenario: Scenario, node: str, field: str, name: str, *kinds: type[NodeSpec]) -> None:

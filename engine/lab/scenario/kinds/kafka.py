@@ -29,6 +29,9 @@ class KafkaBrokerSpec(DiskNodeSpec):
 
     role: ClassVar[str] = "kafka_broker"
     system: ClassVar[System] = System.KAFKA
+    is_server = True
+    must_run = True
+    has_steps = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +40,9 @@ class KafkaControllerSpec(DiskNodeSpec):
 
     role: ClassVar[str] = "kafka_controller"
     system: ClassVar[System] = System.KAFKA
+    is_server = True
+    must_run = True
+    has_steps = False
 
 
 @dataclass(frozen=True, kw_only=True)

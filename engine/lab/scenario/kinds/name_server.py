@@ -15,6 +15,9 @@ class NameServerSpec(NodeSpec):
     """A name server: it has no fields of its own."""
 
     role: ClassVar[str] = "name_server"
+    is_server = True
+    must_run = True
+    has_steps = False
 
 
 NAME_SERVER = NodeKind(NameServerSpec, (NameServerConfig,))

@@ -16,8 +16,8 @@ from engine.lab.scenario.kinds.xa import COORDINATOR, MANAGER, RESOURCE_MANAGER
 NODE_KINDS: dict[str, NodeKind] = {
     kind.role: kind
     for kind in (
-        NAME_SERVER,
         BROKER,
+        NAME_SERVER,
         PRODUCER,
         CONSUMER,
         COORDINATOR,

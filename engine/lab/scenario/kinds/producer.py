@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from engine.bank.paying_bank import TransferVariant
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.producer.producer_config import ProducerConfig
+from engine.lab.scenario.errors import SettingRefused
 from engine.lab.scenario.kinds.bank_checks import check_banks
 from engine.lab.scenario.kinds.bank_spec import CashMachineSpec, PayingBankSpec, parse_paying_bank
 from engine.lab.scenario.kinds.node_kind import TRAFFIC_MAX, NodeKind
-from engine.lab.scenario.kinds.node_spec import BankNodeSpec, MemberSpec, SendingSpec
+from engine.lab.scenario.kinds.node_spec import MESSAGE, BankNodeSpec, MemberSpec, SendingSpec
 from engine.lab.scenario.scenario_names import Milliseconds
-from engine.lab.scenario.scenario_traffic import parse_traffic
+from engine.lab.scenario.scenario_traffic import clash_of, parse_traffic
 from engine.lab.scenario.scenario_yaml import Section
 from engine.lab.scenario.spec_reader import part, parts, read_spec, words_of
-from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
+from engine.lab.scenario.traffic_spec import BATCH_MAX, BODY_BYTES_MAX, SendMode, TrafficSpec
 from engine.lab.work.identifiers import IdentifierConfig
 
 
@@ -73,6 +74,11 @@ class ProducerSpec(MemberSpec, SendingSpec, BankNodeSpec):
     """
 
     role: ClassVar[str] = "producer"
+    activity = "sending"
+    compared_fields: ClassVar = {"batch": (1, BATCH_MAX), "body_bytes": (0, BODY_BYTES_MAX)}
+    crash_steps: ClassVar = {
+        MESSAGE: ("debits the account", "commits the local transaction", "ends the transaction"),
+    }
 
     traffic: Annotated[tuple[TrafficSpec, ...], parts(parse_traffic, TRAFFIC_MAX)] = ()
     transaction: TransactionSpec | None = None
@@ -82,6 +88,20 @@ class ProducerSpec(MemberSpec, SendingSpec, BankNodeSpec):
     @property
     def sends_in_transactions(self) -> bool:
         return self.transaction is not None
+
+    def with_field(self, name: str, value: int) -> Self:
+        if name == "batch" and value > 1 and self.transaction is not None:
+            problem = "batch is not allowed: transactional messages cannot be batched"
+            raise SettingRefused("refusal.settings_clash", problem=problem)
+        traffic = tuple(
+            replace(one, batch=value) if name == "batch" else replace(one, body_bytes=value) for one in self.traffic
+        )
+        for clash in filter(None, map(clash_of, traffic)):
+            raise SettingRefused("refusal.settings_clash", problem=" ".join(clash))
+        return replace(self, traffic=traffic)
+
+    def transaction_parts(self, *, has_half_messages: bool) -> tuple[str, ...]:
+        return ("TM", "RM") if self.transaction is not None else ()
 
 
 def _parse(name: str, section: Section) -> ProducerSpec:

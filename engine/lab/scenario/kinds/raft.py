@@ -22,6 +22,8 @@ class RaftPeerSpec(DiskNodeSpec):
 
     role: ClassVar[str] = "raft_peer"
     system: ClassVar[System] = System.RAFT
+    is_server = True
+    flushes_slowly = True
 
     is_voter: Annotated[bool, Named("voter")] = True
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from engine.lab.scenario.kinds.bank_checks import check_banks
 from engine.lab.scenario.kinds.bank_spec import CashMachineSpec, ResourceBankSpec, TransfersSpec, parse_transfers
 from engine.lab.scenario.kinds.node_kind import NodeKind
-from engine.lab.scenario.kinds.node_spec import BankNodeSpec, DiskNodeSpec, NodeSpec
+from engine.lab.scenario.kinds.node_spec import TWO_PHASE, BankNodeSpec, DiskNodeSpec, NodeSpec
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_yaml import Section
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
@@ -19,11 +19,18 @@ class CoordinatorSpec(DiskNodeSpec):
     """A transaction coordinator."""
 
     role: ClassVar[str] = "transaction_coordinator"
+    is_server = True
+    crash_steps: ClassVar = {
+        TWO_PHASE: ("asks for a vote", "orders the commit of a branch"),
+    }
 
     @property
     def has_disk(self) -> bool:
         """Return False: its log only has a speed; commands for disks are about stores and banks."""
         return False
+
+    def transaction_parts(self, *, has_half_messages: bool) -> tuple[str, ...]:
+        return ("TC",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +38,19 @@ class ManagerSpec(NodeSpec):
     """A transaction manager. ``transfers`` None: it makes none."""
 
     role: ClassVar[str] = "transaction_manager"
+    crash_steps: ClassVar = {
+        TWO_PHASE: (
+            "begins the global transaction",
+            "enlists a resource manager",
+            "asks for the votes",
+            "orders the commit",
+        ),
+    }
 
     transfers: TransfersSpec | None = None
+
+    def transaction_parts(self, *, has_half_messages: bool) -> tuple[str, ...]:
+        return ("TM",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +58,14 @@ class ResourceManagerSpec(BankNodeSpec):
     """A resource manager: a bank. ``cash_machine`` None: it has none."""
 
     role: ClassVar[str] = "resource_manager"
+    is_server = True
 
     # Without this, its default would be the one of the base class.
     bank: ResourceBankSpec = field()
     cash_machine: CashMachineSpec | None = None
+
+    def transaction_parts(self, *, has_half_messages: bool) -> tuple[str, ...]:
+        return ("RM",)
 
 
 def _manager(name: str, section: Section) -> ManagerSpec:

@@ -218,7 +218,7 @@ MISTAKES = [
     ("title: {en: Small, zh: 小}", "title: {en: Small}", "title", "title.zh", ["missing"]),
     ("title: {en: Small, zh: 小}", "title: {en: Small, zh: 小, fr: x}", "title", "title.fr", ["en, zh"]),
     ("title: {en: Small, zh: 小}", "title: Small", "title", "title", ["mapping"]),
-    ("role: name_server", "role: nameserver", "N1", "nodes.N1.role", ["'nameserver'", "name_server, broker"]),
+    ("role: name_server", "role: nameserver", "N1", "nodes.N1.role", ["'nameserver'", "broker, name_server"]),
     ("  N1: {role: name_server}", "  N1:", "N1", "nodes.N1", ["empty"]),
     ("  N1: {role: name_server}", "  N.1: {role: name_server}", "N.1", "nodes.N.1", ["not a valid name for a node"]),
     ("  N1: {role: name_server}\n", "", "nodes", "nodes", ["0 nodes with role name_server", "exactly 1"]),

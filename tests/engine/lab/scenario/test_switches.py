@@ -77,9 +77,9 @@ def test_a_switch_of_one_node_leaves_the_others_alone(started):
 
 def test_a_switch_that_a_node_does_not_have_is_refused(started):
     run = started(ORDERLY)
-    with pytest.raises(NoSuchTarget, match="applies to consumers only"):
+    with pytest.raises(NoSuchTarget, match="has no switch message-queue-lock; nodes with this switch: C1"):
         apply(run, "lock-switch", "B1", lock="message-queue-lock", on=False)
-    with pytest.raises(NoSuchTarget, match="applies to brokers only"):
+    with pytest.raises(NoSuchTarget, match="has no switch broker-lock; nodes with this switch: B1"):
         apply(run, "lock-switch", "C1", lock="broker-lock", on=False)
     with pytest.raises(CommandRefused, match="allowed: broker-lock, message-queue-lock"):
         parse_command({"kind": "lock-switch", "lock": "door", "on": False})

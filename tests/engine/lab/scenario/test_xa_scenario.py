@@ -31,7 +31,7 @@ COORDINATOR = "  TC: {role: transaction_coordinator, disk: {fsync_ms: 5}, settin
         (", bank: {name: ICBC, account: A, opening: 100, duration_ms: 50}", "", "nodes.R1.bank: is missing"),
         ("transaction_timeout_ms: 10000", "transaction_timeot_ms: 1", "did you mean transaction_timeout_ms"),
         ("name: CCB", "name: ICBC", "is that of R1, too"),
-        ("role: transaction_manager", "role: transaction_boss", "allowed: name_server, broker"),
+        ("role: transaction_manager", "role: transaction_boss", "allowed: broker, name_server"),
     ],
 )
 def test_what_is_not_allowed_is_refused_and_the_text_says_why(old, new, problem):

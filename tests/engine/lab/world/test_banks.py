@@ -276,7 +276,8 @@ def test_only_what_has_a_disk_can_have_a_full_one(kind, target, started):
 
 
 def test_only_a_bank_can_be_made_to_credit_again(started):
-    with pytest.raises(NoSuchTarget, match="C1 is not a bank"):
+    problem = r"C1 \(consumer\) has no switch idempotent-consumer; nodes with this switch: $"
+    with pytest.raises(NoSuchTarget, match=problem):
         apply(started(), "lock-switch", "C1", lock="idempotent-consumer", on=False)
 
 
