@@ -95,6 +95,8 @@ class Archiver:
         if not places:
             return None
         reader = batch.sparkSession.read.schema(_KEY_SCHEMA).option("basePath", self.folder.files.root)
+        # Only a merge deletes files, after its commit: their keys are in its file, or this batch's commit is taken.
+        reader = reader.option("ignoreMissingFiles", "true")
         keys = reader.parquet(*(self.folder.files.uri(place) for place in places))
         return keys.where(F.unix_millis("store_timestamp") >= since_ms) if since_ms else keys
 

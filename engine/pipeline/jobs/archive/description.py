@@ -35,6 +35,7 @@ DESCRIPTION = JobDescription(
         replace(trigger_ms(60_000), text=Text("job.archive.trigger_ms")),
         messages_max("max_messages_per_batch", 500_000, Text("job.archive.max_messages_per_batch")),
         messages_max("max_messages_per_file", 500_000),
+        JobParameter("compact_files", ParameterKind.INTEGER, default=0, minimum=0, maximum=500),
         JobParameter("checkpoint_folder", ParameterKind.FOLDER, text=Text("job.archive.checkpoint_folder")),
     ),
     tables=(

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from engine.pipeline.jobs.archive.archiver import Archiver, query_id_of
+from engine.pipeline.jobs.archive.compaction import Compaction
 from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommittedFolder
@@ -15,6 +16,8 @@ from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.texts import Text
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from engine.pipeline.jobs.report import JobReport
 
 #: In the archive's folder, unless another one is given.
@@ -44,7 +47,16 @@ def archive(run: JobRun) -> None:
         arguments["dedup_window_ms"],
         arguments["max_messages_per_file"],
     )
-    run.follow(messages, archiver.add_batch, checkpoint.root)
+    compaction = Compaction(run.spark, folder, arguments["compact_files"], arguments["max_messages_per_file"])
+    compaction.finish()
+
+    def add_batch(batch: DataFrame, batch_id: int) -> None:
+        compaction.merge()
+        archiver.add_batch(batch, batch_id)
+
+    run.follow(messages, add_batch, checkpoint.root)
+    while not run.stop.is_set() and (state := compaction.merge()) is not None:
+        run.report.table("archive", state.table())
     if not progress.batches:
         run.report.note(Text("job.note.nothing_new"))
 

@@ -37,20 +37,23 @@ class ArchiveState:
 
     :ivar batches: id of a Spark query -> its last archived micro-batch.
     :ivar days: ``topic=T/day=D`` -> totals.
+    :ivar replaced: the files whose messages are in the file of the last merge; they are deleted, or will be.
     """
 
     batches: Mapping[str, int] = field(default_factory=dict)
     days: Mapping[str, DayTotals] = field(default_factory=dict)
+    replaced: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, state: Mapping[str, Any]) -> ArchiveState:
         """Decode what :meth:`to_json` returned; an empty mapping is the empty archive."""
         days = {place: DayTotals(*totals) for place, totals in state.get("days", {}).items()}
-        return cls(dict(state.get("batches", {})), days)
+        return cls(dict(state.get("batches", {})), days, tuple(state.get("replaced", ())))
 
     def to_json(self) -> dict[str, Any]:
         """Encode the state for the commit."""
-        return {"batches": dict(self.batches), "days": {place: list(astuple(day)) for place, day in self.days.items()}}
+        days = {place: list(astuple(day)) for place, day in self.days.items()}
+        return {"batches": dict(self.batches), "days": days, "replaced": list(self.replaced)}
 
     def has(self, query_id: str, batch_id: int) -> bool:
         """Return whether this micro-batch is archived."""
@@ -69,7 +72,17 @@ class ArchiveState:
             else:
                 day = replace(day, copies=day.copies + file.rows)
             days[place] = day
-        return ArchiveState({**self.batches, query_id: batch_id}, days)
+        return replace(self, batches={**self.batches, query_id: batch_id}, days=days)
+
+    def after_merge(self, place: str, replaced: Mapping[str, int], files: tuple[StagedFile, ...]) -> ArchiveState:
+        """Return the state after these files have replaced others of a topic and day, given with their bytes."""
+        day = self.days[place]
+        day = replace(
+            day,
+            files=day.files - len(replaced) + len(files),
+            bytes=day.bytes - sum(replaced.values()) + sum(file.bytes for file in files),
+        )
+        return replace(self, days={**self.days, place: day}, replaced=tuple(replaced))
 
     def table(self) -> list[list[Cell]]:
         """Return the rows of the table ``archive``: first those where keys hide different messages, then the newest

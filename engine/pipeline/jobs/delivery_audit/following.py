@@ -25,7 +25,8 @@ from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, history_
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of
+from engine.pipeline.jobs.delivery_audit.place_search import PlaceSearch, SegmentExtent
+from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
 from engine.pipeline.jobs.delivery_audit.summaries import LatencySpans, latency_spans, narrow, segments_of
 from engine.pipeline.jobs.delivery_audit.trace_events import stored_events, trace_events
@@ -80,12 +81,14 @@ class Follower:
         report: JobReport,
         ask_offsets: Callable[[list[tuple[str, str]]], GroupOffsets] = lambda _: {},
         trigger_ms: int = 2_000,
+        read: Callable[..., DataFrame] | None = None,
     ) -> None:
         """Create a follower.
 
         :param ask_offsets: returns the offsets of groups as
             :func:`~engine.pipeline.jobs.delivery_audit.group_offsets.group_offsets` does.
         :param trigger_ms: how often the query checks for a new batch.
+        :param read: as in :class:`PlaceSearch`; None: findings get no places.
         """
         self.files = SharedFiles(spark, checkpoint)
         self.batch = -1
@@ -93,6 +96,7 @@ class Follower:
         self._rules = rules
         self._ask_offsets = ask_offsets
         self._trigger_ms = trigger_ms
+        self._search = PlaceSearch(read) if read is not None else None
         self._reporter = AuditReporter(report)
         self._rows_max = report.rows_max
         self.book = DeliveryBook(rules.topics)
@@ -117,7 +121,7 @@ class Follower:
         frame = frame.withColumn("body", F.when(is_special, F.col("body")))
         # Used several times; without this the source would be read as often.
         with persisted(narrow(frame, "body")) as narrowed:
-            latency = self._add_messages(narrowed)
+            latency = self._add_messages(narrowed, batch)
             if rules.has_trace:
                 self._add_events(narrowed, batch)
         self.batch = batch
@@ -141,12 +145,14 @@ class Follower:
             self.book.settle(self.book.newest_ms)
             self._report()
 
-    def _add_messages(self, frame: DataFrame) -> LatencySpans:
+    def _add_messages(self, frame: DataFrame, batch: int) -> LatencySpans:
         rules, book = self._rules, self.book
         segments = segments_of(frame, rules.late_ms, -1)
         latency = latency_spans(frame, segments, rules.topics)
         book.add(segments, rules.read_limit)
         book.add_latency(latency)
+        if self._search is not None:
+            self._search.add(batch, (segment for segment in segments if segment.topic in rules.topics))
         if any(segment.topic == rules.ledger_topic for segment in segments):
             book.read_ledgers(frame.filter(F.col("topic") == rules.ledger_topic))
         book.settle(book.horizon_ms - rules.grace_ms)
@@ -179,6 +185,8 @@ class Follower:
             raise JobFailed(Text("job.error.other_arguments", folder=self.files.root, rules=state["rules"]))
         self.batch = state["batch"]
         self.book, self.consumption = loaded(state["books"], tuple[DeliveryBook, ConsumptionBook])
+        if self._search is not None and "extents" in state:
+            self._search.extents.extend(loaded(state["extents"], list[SegmentExtent]))
 
     def _save(self) -> None:
         state = {
@@ -186,6 +194,7 @@ class Follower:
             "batch": self.batch,
             "rules": asdict(self._rules),
             "books": saved((self.book, self.consumption)),
+            "extents": saved(list(self._search.extents if self._search is not None else ())),
         }
         self.files.write_new(f"{_FOLDER}/state-{self.batch:010d}.json", json.dumps(state))
         for name in self.files.names(_FOLDER):
@@ -199,7 +208,10 @@ class Follower:
         consumption = self.consumption if self._rules.has_trace else None
         if consumption is not None:
             consumption.offsets = self._ask_offsets(consumption.expected())
-        self._reporter.report(self.book, consumption, findings_of(self.book, consumption, self._rows_max))
+        findings, counts = findings_of(self.book, consumption, self._rows_max)
+        if self._search is not None:
+            findings = list(located(findings, self._search.places(wanted_places(findings))))
+        self._reporter.report(self.book, consumption, (findings, counts))
 
     def conclude(self) -> None:
         """Report the conclusion when the audit ends."""

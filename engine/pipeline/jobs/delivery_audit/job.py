@@ -176,7 +176,7 @@ def _follow(run: JobRun) -> None:
     )
     with run.checkpoint() as checkpoint:
         ask_offsets = partial(group_offsets, run.cluster)
-        follower = Follower(run.spark, checkpoint, rules, run.report, ask_offsets, arguments["trigger_ms"])
+        follower = Follower(run.spark, checkpoint, rules, run.report, ask_offsets, arguments["trigger_ms"], run.read)
         run.follow(messages, follower.add_batch, follower.files.uri("query"))
         follower.conclude()
 

@@ -85,6 +85,15 @@ def test_a_killed_archive_goes_on_where_it_was(spark, server, tmp_path):
     assert report.notes[-1]["en"] == "there was nothing new to archive"
 
 
+def test_small_files_are_merged_and_their_keys_are_still_known(spark, server, tmp_path):
+    folder = tmp_path / "archive"
+    report = archive(spark, server, folder, max_messages_per_batch=200, compact_files=2)
+    assert len(versions(folder)) == 1
+    assert report.tables["archive"][0][2:6] == [KEYS, MESSAGES - KEYS, 0, 1]
+    archive(spark, server, folder, checkpoint_folder=str(tmp_path / "another"), compact_files=2)
+    assert Counter(key for row in pq.read_table(folder).to_pylist() for key in row["keys"]).total() == KEYS
+
+
 def versions(folder):
     """The commits that the files in the archive came with."""
     return [int(path.name.split("-")[1]) for path in folder.glob("topic=*/day=*/*.parquet")]

@@ -82,11 +82,17 @@ def check(report: MemoryReport) -> None:
     assert sum(report.reached["Audited"].values()) == COUNT - 3
 
 
+def places_of_lost(report: MemoryReport) -> list[str]:
+    """The places of both findings, each between two messages."""
+    places = [row["where"] for row in rows(report, "findings") if row["kind"] == "lost"]
+    assert all("after broker" in place and "before broker" in place for place in places)
+    return sorted(places)
+
+
 def test_a_batch_finds_the_loss_and_sees_who_consumed(spark, server):
     report = audit(spark, server)
     check(report)
-    places = [row["where"] for row in rows(report, "findings") if row["kind"] == "lost"]
-    assert all("after broker" in place and "before broker" in place for place in places)
+    assert len(places_of_lost(report)) == 2
 
 
 @pytest.mark.parametrize("follow", [False, True])
@@ -115,11 +121,15 @@ def test_a_stream_finds_the_same_and_a_restarted_one_still_knows_it(spark, serve
             query.stop()
 
     arguments = {"follow": "true", "checkpoint_folder": str(tmp_path / "audit"), "max_messages_per_batch": 25}
-    check(audit(spark, server, read_what_is_there, **arguments))
+    report = audit(spark, server, read_what_is_there, **arguments)
+    check(report)
+    places = places_of_lost(report)
+    assert places == places_of_lost(audit(spark, server))
     server.send(Message("Audited", b"one more"), group="unnumbered")
     report = audit(spark, server, read_what_is_there, **arguments)
     stored = {row["producer"].partition("@")[0]: row["stored"] for row in rows(report, "producers")}
     assert stored == {"senders": COUNT - 3, "(not numbered)": 1}
+    assert places_of_lost(report) == places
 
 
 def test_a_cluster_without_traces_is_audited_by_numbers_alone(spark, server):
