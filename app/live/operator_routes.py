@@ -6,7 +6,7 @@
     POST /api/live/offsets    {"group", "topic", "to": "earliest" | "latest" | "time" | "offset", "time_ms", "queue_id",
                               "offset", "preview"}: the position from which a group continues; the effect (of a
                               ``preview``: what it would be): messages it gets ``again`` and that are ``skipped``,
-                              ``first_ms`` (store time of the oldest one it gets next), ``is_online`` (its members do
+                              ``first_us`` (store time of the oldest one it gets next), ``is_online`` (its members do
                               it, within 10 s), ``queues`` (``queue_id``, ``old``, ``new`` and ``stored``, as read back
                               from the broker). A preview of what would be refused says why: ``refused`` ({en, zh})
 

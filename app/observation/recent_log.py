@@ -33,7 +33,7 @@ class RecentLog(logging.Handler):
             text = text[:LINE_LENGTH_MAX] + " ..."
         self._lines.append(
             {
-                "ms": int(record.created * 1000),
+                "at_us": int(record.created * 1_000_000),
                 "level": record.levelname,
                 "part": record.name.removeprefix("glassmq."),
                 "text": text,

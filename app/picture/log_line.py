@@ -8,7 +8,7 @@ from typing import TypedDict
 class LogLine(TypedDict):
     """One line of the log, cut to what the page shows."""
 
-    ms: int
+    at_us: int
     level: str
     #: Name of the logger.
     part: str

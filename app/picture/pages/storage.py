@@ -93,7 +93,7 @@ class BatchedRecord(TypedDict):
     """A record of a batch, decompressed."""
 
     offset: int
-    timestamp_ms: int
+    time_us: int
     key: str | None
     value: str | None
 
@@ -115,8 +115,7 @@ class FoundRecord(TypedDict):
     queue_id: int
     offset: int
     key: str | None
-    #: Its time in the store, since 1970.
-    stored_ms: int
+    stored_us: int
 
 
 class SearchStep(TypedDict):

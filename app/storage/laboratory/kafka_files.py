@@ -6,6 +6,7 @@ import struct
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.observation.unix_time import unix_us
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, struct_fields
 from engine.kafka.log import log_segment
 from engine.kafka.records.record_batch import decode_batch, read_header
@@ -75,7 +76,7 @@ def contents(data: bytes, unit: FileUnit) -> list[BatchedRecord]:
     return [
         {
             "offset": record.offset,
-            "timestamp_ms": record.timestamp_ms,
+            "time_us": unix_us(record.timestamp_ms),
             "key": None if record.key is None else _shown(record.key),
             "value": None if record.value is None else _shown(record.value),
         }
