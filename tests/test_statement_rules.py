@@ -1,4 +1,4 @@
-"""Rules about single statements: query strings, assertions, changes of a phase.
+"""Rules about single statements: query strings, assertions, changes of a phase, docstrings.
 
 Each rule is itself tested on a snippet that breaks it, so a rule that went blind is noticed.
 """
@@ -77,3 +77,26 @@ def test_a_phase_that_is_changed_by_hand_is_caught():
     by_hand = ["run.phase = RunPhase.ENDED", "run.phase, run.error = (RunPhase.FAILED, 'x')"]
     source = "\n    ".join(["def f(run):", *by_hand, "run.phase = follow(run.phase, RunPhase.ENDED)"])
     assert phases_by_hand(source) == by_hand
+
+
+#: JSON with its keys. Its shape is a TypedDict of app/picture, which the type checker compares with the code.
+_SHAPE = re.compile(r"""\{"\w|\{\w+(, \w+)+\}|\{\.\.\.\}""")
+
+
+def shapes_in_the_module_docstring(source: str) -> list[str]:
+    """The beginnings of JSON in it."""
+    return [one[0] for one in _SHAPE.finditer(ast.get_docstring(ast.parse(source)) or "")]
+
+
+def test_no_module_docstring_describes_a_shape_of_json():
+    shapes = {relative(path): shapes_in_the_module_docstring(path.read_text()) for path in APP_FILES}
+    assert {name: found for name, found in shapes.items() if found} == {}
+
+
+def test_a_shape_of_json_in_a_module_docstring_is_caught():
+    assert shapes_in_the_module_docstring('"""POST: {"topic": ...}; answers {topic, queues}, {...} else."""') == [
+        '{"t',
+        "{topic, queues}",
+        "{...}",
+    ]
+    assert shapes_in_the_module_docstring('"""Fills in ``{{ expression }}`` and ``{name}``."""') == []

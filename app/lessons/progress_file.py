@@ -1,7 +1,5 @@
-"""The progress of a learner as a file: from one browser to another, or from a server to the site and back.
-
-``{"format": "glassmq-lessons", "steps": [{"lesson", "step", "done_at", "prediction", "right"}]}``; ``done_at``: seconds
-since 1970, ``prediction``: text, empty where none was made, ``right``: true, false or null.
+"""The progress of a learner as a file (:class:`app.picture.pages.lesson.ProgressFile`): from one browser to another, or
+from a server to the site and back.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.picture.log_line import LogLine
+    from app.picture.live_state import LogLine
 
 #: Lines that the page shows.
 LINES_MAX = 100

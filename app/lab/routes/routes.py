@@ -1,7 +1,4 @@
-"""The lab over HTTP: its pages, the details that the stream leaves out, export and import.
-
-Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
-"""
+"""The lab over HTTP: its pages, the details that the stream leaves out, export and import."""
 
 from __future__ import annotations
 
