@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
+    from app.foundation.json_types import JsonValue
+    from app.picture.pages.lesson import LessonView
     from app.picture.world.world import WorldPicture
     from engine.lab.nodes.history import LabHistory
 
 
-def lesson_view(view: WorldPicture, history: LabHistory) -> JsonObject:
+def lesson_view(view: WorldPicture, history: LabHistory) -> LessonView:
     """Return ``view`` with ``history``, up to the view's event (which may be in the past)."""
     event = view["event"]
     return {
@@ -42,10 +43,10 @@ def lesson_view(view: WorldPicture, history: LabHistory) -> JsonObject:
     }
 
 
-def _until(event: int, entries: Iterable[NamedTuple]) -> list[JsonObject]:
+def _until(event: int, entries: Iterable[NamedTuple]) -> list[dict[str, JsonValue]]:
     rows = (entry._asdict() for entry in entries)
     return [_plain(row) for row in rows if row["event"] <= event]
 
 
-def _plain(row: dict[str, Any]) -> JsonObject:
+def _plain(row: dict[str, Any]) -> dict[str, JsonValue]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}

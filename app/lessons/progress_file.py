@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lessons.progress import DoneStep, LessonStepDone
+from app.picture.pages.lesson import ProgressFile, StoredStep
 from engine.fields.field import Field, read_fields
 
 FORMAT = "glassmq-lessons"
@@ -29,9 +29,9 @@ _FILE = (
 )
 
 
-def progress_file(steps: Iterable[LessonStepDone]) -> JsonObject:
+def progress_file(steps: Iterable[LessonStepDone]) -> ProgressFile:
     """Return the content of the file."""
-    rows: list[JsonObject] = [
+    rows: list[StoredStep] = [
         {
             "lesson": each.lesson,
             "step": each.done.step,

@@ -13,8 +13,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from app.picture.pages.lab import ScenarioRow
 from app.picture.pages.storage import BothStores, FileSizes
 from app.storage.laboratory import kafka_side, rocketmq_side
 from app.storage.laboratory.laboratory import Laboratory, LaboratoryBusy
@@ -61,7 +61,7 @@ _SIZES: FileSizes = {
 
 
 def add_storage_routes(
-    api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[JsonObject]], runs: Sequence[str]
+    api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[ScenarioRow]], runs: Sequence[str]
 ) -> None:
     """Add the routes to the blueprint of :func:`app.web.api.create_api`. ``scenarios``: those of the lab about
     storage. ``runs``: the kinds of measurements that can be started.

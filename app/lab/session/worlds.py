@@ -6,7 +6,6 @@ import logging
 import secrets
 from collections.abc import Callable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
     CHECKPOINTS_MAX,
     UNWATCHED_CLOSE_S,
@@ -105,7 +104,7 @@ class LabWorlds:
         session.touched = self._clock()
         return session
 
-    def _control(self, viewer_id: str, session: WorldSession, request: JsonObject) -> None:
+    def _control(self, viewer_id: str, session: WorldSession, request: object) -> None:
         now = self._clock()
         player = session.player
         plain = {

@@ -147,3 +147,15 @@ class StoreSearch(TypedDict):
     steps: list[SearchStep]
     steps_omitted: int
     cost: SearchCost
+
+
+class StorageRun(TypedDict):
+    """The last measurement of a kind."""
+
+    #: A word of MeasurementPhase in app/storage/runs/host.py.
+    phase: str
+    number: int
+    total: int
+    #: That of the run before it, until it has ended; null: there was none.
+    report: dict[str, JsonValue] | None
+    error: str | None

@@ -6,6 +6,7 @@ import struct
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.foundation.json_types import JsonValue
 from app.observation.unix_time import unix_us
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, struct_fields
 from engine.kafka.log import log_segment
@@ -36,7 +37,7 @@ def _log_units(_path: str, data: bytes) -> list[FileUnit]:
     position = 0
     while position < len(data):
         header = read_header(data, position)
-        values = {
+        values: dict[str, JsonValue] = {
             "base_offset": header.base_offset,
             "last_offset": header.last_offset,
             "records": header.record_count,
