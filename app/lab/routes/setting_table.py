@@ -97,7 +97,7 @@ STAGE_SETTINGS: Mapping[type[NodeSpec], Mapping[str, str]] = {
 #: Setting -> all its allowed values.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "idempotence_strategy": STRATEGIES,
-    "idempotence_when_unreachable": tuple(WhenUnreachable),
+    "idempotence_when_unreachable": tuple(one.value for one in WhenUnreachable),
 }
 
 
