@@ -156,6 +156,6 @@ class StorageRun(TypedDict):
     phase: str
     number: int
     total: int
-    #: That of the run before it, until it has ended; null: there was none.
+    #: That of the run before it, until it has ended; null before the first one.
     report: dict[str, JsonValue] | None
     error: str | None
