@@ -53,7 +53,7 @@ def test_run_until_a_moment_that_is_past_is_refused_by_name_and_changes_nothing(
         browser.control("run-until", on="time", time_us=time_us)
     assert [refused["reason"] for refused in browser.refused] == ["time_past"] * 3
     assert "5.999999 s has already passed: it is 6 s" in browser.refused[1]["text"]["en"]
-    assert "6 秒" in browser.refused[1]["zh"]
+    assert "6 秒" in browser.refused[1]["text"]["zh"]
     assert (browser.view["event"], browser.view["in_past"]) == (event, False)
     # Seen from an earlier event it lies ahead, and what came after that event is forgotten.
     browser.control("scrub", event=100)
