@@ -10,7 +10,6 @@ from pathlib import Path
 from flask import Flask, Response, redirect, render_template
 from flask.typing import ResponseReturnValue
 
-from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.translator import texts
 from app.lab.routes.namespace import NAMESPACE as LAB_NAMESPACE
@@ -27,6 +26,7 @@ from app.live.transaction_routes import add_transaction_routes
 from app.live.verdict_routes import add_verdict_routes
 from app.metrics.exposition import MetricFamily
 from app.metrics.routes import create_metrics_route
+from app.picture.pages.lab import FaultTables
 from app.pipeline.host import PipelineHost, PipelineSettings
 from app.pipeline.routes import add_pipeline_routes
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
@@ -168,7 +168,7 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
         return redirect("/static/favicon.svg", 308)
 
 
-def _fault_data() -> JsonObject:
+def _fault_data() -> FaultTables:
     """Return the data for the live page's forms of faults."""
     from app.live.fault_service import LIVE_COMMANDS
     from engine.protocol.command.send_message_headers import LONG_NAMES

@@ -1,4 +1,4 @@
-"""Rules about single statements: query strings, assertions, changes of a phase.
+"""Rules about single statements: query strings, assertions, changes of a phase, docstrings.
 
 Each rule is itself tested on a snippet that breaks it, so a rule that went blind is noticed.
 """
@@ -99,3 +99,26 @@ def test_a_usage_error_that_is_made_by_hand_is_caught():
     assert _USAGE_ERROR.search('raise click.UsageError("no")')
     assert _USAGE_ERROR.search("class Port(click.ParamType[int]):")
     assert not _USAGE_ERROR.search('"""Raises click.UsageError."""')
+
+
+#: JSON with its keys. Its shape is a TypedDict of app/picture, which the type checker compares with the code.
+_SHAPE = re.compile(r"""\{"\w|\{\w+(, \w+)+\}|\{\.\.\.\}""")
+
+
+def shapes_in_the_module_docstring(source: str) -> list[str]:
+    """The beginnings of JSON in it."""
+    return [one[0] for one in _SHAPE.finditer(ast.get_docstring(ast.parse(source)) or "")]
+
+
+def test_no_module_docstring_describes_a_shape_of_json():
+    shapes = {relative(path): shapes_in_the_module_docstring(path.read_text()) for path in APP_FILES}
+    assert {name: found for name, found in shapes.items() if found} == {}
+
+
+def test_a_shape_of_json_in_a_module_docstring_is_caught():
+    assert shapes_in_the_module_docstring('"""POST: {"topic": ...}; answers {topic, queues}, {...} else."""') == [
+        '{"t',
+        "{topic, queues}",
+        "{...}",
+    ]
+    assert shapes_in_the_module_docstring('"""Fills in ``{{ expression }}`` and ``{name}``."""') == []

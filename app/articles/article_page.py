@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 
 from app.articles.article import Article, ArticleClaim, ClaimVerdict, LessonPlace
-from app.foundation.json_types import JsonObject
 from app.lessons.lesson_files import lesson_names, load_lesson, number_of
 from app.lessons.prose import Prose
+from app.picture.pages.article import ArticleOfLesson, ArticleRow, ClaimPlace, ShownArticle, ShownClaim
 
 #: The choices of the page's filter, apart from "all", and which verdicts each shows.
 FILTERS: Mapping[str, tuple[ClaimVerdict, ...]] = {
@@ -18,7 +18,7 @@ FILTERS: Mapping[str, tuple[ClaimVerdict, ...]] = {
 }
 
 
-def article_entry(article: Article, language: str) -> JsonObject:
+def article_entry(article: Article, language: str) -> ArticleRow:
     """Return the entry of an article in the list of all articles."""
     counts = Counter(claim.verdict for claim in article.claims())
     return {
@@ -32,7 +32,7 @@ def article_entry(article: Article, language: str) -> JsonObject:
     }
 
 
-def article_data(article: Article, language: str) -> JsonObject:
+def article_data(article: Article, language: str) -> ShownArticle:
     """Return one article with all its rows."""
     claims, lessons = list(article.claims()), frozenset(lesson_names())
     return {
@@ -50,9 +50,9 @@ def article_data(article: Article, language: str) -> JsonObject:
     }
 
 
-def articles_of_lesson(articles: Iterable[Article], lesson: str, language: str) -> list[JsonObject]:
+def articles_of_lesson(articles: Iterable[Article], lesson: str, language: str) -> list[ArticleOfLesson]:
     """Return the articles with a row that leads to ``lesson``, each with the first such row."""
-    found: list[JsonObject] = []
+    found: list[ArticleOfLesson] = []
     for article in articles:
         claims = [claim for claim in article.claims() if any(place.lesson == lesson for place in claim.places)]
         if claims:
@@ -65,7 +65,7 @@ def _shown(claims: Iterable[ArticleClaim], name: str) -> int:
     return sum(claim.verdict in FILTERS[name] for claim in claims)
 
 
-def _claim(claim: ArticleClaim, language: str, lessons: Set[str]) -> JsonObject:
+def _claim(claim: ArticleClaim, language: str, lessons: Set[str]) -> ShownClaim:
     return {
         "id": claim.identity,
         "anchor": claim.anchor,
@@ -83,7 +83,7 @@ def _claim(claim: ArticleClaim, language: str, lessons: Set[str]) -> JsonObject:
     }
 
 
-def _place(place: LessonPlace, language: str) -> JsonObject:
+def _place(place: LessonPlace, language: str) -> ClaimPlace:
     text = load_lesson(place.lesson).texts[language]
     step = text.steps.get(place.step)
     return {

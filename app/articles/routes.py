@@ -8,8 +8,8 @@ from flask import Blueprint, Response, abort, g, render_template
 
 from app.articles.article_files import ARTICLE_NAMES, load_article, load_articles
 from app.articles.article_page import article_data, article_entry, articles_of_lesson
-from app.foundation.json_types import JsonObject
 from app.lessons.errors import LessonError
+from app.picture.pages.article import ArticleOfLesson
 
 log = logging.getLogger("glassmq.http")
 
@@ -40,7 +40,7 @@ def create_article_pages() -> Blueprint:
     return pages
 
 
-def _articles_of_lesson(lesson: str) -> list[JsonObject]:
+def _articles_of_lesson(lesson: str) -> list[ArticleOfLesson]:
     """Return the articles of a lesson; none when the rows of an article cannot be read, so that the lesson's page still
     works.
     """

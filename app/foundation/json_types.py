@@ -6,5 +6,5 @@ from typing import Any
 
 #: Any JSON tree; for code that works on every tree alike.
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
-#: A JSON object whose shape its producer documents.
+#: A JSON object from another process, or of a format that is not one of this project.
 JsonObject = dict[str, Any]

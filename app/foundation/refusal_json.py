@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from app.foundation.json_types import JsonObject
+from typing import TypedDict
+
 from engine.fields.refusal import FieldRefused, in_language
 
 
-def refusal_json(refused: FieldRefused) -> JsonObject:
+class RefusedField(TypedDict):
+    """The refusal of a request with an invalid field."""
+
+    #: In English.
+    error: str
+    parameter: str
+    #: In English, as the next.
+    problem: str
+    allowed: str
+    #: By language.
+    text: dict[str, str]
+
+
+def refusal_json(refused: FieldRefused) -> RefusedField:
     """Return the body of the answer: the error, its parts, and its text in each language."""
     return {
         "error": str(refused),

@@ -6,8 +6,8 @@ import logging
 
 from flask import Blueprint, Response, g, render_template
 
-from app.foundation.json_types import JsonObject
 from app.glossary.glossary import Term, glossary
+from app.picture.pages.article import ShownTerm
 from engine.lab.scenario.errors import ScenarioError
 from engine.lab.scenario.scenario import LANGUAGES
 from engine.lab.scenario.scenario_files import lesson_scenario_names
@@ -37,7 +37,7 @@ def term_words() -> dict[str, str]:
     return {term.anchor: " ".join([*term.all_names, *term.about.values()]).lower() for term in glossary()}
 
 
-def _entry(term: Term, language: str, lessons: frozenset[str]) -> JsonObject:
+def _entry(term: Term, language: str, lessons: frozenset[str]) -> ShownTerm:
     [other] = [each for each in LANGUAGES if each != language]
     name = term.names[language][0]
     return {
@@ -48,5 +48,5 @@ def _entry(term: Term, language: str, lessons: frozenset[str]) -> JsonObject:
         "other_names": [each for each in term.names[other] if each != name],
         "about": term.about[language],
         "synonyms": [*term.synonyms, *term.ruled_out],
-        "examples": [(f"/{'tutorials' if each in lessons else 'lab'}/{each}", each) for each in term.examples],
+        "examples": [[f"/{'tutorials' if each in lessons else 'lab'}/{each}", each] for each in term.examples],
     }

@@ -23,8 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.foundation.json_types import JsonObject
-
+#: A :class:`app.picture.pages.lesson.LessonView`; empty for texts without figures.
+ShownWorld = Mapping[str, object]
 #: Characters of an expression.
 LENGTH_MAX = 500
 #: Any value of the view, or a value computed from such.
@@ -35,10 +35,10 @@ class LessonExpression(ABC):
     """Something that has a value in every world."""
 
     @abstractmethod
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         """Return the value in the world that ``view`` shows; None if a path does not exist there."""
 
-    def holds(self, view: JsonObject) -> bool:
+    def holds(self, view: ShownWorld) -> bool:
         """Return the value as a condition: null, false, 0 and empty values are false."""
         return bool(self.value(view))
 
@@ -49,7 +49,7 @@ class ConstantNode(LessonExpression):
 
     constant: LessonValue
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         return self.constant
 
 
@@ -145,7 +145,7 @@ class Path(LessonExpression):
 
     steps: tuple[PathStep, ...]
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         values: list[LessonValue] = [view]
         many = False
         for step in self.steps:
@@ -189,7 +189,7 @@ class Both(LessonExpression):
     right: LessonExpression
     is_and: bool
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         if self.left.holds(view) is not self.is_and:
             return not self.is_and
         return self.right.holds(view)
@@ -201,7 +201,7 @@ class NotNode(LessonExpression):
 
     operand: LessonExpression
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         return not self.operand.holds(view)
 
 
@@ -213,7 +213,7 @@ class Comparison(LessonExpression):
     left: LessonExpression
     right: LessonExpression
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         left, right = self.left.value(view), self.right.value(view)
         if self.sign in ("=", "!="):
             return _equal(left, right) is (self.sign == "=")
@@ -232,7 +232,7 @@ class Calculation(LessonExpression):
     left: LessonExpression
     right: LessonExpression
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         left, right = self.left.value(view), self.right.value(view)
         if not (_is_number(left) and _is_number(right)) or (self.sign == "/" and right == 0):
             return None
@@ -252,7 +252,7 @@ class Call(LessonExpression):
     function: str
     argument: LessonExpression
 
-    def value(self, view: JsonObject) -> LessonValue:
+    def value(self, view: ShownWorld) -> LessonValue:
         return FUNCTIONS[self.function](self.argument.value(view))
 
 

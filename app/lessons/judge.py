@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.foundation.json_types import JsonObject
-from app.lessons.expression import figure_text
+from app.lessons.expression import ShownWorld, figure_text
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Prediction
 from app.picture.pages.lesson import Answer, JudgedPrediction
 
@@ -23,7 +22,7 @@ class StepVerdict:
         return {"right": self.is_right, "answer": self.answers[0] if self.answers else None}
 
 
-def right_answers(prediction: Prediction, view: JsonObject) -> tuple[Answer, ...]:
+def right_answers(prediction: Prediction, view: ShownWorld) -> tuple[Answer, ...]:
     """Return every answer that is right in the world that ``view`` shows."""
     if isinstance(prediction, ChoicePrediction):
         return tuple(choice for choice, claim in prediction.choices.items() if claim.holds(view))
@@ -33,7 +32,7 @@ def right_answers(prediction: Prediction, view: JsonObject) -> tuple[Answer, ...
     return () if answer is None else (answer,)
 
 
-def judge(prediction: Prediction, answer: Answer, view: JsonObject) -> StepVerdict:
+def judge(prediction: Prediction, answer: Answer, view: ShownWorld) -> StepVerdict:
     """Judge ``answer`` in the world that ``view`` shows."""
     answers = right_answers(prediction, view)
     if isinstance(answer, str):

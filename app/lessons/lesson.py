@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.foundation.json_types import JsonObject
+from app.foundation.json_types import JsonValue
 from app.lessons.expression import LessonExpression
 from app.lessons.lesson_text import LessonText
 from app.lessons.prose import Prose
@@ -61,7 +61,7 @@ class LessonStep:
     identity: str
     point_at: tuple[StageTarget, ...]
     prediction: Prediction | None
-    actions: tuple[JsonObject, ...]
+    actions: tuple[dict[str, JsonValue], ...]
     done_when: LessonExpression | None
     breaks: tuple[str, ...] = ()
     says: tuple[LessonExpression, ...] = ()
@@ -103,7 +103,7 @@ class Lesson:
     steps: tuple[LessonStep, ...]
     texts: Mapping[str, LessonText]
 
-    def begin(self) -> list[JsonObject]:
+    def begin(self) -> list[dict[str, JsonValue]]:
         """Return the actions that bring the world from its first event to where the lesson begins."""
         return [{"control": "run-until", "on": "time", "time_us": self.begin_ms * 1_000}] if self.begin_ms else []
 

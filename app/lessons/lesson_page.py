@@ -10,29 +10,37 @@ from typing import TYPE_CHECKING
 
 from app.glossary.glossary import searched_text
 from app.lessons.choice_order import choice_order
-from app.lessons.expression import figure_text
+from app.lessons.expression import ShownWorld, figure_text
 from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, LessonStep, NumberPrediction
 from app.lessons.lesson_files import number_of
 from app.pictures.scenario_pictures import LESSONS_SHELF, picture_addresses
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
     from app.lessons.course import Course, Track
     from app.lessons.judge import StepVerdict
     from app.lessons.lesson_text import LessonText, StepText
     from app.lessons.progress import DoneStep
     from app.lessons.rehearsal import Rehearsal, RehearsedStep
-    from app.picture.pages.lesson import Answer, LessonProgress, LessonQuestion, ShownLesson, ShownStep
+    from app.picture.pages.lesson import (
+        Answer,
+        LessonProgress,
+        LessonQuestion,
+        LessonRow,
+        NeededLesson,
+        ShownLesson,
+        ShownStep,
+        TrackRow,
+    )
     from app.picture.world.world import Words
 
 
-def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
+def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> LessonRow:
     """Return the entry of a lesson in the list of all lessons."""
     done_steps = sum(step.identity in done for step in lesson.steps)
     return {
         "name": lesson.name,
         "number": number_of(lesson.name),
-        "needs": [(number_of(name), name) for name in course.needs[lesson.name]],
+        "needs": _needs(lesson, course),
         "title": lesson.title(),
         "intro": {language: text.intro.html({}) for language, text in lesson.texts.items()},
         "minutes": lesson.minutes,
@@ -42,12 +50,16 @@ def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -
     }
 
 
-def track_entry(track: Track, lessons: Sequence[JsonObject], static_folder: Path) -> JsonObject:
+def _needs(lesson: Lesson, course: Course) -> list[NeededLesson]:
+    return [{"number": number_of(name), "name": name} for name in course.needs[lesson.name]]
+
+
+def track_entry(track: Track, lessons: Sequence[LessonRow], static_folder: Path) -> TrackRow:
     """Return a track in the list of lessons. ``next`` is its first lesson that is not finished; None when all are."""
     return {
         "identity": track.identity,
-        "title": track.title,
-        "lessons": lessons,
+        "title": dict(track.title),
+        "lessons": [*lessons],
         "pictures": picture_addresses(LESSONS_SHELF, track.lessons[0], static_folder) if track.lessons else {},
         "minutes": sum(lesson["minutes"] for lesson in lessons),
         "finished": sum(lesson["finished"] for lesson in lessons),
@@ -77,7 +89,7 @@ def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneSte
         "minutes": lesson.minutes,
         "begin": [*lesson.begin()],
         "title": lesson.title(),
-        "needs": [{"number": number_of(name), "name": name} for name in course.needs[lesson.name]],
+        "needs": _needs(lesson, course),
         "intro_html": _in_each(lesson, lambda text: text.intro.html({})),
         "steps": [_step(lesson, rehearsed, done, order) for rehearsed in rehearsal.steps],
         "summary_html": _in_each(lesson, lambda text: text.summary.html(rehearsal.end)),
@@ -95,7 +107,7 @@ def progress_json(done: Mapping[str, DoneStep]) -> LessonProgress:
     }
 
 
-def after_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> Words | None:
+def after_html(lesson: Lesson, step: LessonStep, view: ShownWorld) -> Words | None:
     """Return the text that follows a done step, in each language."""
 
     def html(text: LessonText) -> str:
@@ -107,7 +119,7 @@ def after_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> Words | No
 
 
 def why_wrong_html(
-    lesson: Lesson, step: LessonStep, answer: Answer, verdict: StepVerdict, view: JsonObject
+    lesson: Lesson, step: LessonStep, answer: Answer, verdict: StepVerdict, view: ShownWorld
 ) -> Words | None:
     """Return why a wrong answer is wrong, in each language; None where the lesson has no text for it."""
     # The texts write a wrong number without commas.
@@ -124,7 +136,7 @@ def why_wrong_html(
     return texts if all(texts.values()) else None
 
 
-def body_html(lesson: Lesson, step: LessonStep, view: JsonObject) -> Words:
+def body_html(lesson: Lesson, step: LessonStep, view: ShownWorld) -> Words:
     """Return the text that precedes the action, in each language."""
     return _of_step(lesson, step, lambda text: text.body.html(view))
 
@@ -152,11 +164,11 @@ def _step(
     }
 
 
-def _hint(number: int, view: JsonObject) -> Callable[[StepText], str]:
+def _hint(number: int, view: ShownWorld) -> Callable[[StepText], str]:
     return lambda text: text.hints[number].html(view)
 
 
-def _predict(lesson: Lesson, step: LessonStep, view: JsonObject, choices: list[str]) -> LessonQuestion | None:
+def _predict(lesson: Lesson, step: LessonStep, view: ShownWorld, choices: list[str]) -> LessonQuestion | None:
     prediction = step.prediction
     if prediction is None:
         return None

@@ -1,16 +1,14 @@
-"""The progress of a learner as a file: from one browser to another, or from a server to the site and back.
-
-``{"format": "glassmq-lessons", "steps": [{"lesson", "step", "done_at", "prediction", "right"}]}``; ``done_at``: seconds
-since 1970, ``prediction``: text, empty where none was made, ``right``: true, false or null.
+"""The progress of a learner as a file (:class:`app.picture.pages.lesson.ProgressFile`): from one browser to another, or
+from a server to the site and back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lessons.progress import DoneStep, LessonStepDone
+from app.picture.pages.lesson import ProgressFile, StoredStep
 from engine.fields.field import Field, read_fields
 
 FORMAT = "glassmq-lessons"
@@ -31,9 +29,9 @@ _FILE = (
 )
 
 
-def progress_file(steps: Iterable[LessonStepDone]) -> JsonObject:
+def progress_file(steps: Iterable[LessonStepDone]) -> ProgressFile:
     """Return the content of the file."""
-    rows: list[JsonObject] = [
+    rows: list[StoredStep] = [
         {
             "lesson": each.lesson,
             "step": each.done.step,

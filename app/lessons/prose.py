@@ -14,9 +14,8 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, NoReturn
 
-from app.foundation.json_types import JsonObject
 from app.lessons.errors import ExpressionError, LessonError
-from app.lessons.expression import LessonExpression, figure_text
+from app.lessons.expression import LessonExpression, ShownWorld, figure_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -47,14 +46,14 @@ class Prose:
     figures: tuple[LessonExpression, ...]
     place: tuple[str, int]
 
-    def html(self, view: JsonObject) -> str:
+    def html(self, view: ShownWorld) -> str:
         """Return the text with its figures in the world that ``view`` shows."""
         parts = [self.pieces[0]]
         for figure, piece in zip(self.figures, self.pieces[1:], strict=True):
             parts += (f'<span class="lesson-figure">{escape(figure_text(figure.value(view)))}</span>', piece)
         return "".join(parts)
 
-    def missing_figures(self, view: JsonObject) -> int:
+    def missing_figures(self, view: ShownWorld) -> int:
         """Return how many figures have no value in the world that ``view`` shows."""
         return sum(figure.value(view) in (None, []) for figure in self.figures)
 

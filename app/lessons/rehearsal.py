@@ -6,13 +6,15 @@ It is also the test of a lesson: :meth:`Rehearsal.problems`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from app.foundation.json_types import JsonObject
 from app.lab.views.world_view import WorldView
 from app.lessons.judge import right_answers
 from app.lessons.lesson import Lesson, LessonStep
 from app.lessons.lesson_view import lesson_view
+from app.picture.pages.lesson import LessonView
 from engine.lab.run.recording import EVENTS_MAX
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
@@ -24,14 +26,14 @@ class RehearsedStep:
     """A step that was rehearsed.
 
     :ivar link: to the world at the beginning of the step.
-    :ivar before, after: views, see :mod:`app.lessons.lesson_view`.
+    :ivar before, after: the world then.
     :ivar broken: names of the invariants that its action broke.
     """
 
     step: LessonStep
     link: str
-    before: JsonObject
-    after: JsonObject
+    before: LessonView
+    after: LessonView
     broken: tuple[str, ...] = ()
 
 
@@ -42,7 +44,7 @@ class Rehearsal:
     steps: tuple[RehearsedStep, ...]
 
     @property
-    def end(self) -> JsonObject:
+    def end(self) -> LessonView:
         """Return the view after the last step."""
         return self.steps[-1].after
 
@@ -92,7 +94,7 @@ def rehearse(lesson: Lesson) -> Rehearsal:
     with LabRun(lesson.scenario) as run:
         world = WorldView(run)
 
-        def look() -> JsonObject:
+        def look() -> LessonView:
             return lesson_view(world.build(), run.world.history)
 
         for action in lesson.begin():
@@ -112,7 +114,7 @@ def pictured_link(lesson: Lesson) -> str:
     return steps[len(steps) // 2].link
 
 
-def perform(run: LabRun, action: JsonObject) -> None:
+def perform(run: LabRun, action: Mapping[str, Any]) -> None:
     """Do to ``run`` what the page does with ``action`` (see :mod:`app.lab.session.session`).
 
     Raises :class:`~engine.lab.scenario.errors.CommandRefused`.

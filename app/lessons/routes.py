@@ -1,7 +1,4 @@
-"""Lessons over HTTP: the list, one lesson, the check of a step, a reset, and progress as a file.
-
-Errors of the API are JSON like the lab's: ``{"error": {en, zh}, "reason": ...}``.
-"""
+"""Lessons over HTTP: the list, one lesson, the check of a step, a reset, and progress as a file."""
 
 from __future__ import annotations
 

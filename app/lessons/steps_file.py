@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from app.foundation.json_types import JsonObject
+from app.foundation.json_types import JsonValue
 from app.lessons.errors import ExpressionError, LessonError
 from app.lessons.expression import LENGTH_MAX, LessonExpression
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, LessonStep, NumberPrediction, Prediction
@@ -151,10 +152,12 @@ def _unit(section: Section | None) -> Mapping[str, str] | None:
 # ------------------------------------------------------------------------------------------------- actions
 
 
-def _action(section: Section) -> JsonObject:
+def _action(section: Section) -> dict[str, JsonValue]:
     """Return a control or a command as the page sends it, with ``control`` or ``command`` for its name."""
     if section.has("command"):
-        fields = {name: section.any_value(name) for name in section.names() if section.has(name)}
+        fields: dict[str, JsonValue] = {
+            name: cast("JsonValue", section.any_value(name)) for name in section.names() if section.has(name)
+        }
         kind = fields.pop("command")
         try:
             parse_command({"kind": kind, **fields})
@@ -163,7 +166,7 @@ def _action(section: Section) -> JsonObject:
         if kind == "setting":
             raise section.fail("command", "a setting begins another run: put it into the lesson's scenario")
         return {"command": kind, **fields}
-    action: JsonObject = {"control": section.choice("control", CONTROLS)}
+    action: dict[str, JsonValue] = {"control": section.choice("control", CONTROLS)}
     if action["control"] == "run-until":
         action["on"] = section.choice("on", [kind.value for kind in ConditionKind])
         for field in ("node", "contains"):

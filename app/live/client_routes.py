@@ -1,7 +1,5 @@
 """The internals of a group's members over HTTP, which the panel "Inside the clients" polls every two seconds.
 
-GET /api/live/clients?group=billing see app/live/client_answers.py
-
 The request causes the members to be asked (307), each once a second at most; those that do not answer, less often.
 """
 

@@ -1,14 +1,8 @@
-"""Dead letters over HTTP: the list of the live page, and the requests of its buttons.
+"""Dead letters over HTTP: the list of the live page, and the requests of its buttons (:mod:`app.picture.dead_letter`).
 
-    GET  /api/live/dead-letters                   {"groups": [...]}
-    GET  /api/live/dead-letters/<group>           {"group": {...}, "messages": [...]}; ?start=&count=: from which
-                                                  number on (by default the newest ones), oldest first
-    POST /api/live/dead-letters/<group>/resend    {"messages": [ids] | "all", "to": "topic" | "group", "anyway": false}
-
-The shapes: app/remote/dead_letters_view.py. ``to`` selects the receivers: every group that subscribes to the first
-topic, or only the group that failed. Messages that were resent before are left alone, unless they are named and
-``anyway`` is true. "all" works 200 at a time: the answer's ``next`` goes back as ``start``. Each message that cannot be
-resent is in the answer, with the reason in both languages; 404: there is no such group.
+``to`` selects the receivers: every group that subscribes to the first topic, or only the group that failed. Messages
+that were resent before are left alone, unless they are named and ``anyway`` is true. "all" works 200 at a time: the
+answer's ``next`` goes back as ``start``. 404: there is no such group.
 
 The gate and the JSON rule of app/live/transaction_routes.py keep other sites' pages from sending these.
 """
@@ -19,6 +13,7 @@ from flask import Blueprint, Response
 
 from app.foundation.operator_requests import ResendRequest
 from app.foundation.translator import in_all_languages
+from app.picture.dead_letter import DeadLetterGroups
 from app.remote.remote_dead_letters import RESEND_MAX
 from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import INT64_MAX, json_body, read_part, read_query
@@ -54,7 +49,8 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
     @api.get("/live/dead-letters")
     def dead_letter_groups() -> Response:
         read_query()
-        return json_answer({"groups": [*source.ask(lambda live: live.operator.dead_letter_groups())]})
+        answer: DeadLetterGroups = {"groups": [*source.ask(lambda live: live.operator.dead_letter_groups())]}
+        return json_answer(answer)
 
     @api.get("/live/dead-letters/<group>")
     def dead_letters(group: str) -> Response:

@@ -1,22 +1,12 @@
 """Fault injection into the running engine, over HTTP.
 
-    GET    /api/faults              the active faults (:mod:`app.picture.live.fault`), and ``is_allowed``
-    POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});
-                                    or {"commands": [...]}, in order, up to the first that is refused
-    DELETE /api/faults              ends all faults, except stopped processes; what waits goes on
-    DELETE /api/faults/<rule>       removes one rule
-    POST   /api/faults/look         the held frames are viewed
-    POST   /api/faults/held         {"action": "pass"}: all are released, and holding ends
-    POST   /api/faults/held/<id>    {"action": "pass", "fields": {...}, "properties": {...}, "body": "..."}; "action" is
-                                    required; or {"action": "drop"}
+A command is one of the lab (``fault``, ``crash``, ...), or several, carried out in order up to the first that is
+refused. To end all faults leaves stopped processes as they are; what waits goes on. A look at the held frames makes
+them wait longer; the record of frames is a file, which ``/lab/wire`` shows.
 
-    POST   /api/faults/record       {"client": "10.0.0.7*", "bodies": false}: record these clients' frames from now on
-           (empty: all clients); DELETE ends it
-    GET    /api/faults/frames       the record as a file, which /lab/wire shows
-
-Each answers with the faults that are active then. Refused: ``{"error", "text": {en, zh}}``, 400 for an invalid field,
-else 409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send
-these.
+Each request answers with :class:`app.picture.live.fault.ActiveFaults` of that moment. Refused: 400 for an invalid
+field, else 409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites
+cannot send these.
 """
 
 from __future__ import annotations
@@ -28,6 +18,7 @@ from flask import Blueprint, Response
 from app.foundation.refusal_json import refusal_json
 from app.foundation.translator import in_all_languages
 from app.live.live_faults import LiveFaults
+from app.picture.refusal import RefusedRequest
 from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import json_body, read_json, read_part, read_query
 from engine.faults.errors import FaultRefused
@@ -132,8 +123,10 @@ def _add_error_answers(api: Blueprint) -> None:
 
     @api.errorhandler(CommandRefused)
     def malformed(error: CommandRefused) -> Response:
-        reported = refusal_json(error.__cause__) if isinstance(error.__cause__, FieldRefused) else {}
-        return json_answer({**reported, "error": str(error), "text": dict(error.text)}, 400)
+        reported: RefusedRequest = {"error": str(error), "text": dict(error.text)}
+        if isinstance(error.__cause__, FieldRefused):
+            return json_answer({**refusal_json(error.__cause__), **reported}, 400)
+        return json_answer(reported, 400)
 
 
 def _fits(body: str) -> None:

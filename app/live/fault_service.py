@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from app.foundation.translator import in_all_languages
 from app.live.held_view import held_view, recorded_names, rule_view
 from app.metrics.fault_metrics import fault_families
+from app.observation.unix_time import unix_us
 from engine.faults.changed_frame import changed_frame
 from engine.faults.errors import FaultRefused
 from engine.faults.fault_rule import MS_MAX, Direction, FaultAction, FaultRule
@@ -112,7 +113,7 @@ class FaultService:
         self._machines = machines
         self._names = names
         self._pause_engine = pause
-        self._broker_crashed_ms: int | None = None
+        self._broker_crashed_us: int | None = None
         #: One command at a time: a broker that is being started cannot be started again.
         self._one_at_a_time = asyncio.Lock()
         self._actions: dict[str, Callable[[Command], Awaitable[None] | None]] = {
@@ -180,7 +181,7 @@ class FaultService:
             await self._machines.crash_name_server()
         else:
             await self._machines.crash_broker()
-            self._broker_crashed_ms = self.injector.clock.now_ms()
+            self._broker_crashed_us = unix_us(self.injector.clock.now_ms())
 
     async def _restart(self, command: Command) -> None:
         if command.target == NAME_SERVER:
@@ -288,15 +289,15 @@ class FaultService:
         broken = self._broken()
         return {
             "is_active": injector.is_active or any(broken.values()),
-            "now_ms": now_ms,
+            "now_us": unix_us(now_ms),
             "broker": machines.broker_name,
             "clock_ahead_ms": machines.ahead_ms,
             "broken": broken,
-            "broker_crashed_ms": self._broker_crashed_ms if broken["broker_crashed"] else None,
+            "broker_crashed_us": self._broker_crashed_us if broken["broker_crashed"] else None,
             "rules": [rule_view(rule, now_ms) for rule in injector.rules],
             "hits": [
                 {
-                    "at_ms": hit.at_ms,
+                    "at_us": unix_us(hit.at_ms),
                     "rule": hit.rule_id,
                     "what": hit.what.value,
                     "client": hit.client,
@@ -324,5 +325,5 @@ class FaultService:
             "client": record.client,
             "bodies": record.with_bodies,
             "count": record.count,
-            "started_ms": record.started_ms,
+            "started_us": unix_us(record.started_ms),
         }

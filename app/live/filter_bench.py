@@ -1,13 +1,8 @@
 """The filter bench: a page for trying expressions, which the broker's own code evaluates.
 
-    GET  /filters               the page
-    POST /api/filter/evaluate   {"expression", "properties": {name: value}}
-    POST /api/filter/tags       {"expression", "tag"}; the tag may be null
-
-``evaluate`` answers with ``{"matches", "tree"}``: every part of the expression with its outcome, see
-:mod:`engine.filter.evaluation_tree`; or, for an expression that cannot be compiled, with ``{"mistake": {"text",
-"problem", "details", "allowed", "position", "line", "column", "marked"}}``. ``tags`` answers with both hash codes and
-whether broker and client let the message through. Nothing is stored and no broker is involved.
+``evaluate`` answers :class:`~app.picture.live.filter.EvaluatedFilter`, or
+:class:`~app.picture.live.filter.RefusedFilter` for an expression that cannot be compiled; ``tags`` answers
+:class:`~app.picture.live.filter.TagsAnswer`. Nothing is stored and no broker is involved.
 """
 
 from __future__ import annotations
@@ -28,7 +23,7 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.java_hash import java_string_hash
 
 if TYPE_CHECKING:
-    from app.picture.live.filter import FilterMistake, FilterPart, TagsAnswer
+    from app.picture.live.filter import EvaluatedFilter, FilterMistake, FilterPart, RefusedFilter, TagsAnswer
 
 #: Characters of an expression; less than a broker takes, because a person types it and its tree is drawn.
 EXPRESSION_MAX = 1_000
@@ -50,8 +45,10 @@ def add_filter_routes(api: Blueprint) -> None:
         try:
             tree = evaluate_parts(compile_expression(text), properties)
         except FilterSyntaxError as error:
-            return json_answer({"mistake": _mistake_json(error)})
-        return json_answer({"matches": tree.outcome is PartOutcome.TRUE, "tree": _part_json(tree)})
+            refused: RefusedFilter = {"mistake": _mistake_json(error)}
+            return json_answer(refused)
+        answer: EvaluatedFilter = {"matches": tree.outcome is PartOutcome.TRUE, "tree": _part_json(tree)}
+        return json_answer(answer)
 
     @api.post("/filter/tags")
     def compare_tags() -> Response:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
+from app.observation.unix_time import unix_us
 from engine.faults.changed_frame import properties_of
 from engine.faults.fault_rule import Direction, FaultRule
 from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
@@ -43,10 +44,17 @@ _meanings: WeakKeyDictionary[FrameSubject, Words] = WeakKeyDictionary()
 def rule_view(rule: FaultRule, now_ms: int) -> fault.LiveFaultRule:
     """Return the fields of a rule, and when it ends."""
     view: dict[str, object] = {
-        one.name: getattr(rule, one.name) for one in fields(rule) if not one.name.startswith("_")
+        one.name: getattr(rule, one.name)
+        for one in fields(rule)
+        if one.name != "made_ms" and not one.name.startswith("_")
     }
     ends_in_ms = max(0, rule.made_ms + rule.for_ms - now_ms) if rule.for_ms else None
-    view |= {"what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
+    view |= {
+        "what": rule.what.value,
+        "made_us": unix_us(rule.made_ms),
+        "is_spent": rule.is_spent(now_ms),
+        "ends_in_ms": ends_in_ms,
+    }
     return cast("fault.LiveFaultRule", view)
 
 

@@ -1,18 +1,7 @@
-"""An operator's requests over HTTP: what the live page's forms send.
+"""An operator's requests over HTTP: what the live page's forms send. The answers: :mod:`app.picture.live.operator`.
 
-    POST /api/live/topics     {"topic", "queues"}: a new topic; its ``topic`` and ``queues``
-    POST /api/live/messages   {"topic", "body", "tag", "keys": [...], "delay_level"}: one message; where it is stored:
-                              ``topic``, ``queue_id``, ``offset``, ``id`` (all but topic and body may be missing)
-    POST /api/live/offsets    {"group", "topic", "to": "earliest" | "latest" | "time" | "offset", "time_ms", "queue_id",
-                              "offset", "preview"}: the position from which a group continues; the effect (of a
-                              ``preview``: what it would be): messages it gets ``again`` and that are ``skipped``,
-                              ``first_ms`` (store time of the oldest one it gets next), ``is_online`` (its members do
-                              it, within 10 s), ``queues`` (``queue_id``, ``old``, ``new`` and ``stored``, as read back
-                              from the broker). A preview of what would be refused says why: ``refused`` ({en, zh})
-
-Refused: ``{"error", "text": {en, zh}}``, 400 for an invalid field (with ``parameter`` and ``allowed``), else 409; then
-nothing has happened, or the text says what. As with app/live/transaction_routes.py, pages of other sites cannot send
-these.
+Refused: 400 for an invalid field, else 409; then nothing has happened, or the text says what. As with
+app/live/transaction_routes.py, pages of other sites cannot send these.
 """
 
 from __future__ import annotations
@@ -33,6 +22,7 @@ from app.foundation.operator_requests import (
     TopicRequest,
 )
 from app.foundation.translator import in_all_languages
+from app.picture.live.operator import RefusedReset
 from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import read_json
 from app.web.live_source import LiveSource
@@ -126,7 +116,8 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
         except OperationRefused as refused:
             if not request.preview:
                 raise
-            return json_answer({"refused": dict(refused.text)})
+            answer: RefusedReset = {"refused": dict(refused.text)}
+            return json_answer(answer)
 
     @api.errorhandler(OperationRefused)
     def refused(error: OperationRefused) -> Response:

@@ -1,20 +1,16 @@
 """Decisions on half messages by hand over HTTP: what the live page's buttons send.
 
-    POST /api/live/transactions/commit      {"message": unique id, key or offset message id, "anyway": false}
-    POST /api/live/transactions/rollback    likewise
-    POST /api/live/transactions/resume      {"message"}: a message that was given up is checked again
-
-200: ``{"action", "message": {id, key, topic, queue_id, group}}``. Else: ``{"error", "reason", "text": {en, zh}}``, 404
-where there is no such message, else 409, as for one that is decided already unless ``anyway`` is true; then nothing has
-happened. These, those of app/live/dead_letter_routes.py and those of app/live/operator_routes.py change the broker.
-Other sites' pages cannot send them: the gate checks the Origin, and browsers send JSON only after a CORS preflight,
-which this server does not grant.
+Refused: 404 where there is no such message, else 409, as for one that is decided already unless ``anyway`` is true;
+then nothing has happened. These, those of app/live/dead_letter_routes.py and those of app/live/operator_routes.py
+change the broker. Other sites' pages cannot send them: the gate checks the Origin, and browsers send JSON only after a
+CORS preflight, which this server does not grant.
 """
 
 from __future__ import annotations
 
 from flask import Blueprint, Response
 
+from app.picture.half_message import HalfMessageDecision
 from app.remote.dead_letters_view import refusal_view
 from app.web.api import json_answer
 from app.web.api_parameters import read_json, read_part
@@ -36,7 +32,8 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
         read = read_json(_MESSAGE) if chosen is HalfMessageAction.RESUME else read_json(_MESSAGE, _ANYWAY)
         name, anyway = read["message"], read.get("anyway", False)
         done = source.ask(lambda live: live.operator.act_on_half_message(chosen, name, anyway=anyway))
-        return json_answer({"action": action, "deed": action, "message": done})
+        answer: HalfMessageDecision = {"action": action, "deed": action, "message": done}
+        return json_answer(answer)
 
     @api.errorhandler(HalfMessageRefused)
     def refused(error: HalfMessageRefused) -> Response:

@@ -1,12 +1,7 @@
-"""The broker's verdict over HTTP: its health in words for the first line of the live page, and the thresholds of its
-rules.
+"""The broker's verdict over HTTP (:class:`app.picture.health.HealthReport`): its health in words for the first line of
+the live page, and the thresholds of its rules, which are kept in the data folder.
 
-    GET  /api/live/verdict                {"level", "text": {en, zh}, "clauses": [...], "omitted", "rules": [...]}
-    POST /api/live/verdict/thresholds     {rule: integer, or null to switch it off, ...}; answers like GET
-
-The shapes: app/watch/verdict.py. Thresholds are kept in the data folder. Refused: 400 with ``parameter``, ``problem``,
-``allowed`` and ``text`` ({en, zh}: what is allowed); then nothing was changed. The gate and the JSON rule of
-app/live/transaction_routes.py hold here too.
+A refused threshold changes nothing. The gate and the JSON rule of app/live/transaction_routes.py hold here too.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.picture.log_line import LogLine
+    from app.picture.live_state import LogLine
 
 #: Lines that the page shows.
 LINES_MAX = 100
@@ -33,7 +33,7 @@ class RecentLog(logging.Handler):
             text = text[:LINE_LENGTH_MAX] + " ..."
         self._lines.append(
             {
-                "ms": int(record.created * 1000),
+                "at_us": int(record.created * 1_000_000),
                 "level": record.levelname,
                 "part": record.name.removeprefix("glassmq."),
                 "text": text,

@@ -12,6 +12,7 @@ import zlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from app.observation.unix_time import world_us
 from engine.protocol.errors import MalformedMessage, ProtocolError
 from engine.protocol.message.addresses import decode_host
 from engine.protocol.message.compression import decompress_body
@@ -56,26 +57,29 @@ def record_summary(raw: bytes) -> RecordSummary:
     return message_summary(decode_stored_message(raw, check_crc=False))
 
 
-def stored_record(message: MessageExt) -> StoredRecord:
-    """Return what both pages show of a stored message whose body is still as stored (compressed where it was)."""
+def stored_record(message: MessageExt, begin_ms: int = 0) -> StoredRecord:
+    """Return what both pages show of a stored message whose body is still as stored (compressed where it was).
+
+    :param begin_ms: time of the broker's clock at which the time of the picture begins.
+    """
     return {
         "offset": message.commit_log_offset,
         "size": message.store_size,
         "topic": message.topic,
         "queue_id": message.queue_id,
         "queue_offset": message.queue_offset,
-        "store_ms": message.store_timestamp,
+        "stored_us": world_us(message.store_timestamp, begin_ms),
         "tags": message.tags,
         "body_preview": _preview(message.body, message.sys_flag),
         "reconsume_times": message.reconsume_times,
     }
 
 
-def message_summary(message: MessageExt) -> RecordSummary:
+def message_summary(message: MessageExt, begin_ms: int = 0) -> RecordSummary:
     """Return one line about a stored message whose body is still as stored."""
     return {
-        **stored_record(message),
-        "born_ms": message.born_timestamp,
+        **stored_record(message, begin_ms),
+        "born_us": world_us(message.born_timestamp, begin_ms),
         "born_host": message.born_host,
         "keys": list(message.keys),
         "unique_id": message.unique_id,
@@ -86,7 +90,7 @@ def message_summary(message: MessageExt) -> RecordSummary:
     }
 
 
-def record_view(raw: bytes) -> RecordView:
+def record_view(raw: bytes, begin_ms: int = 0) -> RecordView:
     """Return everything about one record: summary, fields with byte ranges, properties, body.
 
     ``raw`` is exactly the record. Raises :class:`MalformedMessage` when the lengths do not fit.
@@ -97,7 +101,7 @@ def record_view(raw: bytes) -> RecordView:
     except ProtocolError as error:
         body, body_problem = message.body, str(error)
     return {
-        "record": message_summary(message),
+        "record": message_summary(message, begin_ms),
         "fields": record_fields(raw),
         "properties": dict(message.properties),
         "crc_matches": body_crc(message.body) == message.body_crc,

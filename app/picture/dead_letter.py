@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from app.picture.refusal import Refusal
+
 
 class DeadLetterGroup(TypedDict):
     """A group that has or had dead letters."""
@@ -75,15 +77,6 @@ class DeadLetterPage(TypedDict):
     messages: list[DeadLetter]
 
 
-class Refusal(TypedDict):
-    """Why a dead letter was not resent, or a half message not decided."""
-
-    error: str
-    reason: str
-    #: By language.
-    text: dict[str, str]
-
-
 class FailedDeadLetter(Refusal):
     """A dead letter that was not resent."""
 
@@ -106,3 +99,9 @@ class ResendReport(TypedDict):
     failed_omitted: int
     #: Number to go on from; None: done.
     next: int | None
+
+
+class DeadLetterGroups(TypedDict):
+    """All groups that have or had dead letters."""
+
+    groups: list[DeadLetterGroup]

@@ -87,3 +87,13 @@ class Transactions(TypedDict):
     messages: list[HalfMessage]
     #: The newest ones, oldest first.
     given_up: list[GivenUpMessage]
+
+
+class HalfMessageDecision(TypedDict):
+    """What an operator has done to a half message."""
+
+    #: A word of ``engine.broker.transactions.half_message_lookup.HalfMessageAction``.
+    action: str
+    #: The same, under the name of before.
+    deed: str
+    message: DecidedByHand

@@ -12,11 +12,20 @@ from app.picture.delay_level import DelayLevels
 from app.picture.half_message import Transactions
 from app.picture.health import BacklogOutlooks, Health
 from app.picture.lock import Lock
-from app.picture.log_line import LogLine
 from app.picture.numbers import Numbers
 from app.picture.rates import BrokerEvent, Rates
 from app.picture.replica import Replication
 from app.picture.topic import Topic
+
+
+class LogLine(TypedDict):
+    """One line of the live engine's log, cut to what the page shows."""
+
+    at_us: int
+    level: str
+    #: Name of the logger.
+    part: str
+    text: str
 
 
 class OmittedConnections(TypedDict):

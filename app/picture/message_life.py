@@ -103,7 +103,8 @@ class DeliveredMark(TypedDict):
     queue_offset: int
     #: None while the listener has it.
     until_us: int | None
-    #: None, the listener's result, "interrupted" (its process ended) or "timed-out" (its consumer has sent it back).
+    #: None, the listener's result, "died" or "stopped" (its process did), or "timed-out" (its consumer has sent it
+    #: back).
     result: str | None
 
 

@@ -15,7 +15,7 @@ class StoredRecord(TypedDict):
     topic: str
     queue_id: int
     queue_offset: int
-    store_ms: int
+    stored_us: int
     tags: str | None
     #: The first characters of the body.
     body_preview: str
@@ -25,7 +25,7 @@ class StoredRecord(TypedDict):
 class RecordSummary(StoredRecord):
     """One line about a record of the commit log."""
 
-    born_ms: int
+    born_us: int
     born_host: str
     keys: list[str]
     #: Made by the client; None without one.

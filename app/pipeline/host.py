@@ -95,13 +95,13 @@ class BrokerCredentials:
 
 
 class PipelineHost:
-    """The runs of this server. Used by web threads. ``clock_ms``: milliseconds since 1970."""
+    """The runs of this server. Used by web threads. ``clock_us``: microseconds since 1970."""
 
     def __init__(
-        self, settings: PipelineSettings, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+        self, settings: PipelineSettings, clock_us: Callable[[], int] = lambda: time.time_ns() // 1_000
     ) -> None:
         self.settings = settings
-        self._clock_ms = clock_ms
+        self._clock_us = clock_us
         self._lock = threading.Lock()
         self._runs: OrderedDict[str, _Run] = OrderedDict()
         self._is_closed = False
@@ -136,7 +136,7 @@ class PipelineHost:
         if missing := missing_package():
             raise SparkPackageMissing(missing)
         run_id = secrets.token_hex(6)
-        record = RunRecord(run_id, description, checked, self.settings.master, self._clock_ms(), origin)
+        record = RunRecord(run_id, description, checked, self.settings.master, self._clock_us(), origin)
         log_file = self._log_folder / f"{job}-{run_id}.log"
         record.log_file = str(log_file)
         work_folder = self._work_folder / run_id
@@ -186,7 +186,7 @@ class PipelineHost:
         with self._lock:
             run = self._find(run_id)
             if run.record.phase in (RunPhase.STARTING, RunPhase.RUNNING):
-                run.record.move(RunPhase.STOPPING, self._clock_ms())
+                run.record.move(RunPhase.STOPPING, self._clock_us())
             child = run.child
         if child is not None:
             child.stop()
@@ -251,7 +251,7 @@ class PipelineHost:
                     pass  # the page shows where a run is by what it has reported
                 case "running":
                     if record.phase is RunPhase.STARTING:
-                        record.move(RunPhase.RUNNING, self._clock_ms())
+                        record.move(RunPhase.RUNNING, self._clock_us())
                 case "ended" | "stopped" as word:
                     run.last_word = RunPhase(word)
                 case "failed":
@@ -273,7 +273,7 @@ class PipelineHost:
                 key = "pipeline.killed" if code < 0 else "pipeline.ended_silently"
                 text = in_all_languages(key, code=abs(code))
                 record.fail({"error": text["en"], "text": text})
-            record.move(last, self._clock_ms())
+            record.move(last, self._clock_us())
         log.info("the job %s of the pipeline %s", record.job, record.phase.value)
 
     def _forget_old(self) -> None:

@@ -1,13 +1,5 @@
-"""The pipeline over HTTP::
-
-    GET  /pipeline                     the page
-    GET  /api/pipeline/jobs            the jobs, and whether they can run here
-    GET  /api/pipeline/runs            every run, newest first
-    GET  /api/pipeline/runs/ID         one run with everything that it reported
-    POST /api/pipeline/runs            {"job", "arguments": {...}, "keys": {"access_key", "secret_key"}}: begins one
-    POST /api/pipeline/runs/ID/stop    ends it, within 5 s
-
-Errors are ``{"error", "text": {"en", "zh"}}``; of an argument with ``parameter``.
+"""The pipeline over HTTP: the page, the jobs, and the runs (:mod:`app.picture.pages.pipeline`), which it begins and
+stops.
 """
 
 from __future__ import annotations

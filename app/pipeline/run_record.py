@@ -61,7 +61,7 @@ class RunRecord:
         description: JobDescription,
         arguments: dict[str, Argument],
         master: str,
-        now_ms: int,
+        now_us: int,
         origin: str | None = None,
     ) -> None:
         self.run_id = run_id
@@ -75,10 +75,10 @@ class RunRecord:
         self._plots = frozenset(plot.name for plot in description.plots)
         self._arguments = dict(arguments)
         self._master = master
-        self._started_ms = now_ms
+        self._started_us = now_us
         self._origin = origin
-        self._running_ms: int | None = None
-        self._ended_ms: int | None = None
+        self._running_us: int | None = None
+        self._ended_us: int | None = None
         self.reached: QueueOffsets = {}
         self._latest: QueueOffsets = {}
         self._progress: dict[str, RunProgress] = {}
@@ -91,13 +91,13 @@ class RunRecord:
 
     # ------------------------------------------------------------------------------------------------ events
 
-    def move(self, phase: RunPhase, now_ms: int) -> None:
+    def move(self, phase: RunPhase, now_us: int) -> None:
         """Change the phase of the run. Raises :class:`~engine.runtime.state_table.IllegalStateChange`."""
         self.phase = follow(self.phase, phase)
         if phase is RunPhase.RUNNING:
-            self._running_ms = now_ms
+            self._running_us = now_us
         if phase.is_over:
-            self._ended_ms = now_ms
+            self._ended_us = now_us
 
     def fail(self, event: JsonObject) -> None:
         """Note that it cannot continue. ``error``: one complete English line; ``text``: a sentence in all languages,
@@ -196,11 +196,11 @@ class RunRecord:
             "job": self.job,
             "arguments": self._arguments,
             "master": self._master,
-            "started_ms": self._started_ms,
+            "started_us": self._started_us,
             "origin": self._origin,
             "phase": self.phase.value,
-            "running_ms": self._running_ms,
-            "ended_ms": self._ended_ms,
+            "running_us": self._running_us,
+            "ended_us": self._ended_us,
             "error": self.error,
             "failure": self._failure,
             "log_file": self.log_file,

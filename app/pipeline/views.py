@@ -10,7 +10,6 @@ from engine.lab.scenario.scenario_files import scenario_names
 from engine.pipeline.jobs.description import JobDescription, JobParameter, JobPlot, JobTable, ParameterKind, TableColumn
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
     from app.picture.live_state import LivePicture, SparkProgress
     from app.picture.pages.pipeline import (
         PipelineJob,
@@ -101,7 +100,7 @@ class RunsSource:
         runs = self.host.runs()
         return {"runs": {run["id"]: run for run in runs}, "order": [run["id"] for run in runs]}
 
-    def history(self) -> JsonObject:
+    def history(self) -> dict[str, object]:
         """Return an empty history: a run has its own."""
         return {}
 

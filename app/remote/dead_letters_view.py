@@ -10,6 +10,7 @@ from engine.broker.delivery.dead_letter import DeadLetterRefused
 
 if TYPE_CHECKING:
     from app.picture import dead_letter as picture
+    from app.picture.refusal import Refusal
     from app.remote.remote_dead_letters import DeadLetterGroup, RemoteDeadLetters, ResendReport
     from engine.broker.transactions.half_message_lookup import HalfMessageRefused
     from engine.protocol.message.message import MessageExt
@@ -49,7 +50,7 @@ def _resent(again: MessageExt) -> picture.ResentAs:
     }
 
 
-def refusal_view(error: DeadLetterRefused | HalfMessageRefused) -> picture.Refusal:
+def refusal_view(error: DeadLetterRefused | HalfMessageRefused) -> Refusal:
     """Return a refusal to resend a dead letter, or to decide a half message, as JSON."""
     return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
 

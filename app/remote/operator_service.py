@@ -22,6 +22,7 @@ from app.foundation.operator_requests import (
 from app.observation.bounds import TOPICS_MAX
 from app.observation.record_view import message_summary
 from app.observation.transactions_view import half_message_names
+from app.observation.unix_time import unix_us
 from app.remote.cluster_admin import ClusterAdmin, Reset
 from app.remote.cluster_reader import ClusterReader
 from app.remote.dead_letters_view import group_view, remote_dead_letter_view, report_view
@@ -41,9 +42,9 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import STORED_CODES
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject, JsonValue
     from app.picture.dead_letter import DeadLetter, DeadLetterGroup, DeadLetterPage, ResendReport
     from app.picture.half_message import DecidedByHand
+    from app.picture.live.operator import CreatedTopic, OffsetReset, OperatorAnswer, ResetQueue, SentMessage
     from app.picture.message_life import StoredMessageLife
     from app.picture.record import MessagePage, RecordSummary
     from engine.broker.broker import Broker
@@ -70,8 +71,8 @@ class OperatorService:
         self._own = OwnBroker(self._reader, broker)
         self._unique_ids = make_unique_id_generator(broker.runtime)
 
-    async def carry_out(self, request: OperatorRequest) -> JsonObject:
-        """Carry out a request, and return its outcome: see :mod:`app.live.operator_routes`."""
+    async def carry_out(self, request: OperatorRequest) -> OperatorAnswer:
+        """Carry out a request, and return its outcome."""
         try:
             match request:
                 case TopicRequest():
@@ -220,14 +221,14 @@ class OperatorService:
         """Close the connections."""
         await self._client.shutdown()
 
-    async def _create_topic(self, request: TopicRequest) -> JsonObject:
+    async def _create_topic(self, request: TopicRequest) -> CreatedTopic:
         if request.topic in self._broker.topic_config_manager.topic_config_table:
             raise OperationRefused("topic_exists", topic=request.topic)
         await self._admin.create_topic(request.topic, request.queues)
         logger.warning("topic %s was created by hand with %d queues", request.topic, request.queues)
         return {"topic": request.topic, "queues": request.queues}
 
-    async def _send(self, request: SendMessageRequest) -> JsonObject:
+    async def _send(self, request: SendMessageRequest) -> SentMessage:
         message = Message(
             request.topic, request.body.encode("utf-8"), request.tag, request.keys, delay_level=request.delay_level
         )
@@ -256,7 +257,7 @@ class OperatorService:
             "id": unique_id,
         }
 
-    async def _reset(self, request: ResetOffsetRequest) -> JsonObject:
+    async def _reset(self, request: ResetOffsetRequest) -> OffsetReset:
         plan = await self._admin.plan_reset(request)
         resets: Sequence[Reset] = plan.resets
         if not request.preview:
@@ -271,10 +272,10 @@ class OperatorService:
             "again": sum(max(0, one.again) for one in plan.resets),
             "skipped": sum(max(0, -one.again) for one in plan.resets),
             "is_online": plan.is_online,
-            "first_ms": plan.first_ms,
+            "first_us": None if plan.first_ms is None else unix_us(plan.first_ms),
             "queues": [_reset_view(one) for one in resets],
         }
 
 
-def _reset_view(reset: Reset) -> JsonValue:
+def _reset_view(reset: Reset) -> ResetQueue:
     return {"queue_id": reset.queue.queue_id, "old": reset.old, "new": reset.new, "stored": reset.stored}

@@ -1,14 +1,8 @@
-"""The storage laboratory over HTTP::
-
-    GET /storage              the page
-    GET /api/storage/stores   the files of both stores with a traffic
-    GET /api/storage/file     one file, unit by unit: ``store``, ``path``, and ``at``: from which byte on
-    GET /api/storage/unit     one unit to the byte: ``store``, ``path``, ``at``
-    GET /api/storage/scenarios  the lab's scenarios about storage, as its list shows them
-    GET /api/storage/find     ``by`` (offset, key, time), ``topic``, ``queue`` and ``value``: finds a message in both
+"""The storage laboratory over HTTP: both stores with a traffic, their files, and searches
+(:mod:`app.picture.pages.storage`).
 
 Each request names its traffic by the fields of :class:`~app.storage.laboratory.traffic.LaboratoryTraffic`; the same has
-the same files at any time, so that links into them stay valid. Errors are ``{"error", "text": {"en", "zh"}}``.
+the same files at any time, so that links into them stay valid.
 """
 
 from __future__ import annotations
@@ -19,8 +13,8 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from app.picture.pages.lab import ScenarioRow
 from app.picture.pages.storage import BothStores, FileSizes
 from app.storage.laboratory import kafka_side, rocketmq_side
 from app.storage.laboratory.laboratory import Laboratory, LaboratoryBusy
@@ -67,7 +61,7 @@ _SIZES: FileSizes = {
 
 
 def add_storage_routes(
-    api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[JsonObject]], runs: Sequence[str]
+    api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[ScenarioRow]], runs: Sequence[str]
 ) -> None:
     """Add the routes to the blueprint of :func:`app.web.api.create_api`. ``scenarios``: those of the lab about
     storage. ``runs``: the kinds of measurements that can be started.

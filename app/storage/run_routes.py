@@ -1,9 +1,4 @@
-"""The runs of the storage laboratory over HTTP::
-
-GET  /api/storage/runs/KIND          the progress of the last run of that kind, and the last report
-POST /api/storage/runs/KIND          begins a run
-POST /api/storage/runs/KIND/cancel   ends the run
-"""
+"""The runs of the storage laboratory over HTTP: the last run of each kind, and its start and end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The thresholds of the rules as people set them, in a file in the data folder. Missing ones have their defaults.
-
-::
-
-    {"group_behind": 5000, "dead_letters": null} null: the rule is off
+"""The thresholds of the rules as people set them, in a file in the data folder: rule -> number, or null to switch it
+off. Missing ones have their defaults.
 """
 
 from __future__ import annotations

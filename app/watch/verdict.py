@@ -1,12 +1,7 @@
 """The health of the live broker in words: what :mod:`app.watch.rules` measured, compared with its thresholds.
 
 A clause stays until its value has fallen well below the threshold, so that a lag that varies around it does not appear
-and disappear every second::
-
-    level      "well", "warning" or "broken": the worst of the clauses
-    text       language -> all of it in one line
-    clauses    rule, level, panel, subject, group (or null), since_us, text (language -> words); the worst first
-    omitted    how many more there are
+and disappear every second.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from flask import Flask, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
-from app.foundation.json_types import JsonObject
 from app.foundation.page_folders import PageFolders
 from app.foundation.refusal_json import refusal_json
 from app.foundation.translator import choose_language, in_all_languages, texts, translate
@@ -108,7 +107,7 @@ def _add_language(app: Flask, files: VersionedFiles | None, faults_allowed: bool
         return response
 
 
-def _import_map(static_folder: Path, static: str) -> JsonObject:
+def _import_map(static_folder: Path, static: str) -> dict[str, dict[str, str]]:
     """Return module name in the page's scripts -> its file; ``static``: where the static files are."""
     imports = {
         name: f"{static}{path.removeprefix('/static')}" for name, path in _packages(static_folder)["imports"].items()
@@ -119,13 +118,13 @@ def _import_map(static_folder: Path, static: str) -> JsonObject:
 
 
 @cache
-def _packages(static_folder: Path) -> JsonObject:
+def _packages(static_folder: Path) -> dict[str, dict[str, str]]:
     """Return the import map of third-party packages, written by the set-up command."""
     path = static_folder / "vendor" / "import-map.json"
     if not path.exists():
         log.warning("the page's packages are missing (%s): run make install", path)
         return {"imports": {}}
-    return cast("JsonObject", json.loads(path.read_text(encoding="utf-8")))
+    return cast("dict[str, dict[str, str]]", json.loads(path.read_text(encoding="utf-8")))
 
 
 def _add_error_pages(app: Flask) -> None:

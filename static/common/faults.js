@@ -15,7 +15,7 @@ const ALL = "all";
  * What the server answers, and when that came, as performance.now() reports it; of a paused engine how much longer it
  * is paused. Some is missing before the first answer.
  *
- * @typedef {"now_ms" | "broker" | "broker_crashed_ms" | "recording"} Missing
+ * @typedef {"now_us" | "broker" | "broker_crashed_us" | "recording"} Missing
  * @typedef {Omit<Picture.ActiveFaults, Missing> & Partial<Picture.ActiveFaults> &
  *   { paused_ms: number, at: number }} Faults
  */

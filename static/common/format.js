@@ -110,11 +110,11 @@ const two = (value) => String(value).padStart(2, "0");
 /**
  * 14:03:27 (or 14:03:27.512) on this machine's clock.
  *
- * @param {number} epochMs
+ * @param {number} us Since 1970.
  */
-export function clockTime(epochMs, withMilliseconds = false) {
-  const date = new Date(epochMs);
-  if (!(epochMs > 0) || Number.isNaN(date.getTime())) return "–"; // a damaged record may have any time
+export function clockTime(us, withMilliseconds = false) {
+  const date = new Date(us / 1000);
+  if (!(us > 0) || Number.isNaN(date.getTime())) return "–"; // a damaged record may have any time
   const text = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
   return withMilliseconds ? `${text}.${String(date.getMilliseconds()).padStart(3, "0")}` : text;
 }
@@ -123,21 +123,21 @@ export function clockTime(epochMs, withMilliseconds = false) {
  * 2026-11-22 14:03:27, or with milliseconds, on this machine's clock; of today only the time. Times that are days old
  * must say so.
  *
- * @param {number} epochMs
+ * @param {number} us Since 1970.
  */
-export function dateTime(epochMs, withMilliseconds = false) {
-  const day = dayOf(epochMs);
-  const time = clockTime(epochMs, withMilliseconds);
-  return time === "–" || day === dayOf(Date.now()) ? time : `${day} ${time}`;
+export function dateTime(us, withMilliseconds = false) {
+  const day = dayOf(us);
+  const time = clockTime(us, withMilliseconds);
+  return time === "–" || day === dayOf(Date.now() * 1000) ? time : `${day} ${time}`;
 }
 
 /**
  * The local day: "2026-11-22".
  *
- * @param {number} epochMs
+ * @param {number} us Since 1970.
  */
-function dayOf(epochMs) {
-  const date = new Date(epochMs);
+function dayOf(us) {
+  const date = new Date(us / 1000);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }
 

@@ -151,10 +151,10 @@ export function openRecording(recording) {
         (frame) => frame.sent_us <= Math.min(right, tree.time_us) && frame.arrives_us >= left,
       ),
     }),
-    record: async (broker, { offset, store_ms: stored }) =>
+    record: async (broker, { offset, stored_us: stored }) =>
       recordOf(
         (one) =>
-          one.node === broker && one.record.offset === offset && [undefined, one.record.store_ms].includes(stored),
+          one.node === broker && one.record.offset === offset && [undefined, one.record.stored_us].includes(stored),
       ),
     message: async (broker, message) =>
       recordOf(

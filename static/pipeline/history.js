@@ -20,7 +20,7 @@ export function History() {
               <a class="run-link" href=${`#run-${run.id}`} aria-current=${chosenRun.value === run.id ? "true" : null}>
                 <${PhaseSign} phase=${run.phase} />
                 <span class="run-name">${bilingual(jobNamed(run.job)?.title) || run.job}</span>
-                <span class="number quiet">${dateTime(run.started_ms)}</span>
+                <span class="number quiet">${dateTime(run.started_us)}</span>
               </a>
             </li>`,
           )}

@@ -24,7 +24,7 @@ const NUMERIC = {
   number: (value) => number.format(value),
   share: (value) => share.format(value),
   ms: milliseconds,
-  timestamp: (value) => dateTime(value),
+  timestamp: (value) => dateTime(value * 1000),
 };
 
 /** @param {{ table: Picture.ResultTable, result: Picture.ResultRows }} props */

@@ -13,28 +13,28 @@ const STEPS = ["java", "plan", "read"];
 /** What jobs count; tasks are Spark's own, of the stage at work. */
 const UNITS = ["messages", "tasks", "seeds", "schedules", "rows", "files", "batches"];
 /** Before so much time the speed says little. */
-const LEAST_MS = 1_000;
+const LEAST_US = 1_000_000;
 
 /** @type {(props: { run: Picture.ShownRun }) => any} */
 export function RunProgress({ run }) {
   const now = useNow(isOver(run));
   const over = isOver(run);
-  const ends = run.ended_ms ?? Math.max(now, run.started_ms);
+  const ends = run.ended_us ?? Math.max(now, run.started_us);
   const at = stepOf(run);
   const took = (step) => {
-    if (step === 0) return (run.running_ms ?? ends) - run.started_ms;
-    return run.running_ms && (step === at || (over && step === STEPS.length - 1)) ? ends - run.running_ms : null;
+    if (step === 0) return (run.running_us ?? ends) - run.started_us;
+    return run.running_us && (step === at || (over && step === STEPS.length - 1)) ? ends - run.running_us : null;
   };
-  return html`<div class="run-progress" title=${dateTime(run.started_ms)}>
+  return html`<div class="run-progress" title=${dateTime(run.started_us)}>
     <ol class="run-steps" role="list">
       ${STEPS.map((step, index) => {
         const state =
           index < at || (over && run.phase === "ended") ? "done" : index > at ? "ahead" : over ? "left" : "now";
-        const isTold = state !== "ahead" && took(index) !== null;
+        const passed = state === "ahead" ? null : took(index);
         return html`<li key=${step} class=${`run-step is-${state}`} aria-current=${state === "now" ? "step" : null}>
           <span class="step-sign" aria-hidden="true"></span>
           <span>${t(`pipeline.step.${step}`)}</span>
-          <span class="number quiet">${isTold && span(took(index))}</span>
+          <span class="number quiet">${passed !== null && span(passed / 1000)}</span>
         </li>`;
       })}
     </ol>
@@ -49,7 +49,7 @@ export function RunProgress({ run }) {
  * @param {Picture.ShownRun} run
  */
 function stepOf(run) {
-  if (!run.running_ms) return 0;
+  if (!run.running_us) return 0;
   const hasRead = run.batch_count > 0 || (run.is_whole && Object.keys(run.progress).length > 0);
   return hasRead || run.phase === "ended" ? 2 : 1;
 }
@@ -89,10 +89,11 @@ function Done({ run, now }) {
  * @param {number} now
  */
 function speed(run, done, total, now) {
-  const took = now - (run.running_ms ?? now);
-  if (took < LEAST_MS || done === 0) return null;
-  const rate = t("unit.rate", { n: compact(Math.round((1000 * done) / took)) });
-  const left = total && !isOver(run) ? t("word.time_left", { time: span(((total - done) * took) / done) }) : null;
+  const took = now - (run.running_us ?? now);
+  if (took < LEAST_US || done === 0) return null;
+  const rate = t("unit.rate", { n: compact(Math.round((1e6 * done) / took)) });
+  const left =
+    total && !isOver(run) ? t("word.time_left", { time: span(((total - done) * took) / done / 1000) }) : null;
   return [rate, left]
     .filter(Boolean)
     .map((part) => ` · ${part}`)
@@ -101,10 +102,10 @@ function speed(run, done, total, now) {
 
 /** A clock of the page's own, which stands when the run is over: the server sends none. */
 function useNow(isStill) {
-  const now = useSignal(Date.now());
+  const now = useSignal(Date.now() * 1000);
   useEffect(() => {
     if (isStill) return undefined;
-    const timer = setInterval(() => (now.value = Date.now()), 1000);
+    const timer = setInterval(() => (now.value = Date.now() * 1000), 1000);
     return () => clearInterval(timer);
   }, [isStill]);
   return now.value;

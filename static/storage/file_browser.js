@@ -106,7 +106,7 @@ function Contents({ records, total }) {
       ${records.map(
         (record) => html`<tr key=${record.offset}>
           <td class="number">${count(record.offset)}</td>
-          <td class="number">${clockTime(record.timestamp_ms, true)}</td>
+          <td class="number">${clockTime(record.time_us, true)}</td>
           <td class="mono">${record.key ?? "–"}</td>
           <td class="mono">${record.value ?? "–"}</td>
         </tr>`,

@@ -71,7 +71,7 @@ function Found({ told }) {
           queue: message.queue_id,
           offset: message.offset,
           key: message.key ?? "–",
-          time: clockTime(message.stored_ms, true),
+          time: clockTime(message.stored_us, true),
         })}
       </span> `,
     )}

@@ -7,6 +7,6 @@ import { t } from "../common/i18n.js";
 /** @param {Pick<Picture.UnitOfFile, "kind" | "values">} unit */
 export function unitText({ kind, values }) {
   const { timestamp_ms: ms } = values;
-  const time = typeof ms === "number" && ms > 0 ? clockTime(ms, true) : "";
+  const time = typeof ms === "number" && ms > 0 ? clockTime(ms * 1000, true) : "";
   return t(`storage.unit.${kind}`, { ...values, time });
 }

@@ -194,7 +194,10 @@ class Scene(RecordSearch):
         self.tree["topics"][topic]["queues"][str(queue_id)]["committed"][group] = offset
 
     def note(self, level: str, text: str) -> None:
-        self.tree["log"] = [*self.tree["log"][1 - LOG_LINES :], {"ms": self.now_ms, "level": level, "text": text}]
+        self.tree["log"] = [
+            *self.tree["log"][1 - LOG_LINES :],
+            {"at_us": self.now_ms * 1000, "level": level, "text": text},
+        ]
 
     # ------------------------------------------------------------------------------------------- life by itself
 

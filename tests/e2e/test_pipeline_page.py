@@ -163,21 +163,21 @@ def test_a_run_says_from_its_beginning_at_which_step_it_is(address, open_page):
         """async () => {
              const { receiveRuns } = await import("/static/pipeline/runs.js");
              const empty = { arguments: {}, progress: {}, tables: {}, plots: {}, reached: {}, batches: [], notes: [] };
-             const begun = { is_whole: true, batch_count: 0, started_ms: Date.now() - 30_000 };
+             const begun = { is_whole: true, batch_count: 0, started_us: (Date.now() - 30_000) * 1000 };
              const run = { ...empty, ...begun, id: "r", job: "tiny" };
              let told;
              window.tell = (news) => receiveRuns((told = { runs: { r: { ...run, ...news } }, order: ["r"] }));
              setInterval(() => receiveRuns(told), 50);  // the server's own first news may come later
              location.hash = "run-r";
-             tell({ phase: "starting", running_ms: null });
+             tell({ phase: "starting", running_us: null });
            }"""
     )
     step = page.locator(".run-step[aria-current=step]")
     expect(step).to_contain_text(re.compile(r"Starting Java\s*3\d s"))
-    page.evaluate("tell({ phase: 'running', running_ms: Date.now() - 20_000 })")
+    page.evaluate("tell({ phase: 'running', running_us: (Date.now() - 20_000) * 1000 })")
     expect(step).to_contain_text("Planning")
     progress = "{ messages: { done: 200, total: 400 } }"
-    page.evaluate(f"tell({{ phase: 'running', running_ms: Date.now() - 20_000, progress: {progress} }})")
+    page.evaluate(f"tell({{ phase: 'running', running_us: (Date.now() - 20_000) * 1000, progress: {progress} }})")
     expect(step).to_contain_text("Reading")
     expect(page.locator(".run-done")).to_contain_text("50 % · 200 of 400 messages · 10/s · about 20 s left")
 

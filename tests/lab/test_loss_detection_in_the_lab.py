@@ -89,7 +89,7 @@ def test_it_agrees_with_the_checkers_on_who_acknowledges_early(scenario):
 def test_the_card_shows_what_was_found(scenario):
     shown = consumer_view(scenario.world.nodes["C1"])["loss"]
     assert shown["done"]["ranges"] == [[11, 17], [28, 40]]
-    assert (shown["delivered"]["met"], shown["delivered"]["numbered"], shown["delivered"]["lost"]) == (47, 60, 13)
+    assert (shown["delivered"]["met"], shown["delivered"]["numbered"], shown["delivered"]["missing"]) == (47, 60, 13)
 
 
 def test_queues_that_move_between_members_and_crashes_make_no_losses_and_no_copies():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
+from app.picture.refusal import Refusal
 from engine.fields.refusal import FieldRefused
 from engine.lab.scenario.errors import LabError, RunLimitReached
 
@@ -23,9 +23,9 @@ class LabRefused(Exception):
         self.text = in_all_languages("lab.error." + reason, **values)
         super().__init__(self.text["en"])
 
-    def as_json(self) -> JsonObject:
+    def as_json(self) -> Refusal:
         """Return the payload of ``refused``, and the body of an HTTP error."""
-        return {"reason": self.reason, "text": self.text, "error": self.text["en"]}
+        return {"reason": self.reason, "text": dict(self.text), "error": self.text["en"]}
 
 
 def refusal_of(error: LabError, reason: str = "command") -> LabRefused:

@@ -1,19 +1,15 @@
-"""The audit of a world over HTTP::
-
-GET  /api/lab/WORLD/audit    what would be audited: {topics, groups, silent, unnumbered, problem}
-POST /api/lab/WORLD/audit    {event}: audits the run as it is after that event; {run, address}, once it is exported
-"""
+"""The audit of a world over HTTP: what would be audited, and its start, once the run is exported."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.browser_identity import browser_of_request
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from app.lab.routes.audits import AuditPlan, LabAudits, plan_of, producers_without_numbers
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
+from app.picture.pages.audit import OfferedAudit, StartedAudit
 from app.web.api import json_answer
 from app.web.api_parameters import read_json
 from engine.fields.field import Field
@@ -30,7 +26,7 @@ def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
         try:
             audits.pipeline()
         except LabRefused as refusal:
-            answer["problem"] = refusal.text
+            answer["problem"] = dict(refusal.text)
         return json_answer(answer)
 
     @lab.post("/api/lab/<world>/audit")
@@ -41,7 +37,8 @@ def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
         audits.pipeline()
         plan: AuditPlan = host.ask(lambda worlds: plan_of(_run_at(event, _run_of(worlds, world, browser))))
         run_id = audits.start(plan)
-        return json_answer({"run": run_id, "address": f"/pipeline#run-{run_id}"}, 201)
+        started: StartedAudit = {"run": run_id, "address": f"/pipeline#run-{run_id}"}
+        return json_answer(started, 201)
 
 
 def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
@@ -59,11 +56,16 @@ def _run_at(event: int, run: LabRun) -> LabRun:
     return run
 
 
-def _plan_json(run: LabRun) -> JsonObject:
-    answer: JsonObject = {"topics": [], "groups": [], "silent": [], "problem": None}
+def _plan_json(run: LabRun) -> OfferedAudit:
+    unnumbered = producers_without_numbers(run)
     try:
         plan = plan_of(run)
-        answer |= {"topics": [*plan.topics], "groups": [*plan.groups], "silent": [*plan.silent]}
     except LabRefused as refusal:
-        answer["problem"] = refusal.text
-    return {**answer, "unnumbered": [*producers_without_numbers(run)]}
+        return {"topics": [], "groups": [], "silent": [], "unnumbered": unnumbered, "problem": dict(refusal.text)}
+    return {
+        "topics": [*plan.topics],
+        "groups": [*plan.groups],
+        "silent": [*plan.silent],
+        "unnumbered": unnumbered,
+        "problem": None,
+    }

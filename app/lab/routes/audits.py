@@ -185,7 +185,7 @@ def _no_job(key: str, **values: object) -> LabRefused:
 
 def _delete_old(exports: Path, pipeline: PipelineHost) -> None:
     """Delete all exports but the newest ones; keep those that a run still reads, and delete nothing but exports."""
-    going_on = [run["arguments"].get("input_folder") for run in pipeline.runs() if run["ended_ms"] is None]
+    going_on = [run["arguments"].get("input_folder") for run in pipeline.runs() if run["ended_us"] is None]
     used = [Path(folder).resolve() for folder in going_on if folder and isinstance(folder, str)]
     ages = {}
     with contextlib.suppress(OSError):  # another thread has just deleted one: the next audit retries

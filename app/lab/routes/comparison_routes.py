@@ -1,9 +1,8 @@
-"""Two worlds side by side: the page and its HTTP API::
+"""Two worlds side by side: the page and its HTTP API.
 
-POST /api/lab/WORLD/variant                  {change: {command, from_start} | null}: the links of the run as it is
-                                             viewed and of one with that command added; null: with the last command
-                                             removed. {left, right}
-GET  /api/lab/WORLD/difference?other=WORLD   the first event at which two worlds differ
+``variant`` answers :class:`~app.picture.session.comparison.ComparedLinks`: the run as it is viewed, and the same with a
+command added or with its last command removed. ``difference`` answers
+:class:`~app.picture.session.comparison.FirstDifference`.
 """
 
 from __future__ import annotations

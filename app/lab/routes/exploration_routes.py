@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from flask import Blueprint, Response
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
 from app.lab.foundation.refusal import fields_refused
 from app.lab.routes.explorations import Explorations
 from app.lab.routes.routes import answer_refusals, known_browser
 from app.lab.routes.search_order import SEARCH_FIELDS
 from app.lab.session.host import LabHost
+from app.picture.pages.search import ChangedWorld, StartedSearch
 from app.web.api import json_answer
 from app.web.api_parameters import read_json
 from engine.fields.field import Field
@@ -42,7 +42,7 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
     """Return the blueprint with ``/api/lab/explorations``."""
     routes = Blueprint("explorations", __name__)
 
-    def of_world(read: Callable[[JsonObject, LabRun], _T]) -> _T:
+    def of_world(read: Callable[[Mapping[str, Any], LabRun], _T]) -> _T:
         """Return the result of ``read`` for the request's fields and the world that they name."""
         owner = known_browser()
         with fields_refused():
@@ -51,11 +51,12 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
 
     @routes.post("/api/lab/explorations")
     def begin() -> Response:
-        return json_answer({"id": explorations.start(known_browser(), of_world(exploration_of))}, 201)
+        started: StartedSearch = {"id": explorations.start(known_browser(), of_world(exploration_of))}
+        return json_answer(started, 201)
 
     @routes.post("/api/lab/explorations/plan")
     def plan() -> Response:
-        def read(fields: JsonObject, run: LabRun) -> tuple[ExplorationRequest, JsonObject]:
+        def read(fields: Mapping[str, Any], run: LabRun) -> tuple[ExplorationRequest, ChangedWorld]:
             return exploration_of(fields, run), _changed(run, is_kept=fields["keeps_settings"])
 
         request, changed = of_world(read)
@@ -73,7 +74,7 @@ def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blue
     return routes
 
 
-def exploration_of(fields: JsonObject, run: LabRun) -> ExplorationRequest:
+def exploration_of(fields: Mapping[str, Any], run: LabRun) -> ExplorationRequest:
     """Return the request for a search in the world of ``run``, of the values of :data:`FIELDS`."""
     keeps_settings = fields["keeps_settings"]
     switched = switched_now(run) if keeps_settings else ()
@@ -133,8 +134,8 @@ def _off_everywhere(run: LabRun, switched: Sequence[Command]) -> tuple[str, ...]
     return tuple(name for name in SWITCHES if name in off and off.count(name) == having.count(name))
 
 
-def _changed(run: LabRun, *, is_kept: bool) -> JsonObject:
-    """Return what was changed on the page; ``off``: switches that are off everywhere because of that."""
+def _changed(run: LabRun, *, is_kept: bool) -> ChangedWorld:
+    """Return what was changed on the page."""
     switched = switched_now(run)
     return {
         "settings": [{"node": node, "name": name, "value": value} for node, name, value in changed_settings(run)],

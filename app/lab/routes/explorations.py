@@ -12,6 +12,7 @@ from typing import Protocol
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.routes.search_order import ENDS, NoteState, SearchOrder, order_of, outline
+from app.picture.pages.search import RefusedSearch, SearchPlan
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, make_plan, useful_switches
 from engine.lab.scenario.errors import LabError
@@ -90,7 +91,7 @@ class Explorations:
                 del self._searches[oldest]
         return identity
 
-    def plan(self, request: ExplorationRequest) -> JsonObject:
+    def plan(self, request: ExplorationRequest) -> SearchPlan | RefusedSearch:
         """Return what a search would do, without starting it; or, as ``problem``, why it cannot be done."""
         try:
             plan = make_plan(request)

@@ -1,7 +1,4 @@
-"""The lab over HTTP: its pages, the details that the stream leaves out, export and import.
-
-Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
-"""
+"""The lab over HTTP: its pages, the details that the stream leaves out, export and import."""
 
 from __future__ import annotations
 
@@ -41,11 +38,11 @@ from engine.lab.work.store_frames import StoreRefusalCode
 from engine.texts import LANGUAGES, catalogue
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
     from app.lab.routes.audits import LabAudits
     from app.lab.session.host import LabHost
     from app.lab.session.session import WorldSession
     from app.live.live_faults import LiveFaults
+    from app.picture.pages.lab import ShownCommand, StageTables
     from app.picture.session.film import Film
 
 #: A source file; :func:`source_file` says which there are.
@@ -155,10 +152,8 @@ def known_browser() -> str:
     return browser
 
 
-def page_tables() -> JsonObject:
-    """Return what a page with a stage needs: commands, switches, :func:`setting_table`, labels, quiet,
-    import_max_bytes.
-    """
+def page_tables() -> StageTables:
+    """Return what a page with a stage needs."""
     return {
         "commands": command_table(),
         "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
@@ -175,10 +170,7 @@ def page_tables() -> JsonObject:
 
 
 def label_table() -> dict[str, dict[str, str]]:
-    """Return language -> name of an event or a task in the journal -> its name for people, where that differs.
-
-    A name that ends with a space is followed by what the task is about.
-    """
+    """Return the names of the journal for people."""
     names = {
         language: {
             key.removeprefix("label."): text for key, text in catalogue(language).items() if key.startswith("label.")
@@ -188,7 +180,7 @@ def label_table() -> dict[str, dict[str, str]]:
     return {language: {name: text for name, text in table.items() if name != text} for language, table in names.items()}
 
 
-def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
+def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> dict[str, ShownCommand]:
     """Return the commands for a world or for the live broker, from which the page builds its forms."""
     return {
         kind: {

@@ -15,7 +15,7 @@ from engine.lab.scenario.scenario import LANGUAGES, Breaks, Scenario
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
+    from app.picture.pages.lab import ScenarioPictures, ScenarioRow
 
 #: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
 SHELVES = (
@@ -40,7 +40,7 @@ START_HERE = ("hello", "three-locks", "bank-transaction")
 BREAKS = tuple(word.value for word in Breaks)
 
 
-def scenario_shelves(static_folder: Path) -> dict[str, list[JsonObject]]:
+def scenario_shelves(static_folder: Path) -> dict[str, list[ScenarioRow]]:
     """Return shelf -> its scenarios, in the order of their ``order`` fields.
 
     Everything is read again: scenarios are files.
@@ -55,7 +55,7 @@ def scenario_words() -> dict[str, str]:
     return {name: _words(load_scenario(name), shelf) for shelf in SHELVES for name in names[shelf]}
 
 
-def begin_with(shelves: dict[str, list[JsonObject]]) -> list[JsonObject]:
+def begin_with(shelves: dict[str, list[ScenarioRow]]) -> list[ScenarioRow]:
     """Return the rows of :data:`START_HERE`."""
     rows = {row["name"]: row for shelf in shelves.values() for row in shelf}
     return [rows[name] for name in START_HERE if name in rows]
@@ -65,15 +65,13 @@ def _in_order(names: Iterable[str]) -> list[Scenario]:
     return sorted(map(load_scenario, names), key=lambda scenario: scenario.order)
 
 
-def poster(name: str, static_folder: Path) -> JsonObject:
-    """Return what the stage shows of a shipped scenario before it begins: ``pictures`` by theme, and their
-    description.
-    """
+def poster(name: str, static_folder: Path) -> ScenarioPictures:
+    """Return what the stage shows of a scenario before it begins; nothing if it is not one of this project."""
     shelf = next((shelf for shelf, names in shelved_scenario_names().items() if name in names), None)
-    return {} if shelf is None else _pictures(load_scenario(name), shelf, static_folder)
+    return {"pictures": {}, "shows": {}} if shelf is None else _pictures(load_scenario(name), shelf, static_folder)
 
 
-def _pictures(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
+def _pictures(scenario: Scenario, shelf: str, static_folder: Path) -> ScenarioPictures:
     moment = scenario.key_moment
     return {
         "pictures": picture_addresses(shelf, scenario.name, static_folder) if moment is not None else {},
@@ -81,7 +79,7 @@ def _pictures(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject
     }
 
 
-def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
+def _row(scenario: Scenario, shelf: str, static_folder: Path) -> ScenarioRow:
     return {
         "name": scenario.name,
         "shelf": shelf,
@@ -91,7 +89,7 @@ def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
         "suggestion": dict(scenario.suggestion),
         "difficulty": scenario.tags.difficulty.value,
         "breaks": [word.value for word in scenario.tags.breaks],
-        "length": _length(scenario.duration_ms),
+        "length": [*_length(scenario.duration_ms)],
         **_pictures(scenario, shelf, static_folder),
         "nodes": [{"name": node.name, "role": node.role} for node in scenario.nodes],
         "topics": [topic.name for topic in scenario.topics],

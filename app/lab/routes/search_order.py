@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
+from app.picture.pages.search import SearchOutline
 from engine.fields.field import Field
 from engine.lab.explorer.exploration import Exploration, ExplorationPlan, SearchPhase
 from engine.lab.explorer.lost_frames import LOST_FRAMES
@@ -123,7 +124,7 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
     yield {**state(), "why": None if why is None else dict(why)}
 
 
-def outline(plan: ExplorationPlan) -> JsonObject:
+def outline(plan: ExplorationPlan) -> SearchOutline:
     """Return what is searched, how much and when."""
     bounds, setting = plan.bounds, plan.setting
     return {
@@ -134,6 +135,6 @@ def outline(plan: ExplorationPlan) -> JsonObject:
         "max_crashes": bounds.max_crashes,
         "crash_nodes": list(bounds.crash_nodes),
         "max_losses": bounds.max_losses,
-        "from_ms": setting.begin_us // 1_000,
-        "to_ms": setting.end_us // 1_000,
+        "from_us": setting.begin_us,
+        "to_us": setting.end_us,
     }

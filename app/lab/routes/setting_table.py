@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.foundation.json_types import JsonObject
+from app.picture.pages.lab import SettingTable, ShownSetting
 from engine.idempotence.idempotence_config import STRATEGIES
 from engine.idempotence.idempotent_listener import WhenUnreachable
 from engine.lab.scenario.kinds.broker import BrokerSpec
@@ -97,12 +97,12 @@ STAGE_SETTINGS: Mapping[type[NodeSpec], Mapping[str, str]] = {
 #: Setting -> all its allowed values.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "idempotence_strategy": STRATEGIES,
-    "idempotence_when_unreachable": tuple(WhenUnreachable),
+    "idempotence_when_unreachable": tuple(one.value for one in WhenUnreachable),
 }
 
 
-def setting_table() -> JsonObject:
-    """Return ``{settings: {role: {name: {...}}}, timers: {role: {begin: name}}, stage: {role: {part: name}}}``."""
+def setting_table() -> SettingTable:
+    """Return the settings, and where the stage shows each."""
     return {
         "settings": {
             role: {name: _setting_view(role, setting) for name, setting in settings_of(role).items()}
@@ -113,8 +113,8 @@ def setting_table() -> JsonObject:
     }
 
 
-def _setting_view(role: str, setting: Setting) -> JsonObject:
-    view: JsonObject = {"java": own_name(role, setting.name), "default": setting.default, "unit": setting.unit}
+def _setting_view(role: str, setting: Setting) -> ShownSetting:
+    view: ShownSetting = {"java": own_name(role, setting.name), "default": setting.default, "unit": setting.unit}
     if isinstance(setting.default, int | float) and not isinstance(setting.default, bool):
         view["low"], view["high"] = setting.bounds
         view["is_whole"] = setting.kind is int

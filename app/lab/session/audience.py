@@ -10,6 +10,7 @@ from app.foundation.viewer import Viewer
 
 if TYPE_CHECKING:
     from app.picture.session.journal import JournalEntries
+    from app.picture.session.messages import WorldPatch, WorldSnapshot
     from app.picture.world.playing import PlayedWorld
 
 
@@ -117,18 +118,16 @@ class Audience:
         for_snapshot = [pair for pair in self._viewers.values() if pair[0].takes_snapshot(self._sequence)]
         if for_patch:
             self._send_journal(for_patch, journal)
-            self._transport.send(for_patch, "patch", {"sequence": self._sequence, "operations": operations})
+            patch: WorldPatch = {"sequence": self._sequence, "operations": operations}
+            self._transport.send(for_patch, "patch", patch)
         for viewer, browser in for_snapshot:
-            self._transport.send(
-                [viewer.viewer_id],
-                "snapshot",
-                {
-                    "sequence": self._sequence,
-                    "world": self._world,
-                    "mine": browser == self._owner,
-                    "view": view,
-                },
-            )
+            snapshot: WorldSnapshot = {
+                "sequence": self._sequence,
+                "world": self._world,
+                "mine": browser == self._owner,
+                "view": view,
+            }
+            self._transport.send([viewer.viewer_id], "snapshot", snapshot)
             self._journal_at[viewer.viewer_id] = _JOURNAL_BEGIN
             self._send_journal([viewer.viewer_id], journal)
 

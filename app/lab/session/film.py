@@ -138,7 +138,7 @@ class FilmMaker:
         for name, node in nodes.items():
             log = cast("BrokerPicture", node)["commit_log"] if "commit_log" in node else None
             for record in () if log is None else log["records"]:
-                key = f"{name} {record['offset']} {record['store_ms']}"
+                key = f"{name} {record['offset']} {record['stored_us']}"
                 if key in self._records or len(self._records) >= RECORDS_MAX:
                     continue
                 # The file of an old record may be gone already.

@@ -19,16 +19,22 @@ _TIME_MAX_US = DURATION_MAX_MS * 1_000
 
 #: Action -> its fields.
 ACTIONS: Mapping[str, tuple[Field, ...]] = {
+    # The last events before event ``slow_to`` come one by one.
     "play": (Field("slow_to", "integer", 0, EVENTS_MAX, default=0),),
     "pause": (),
     "step": (),
     "step-back": (),
     "restart": (),
     "fork": (),
+    # The next event of that actor, and all before it.
     "step-actor": (Field("actor", "text", 0, TEXT_MAX_LENGTH, default=""),),
+    # The world as it was after that event.
     "scrub": (Field("event", "integer", 0, EVENTS_MAX),),
+    # The world as it was then; or it runs there: a violation or a breakpoint does not stop it.
     "stand-at": (Field("time_us", "integer", 0, _TIME_MAX_US), Field("anew", "switch", default=False)),
+    # Virtual seconds per second, or as the eye can follow.
     "speed": (Field("speed", "number", SPEED_MIN, SPEED_MAX, allowed=(AUTO,)),),
+    # Others may follow it, read-only.
     "publish": (Field("on", "switch", default=False),),
     "run-until": (
         Field("on", "choice", allowed=tuple(ConditionKind)),

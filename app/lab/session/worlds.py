@@ -6,7 +6,6 @@ import logging
 import secrets
 from collections.abc import Callable
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
     CHECKPOINTS_MAX,
     UNWATCHED_CLOSE_S,
@@ -20,6 +19,7 @@ from app.lab.session.film import FilmJob
 from app.lab.session.job_queue import JobQueue
 from app.lab.session.requests import OpenRequest, read_control, read_open
 from app.lab.session.session import WorldSession
+from app.picture.session.messages import FoundRun
 from engine.lab.run.recording import Recording, parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.condition import Condition
@@ -70,7 +70,7 @@ class LabWorlds:
         try:
             return self._handle(viewer_id, event, arguments)
         except LabRefused as refusal:
-            self._transport.send([viewer_id], "refused", {"reason": refusal.reason, **refusal.text})
+            self._transport.send([viewer_id], "refused", refusal.as_json())
             return refusal.reason != "bad_request"
 
     def _handle(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> bool:
@@ -104,7 +104,7 @@ class LabWorlds:
         session.touched = self._clock()
         return session
 
-    def _control(self, viewer_id: str, session: WorldSession, request: JsonObject) -> None:
+    def _control(self, viewer_id: str, session: WorldSession, request: object) -> None:
         now = self._clock()
         player = session.player
         plain = {
@@ -145,7 +145,8 @@ class LabWorlds:
             session = self._of_scenario(request, browser)
             if request.asks and session.has_begun:
                 age_s = round(self._clock() - session.begun)
-                self._transport.send([viewer_id], "found", {"event": session.player.run.event_number, "age_s": age_s})
+                found: FoundRun = {"event": session.player.run.event_number, "age_s": age_s}
+                self._transport.send([viewer_id], "found", found)
                 return
         self._join(viewer_id, browser, session)
 
@@ -315,7 +316,7 @@ class LabWorlds:
         refusal = LabRefused("internal")
         viewers = session.audience.viewer_ids()
         if viewers:
-            self._transport.send(viewers, "refused", {"reason": refusal.reason, **refusal.text})
+            self._transport.send(viewers, "refused", refusal.as_json())
         self.close_world(session)
 
     def close_world(self, session: WorldSession) -> None:

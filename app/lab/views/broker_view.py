@@ -41,6 +41,7 @@ class BrokerView:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
+        self._begin_ms = begin_ms_of(broker)
         self._tail = CommitLogTail(broker.store, self._record)
         self._kinds = TopicsView(broker)
         self._groups = GroupsView(broker)
@@ -54,7 +55,9 @@ class BrokerView:
     def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
         committed = committed_offsets(self.broker)
-        begin_ms = self._begin_ms()
+        begin_ms = begin_ms_of(self.broker)
+        if begin_ms != self._begin_ms:
+            self._begin_ms, self._tail = begin_ms, CommitLogTail(self.broker.store, self._record)
         groups, _ = self._groups.build(committed, begin_ms)
         # First: the keys of op messages come from it.
         transactions = self._transactions.build(begin_ms)
@@ -118,7 +121,7 @@ class BrokerView:
 
     def _record(self, raw: bytes) -> WorldRecord:
         message = decode_stored_message(raw, check_crc=False)
-        return {**stored_record(message), "key": self._note_key(message)}
+        return {**stored_record(message, self._begin_ms), "key": self._note_key(message)}
 
     def _note_key(self, message: MessageExt) -> str:
         """Return the key of a message; entries of queues ask for it again."""
@@ -127,10 +130,11 @@ class BrokerView:
             del self._keys[next(iter(self._keys))]
         return key
 
-    def _begin_ms(self) -> int:
-        """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
-        clock = self.broker.runtime.clock
-        return clock.now_ms() - clock.monotonic_us() // 1_000
+
+def begin_ms_of(broker: Broker) -> int:
+    """Return what a broker's clock showed when virtual time began; a jump of that clock moves it."""
+    clock = broker.runtime.clock
+    return clock.now_ms() - clock.monotonic_us() // 1_000
 
 
 def _group_view(group: ConsumerGroup) -> WorldGroup:

@@ -144,8 +144,8 @@ def _loss(role: ConsumerNode) -> Loss:
         return {
             "numbered": sum(one.numbered for one in producers),
             "met": sum(one.met for one in producers),
-            "lost": sum(one.lost for one in producers),
-            "duplicated": sum(one.duplicated for one in producers),
+            "missing": sum(one.lost for one in producers),
+            "twice": sum(one.duplicated for one in producers),
             "out_of_order": sum(one.out_of_order for one in producers),
             "delivered_again": sum(one.delivered_again for one in producers),
             "ranges": [[*numbers] for one in producers for numbers in one.lost_ranges],

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from app.picture.message_life import MessageLife as MessageLifePicture
     from engine.lab.witness.deliveries import Delivery
 
-#: Ends of a listener's call after which the message is delivered again automatically.
-INTERRUPTED = "interrupted"
 TIMED_OUT = "timed-out"
 
 
@@ -118,7 +116,5 @@ class MessageLife:
 
 
 def result_of(delivery: Delivery) -> str | None:
-    """Return the result of the listener; None while it has the message, :data:`INTERRUPTED` if its process ended."""
-    if delivery.end is None:
-        return None
-    return INTERRUPTED if delivery.ended is None else delivery.result
+    """Return the result of the listener, or how its process ended; None while it has the message."""
+    return None if delivery.end is None else delivery.result

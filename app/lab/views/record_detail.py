@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.refusal import LabRefused
+from app.lab.views.broker_view import begin_ms_of
 from app.observation.record_view import field_text, record_view
 from engine.lab.nodes.broker_node import BrokerNode
 from engine.texts import catalogue
@@ -24,10 +25,11 @@ def record_at(run: LabRun, node: str, offset: int) -> RecordView:
 
     Raises :class:`LabRefused`.
     """
-    raw = _broker(run, node).store.commit_log.record_at(offset)
+    broker = _broker(run, node)
+    raw = broker.store.commit_log.record_at(offset)
     if raw is None:
         raise LabRefused("no_record", offset=offset, node=node)
-    return record_view(raw)
+    return record_view(raw, begin_ms_of(broker))
 
 
 def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> RecordView:

@@ -25,7 +25,7 @@ class LiveFaultRule(TypedDict):
     seed: int
     for_ms: int
     rule_id: int
-    made_ms: int
+    made_us: int
     #: How many frames matched.
     seen: int
     #: On how many it acted.
@@ -39,7 +39,7 @@ class LiveFaultRule(TypedDict):
 class FaultHit(TypedDict):
     """A frame on which a rule acted."""
 
-    at_ms: int
+    at_us: int
     rule: int
     what: str
     client: str
@@ -103,7 +103,7 @@ class FrameRecordState(TypedDict):
     client: str
     bodies: bool
     count: int
-    started_ms: int
+    started_us: int
 
 
 class FrameRecordNow(FrameRecordState):
@@ -116,13 +116,13 @@ class ActiveFaults(TypedDict):
     """The active faults."""
 
     is_active: bool
-    now_ms: int
+    now_us: int
     #: Its name.
     broker: str
     clock_ahead_ms: int
     broken: BrokenMachines
     #: When it was killed; None: it runs.
-    broker_crashed_ms: int | None
+    broker_crashed_us: int | None
     rules: list[LiveFaultRule]
     #: The newest first.
     hits: list[FaultHit]

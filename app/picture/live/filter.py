@@ -61,3 +61,16 @@ class TagsAnswer(TypedDict):
     code: int
     broker_lets_through: bool
     client_takes: bool
+
+
+class EvaluatedFilter(TypedDict):
+    """An expression with its outcome for one message."""
+
+    matches: bool
+    tree: FilterPart
+
+
+class RefusedFilter(TypedDict):
+    """An expression that cannot be compiled."""
+
+    mistake: FilterMistake

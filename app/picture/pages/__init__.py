@@ -1,1 +1,1 @@
-"""The schema of the pages of lessons, of Spark's jobs, and of the storage laboratory."""
+"""The schema of single pages: lessons, articles, lists and forms of the lab, Spark's jobs, the storage laboratory."""

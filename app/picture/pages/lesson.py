@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from app.foundation.json_types import JsonValue
-from app.picture.world.world import Words
+from app.picture.world.world import Words, WorldPicture
 
 #: What a learner predicts: the id of a choice, a number, or a target of the stage.
 Answer = str | int | float
@@ -115,3 +115,59 @@ class StepCheck(TypedDict):
     html: Words
     after_html: Words | None
     prediction: JudgedPrediction | None
+
+
+class LessonView(WorldPicture):
+    """The world that a lesson's expressions are about, with what its clients have done."""
+
+    #: By kind: entries of ``engine.lab.nodes.history.LabHistory``.
+    history: dict[str, list[dict[str, JsonValue]]]
+
+
+class LessonRow(TypedDict):
+    """A lesson in the list."""
+
+    name: str
+    number: int
+    needs: list[NeededLesson]
+    title: Words
+    intro: Words
+    minutes: int
+    #: How many.
+    steps: int
+    done_steps: int
+    finished: bool
+
+
+class TrackRow(TypedDict):
+    """A track in the list of lessons."""
+
+    identity: str
+    title: Words
+    lessons: list[LessonRow]
+    #: Theme -> address.
+    pictures: dict[str, str]
+    minutes: int
+    #: How many lessons.
+    finished: int
+    #: The first lesson that is not finished; null when all are.
+    next: LessonRow | None
+
+
+class StoredStep(TypedDict):
+    """A done step in a file."""
+
+    lesson: str
+    step: str
+    #: Seconds since 1970.
+    done_at: float
+    #: Empty where none was made.
+    prediction: str
+    right: bool | None
+
+
+class ProgressFile(TypedDict):
+    """The progress of a learner as a file."""
+
+    format: str
+    steps: list[StoredStep]

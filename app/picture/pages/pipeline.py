@@ -95,14 +95,14 @@ class PipelineRun(TypedDict):
     job: str
     arguments: dict[str, str | int | bool | None]
     master: str
-    started_ms: int
+    started_us: int
     #: The page that started it.
     origin: str | None
     #: A word of RunPhase in app/pipeline/run_phase.py.
     phase: str
     #: When Spark was there.
-    running_ms: int | None
-    ended_ms: int | None
+    running_us: int | None
+    ended_us: int | None
     error: str | None
     failure: RunFailure | None
     log_file: str | None

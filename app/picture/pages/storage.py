@@ -93,7 +93,7 @@ class BatchedRecord(TypedDict):
     """A record of a batch, decompressed."""
 
     offset: int
-    timestamp_ms: int
+    time_us: int
     key: str | None
     value: str | None
 
@@ -115,8 +115,7 @@ class FoundRecord(TypedDict):
     queue_id: int
     offset: int
     key: str | None
-    #: Its time in the store, since 1970.
-    stored_ms: int
+    stored_us: int
 
 
 class SearchStep(TypedDict):
@@ -148,3 +147,15 @@ class StoreSearch(TypedDict):
     steps: list[SearchStep]
     steps_omitted: int
     cost: SearchCost
+
+
+class StorageRun(TypedDict):
+    """The last measurement of a kind."""
+
+    #: A word of MeasurementPhase in app/storage/runs/host.py.
+    phase: str
+    number: int
+    total: int
+    #: That of the run before it, until it has ended; null before the first one.
+    report: dict[str, JsonValue] | None
+    error: str | None

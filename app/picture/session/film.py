@@ -41,7 +41,7 @@ class FilmParts(TypedDict):
     journal: list[JournalRow]
     #: By file.
     sources: dict[str, SourceText]
-    #: By "node offset store_ms".
+    #: By "node offset stored_us".
     records: dict[str, FilmRecord]
     field_texts: dict[str, FieldText]
     #: By the key of a message.

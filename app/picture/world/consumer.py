@@ -87,12 +87,13 @@ class Filter(TypedDict):
 
 
 class LossCounts(TypedDict):
-    """Counts of the numbers that producers gave."""
+    """Counts of the numbers that producers gave, in the words of :class:`app.picture.numbers.NumberCounts`."""
 
     numbered: int
+    #: Different numbers that the group was given.
     met: int
-    lost: int
-    duplicated: int
+    missing: int
+    twice: int
     out_of_order: int
     delivered_again: int
     #: The first stretches that are missing: first and last number.

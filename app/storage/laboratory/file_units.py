@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.foundation.translator import in_all_languages
 
 if TYPE_CHECKING:
-    from app.foundation.json_types import JsonObject
+    from app.foundation.json_types import JsonValue
     from app.picture.record import RecordField
 
 
@@ -24,7 +24,7 @@ class FileUnit(NamedTuple):
     kind: str
     start: int
     length: int
-    values: JsonObject
+    values: dict[str, JsonValue]
 
     @property
     def end(self) -> int:

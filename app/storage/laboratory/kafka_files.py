@@ -6,6 +6,8 @@ import struct
 from functools import partial
 from typing import TYPE_CHECKING
 
+from app.foundation.json_types import JsonValue
+from app.observation.unix_time import unix_us
 from app.storage.laboratory.file_units import TEXT_FORMAT, FileFormat, FileUnit, field, struct_fields
 from engine.kafka.log import log_segment
 from engine.kafka.records.record_batch import decode_batch, read_header
@@ -35,7 +37,7 @@ def _log_units(_path: str, data: bytes) -> list[FileUnit]:
     position = 0
     while position < len(data):
         header = read_header(data, position)
-        values = {
+        values: dict[str, JsonValue] = {
             "base_offset": header.base_offset,
             "last_offset": header.last_offset,
             "records": header.record_count,
@@ -75,7 +77,7 @@ def contents(data: bytes, unit: FileUnit) -> list[BatchedRecord]:
     return [
         {
             "offset": record.offset,
-            "timestamp_ms": record.timestamp_ms,
+            "time_us": unix_us(record.timestamp_ms),
             "key": None if record.key is None else _shown(record.key),
             "value": None if record.value is None else _shown(record.value),
         }

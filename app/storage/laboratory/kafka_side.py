@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
+from app.observation.unix_time import unix_us
 from app.picture.pages.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import FIRST_MS, LaboratoryTraffic, TrafficMessage
@@ -116,5 +117,5 @@ def _found(topic: str, partition: int, record: Record) -> FoundRecord:
         "queue_id": partition,
         "offset": record.offset,
         "key": key,
-        "stored_ms": record.timestamp_ms,
+        "stored_us": unix_us(record.timestamp_ms),
     }

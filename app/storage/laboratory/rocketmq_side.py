@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from app.observation.unix_time import unix_us
 from app.picture.pages.storage import FoundRecord
 from app.storage.laboratory.traced_runtime import TracedRuntime
 from app.storage.laboratory.traffic import LaboratoryTraffic, TrafficMessage
@@ -104,7 +105,7 @@ def _found(message: MessageExt) -> FoundRecord:
         "queue_id": message.queue_id,
         "offset": message.queue_offset,
         "key": key,
-        "stored_ms": message.store_timestamp,
+        "stored_us": unix_us(message.store_timestamp),
     }
 
 

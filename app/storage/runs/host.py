@@ -16,8 +16,9 @@ from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from app.foundation.json_types import JsonObject
+from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.worker_process import WorkerProcess
+from app.picture.pages.storage import StorageRun
 from app.storage.progress import ProgressStep
 from app.storage.runs.report import Work
 from engine.runtime.state_table import successor
@@ -53,7 +54,7 @@ class _Run:
     phase: MeasurementPhase = MeasurementPhase.NONE
     number: int = 0
     total: int = 1
-    report: JsonObject | None = None
+    report: dict[str, JsonValue] | None = None
     error: str | None = None
     worker: WorkerProcess | None = None
     listener: threading.Thread | None = None
@@ -76,7 +77,7 @@ class StorageRuns:
         """Return the kinds of runs that may be started."""
         return tuple(self._works)
 
-    def state(self, kind: str) -> JsonObject:
+    def state(self, kind: str) -> StorageRun:
         """Return the progress of the last run of that kind, and its report; the former report until then."""
         with self._lock:
             run = self._runs[kind]

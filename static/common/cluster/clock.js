@@ -29,6 +29,6 @@ const nowUs = computed(() => ticking.value * 1000 + (brokerSecondUs.value === un
  */
 export const brokerClock = {
   now: () => nowUs.value,
-  at: (us) => dateTime(us / 1000, true),
+  at: (us) => dateTime(us, true),
   span: (us) => span(us / 1000),
 };

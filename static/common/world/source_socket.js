@@ -37,7 +37,7 @@ export function openSocket(request, onRefused = () => {}) {
   });
   socket.on("journal", receiveJournal);
   socket.on("refused", (refusal) => {
-    tell(bilingual(refusal.text ?? refusal), true);
+    tell(bilingual(refusal.text), true);
     onRefused(refusal);
   });
 

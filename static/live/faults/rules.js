@@ -88,8 +88,8 @@ export function Hits() {
       ${hits.length === 0 && html`<li class="quiet">${t("faults.no_hits")}</li>`}
       ${hits.map(
         (hit) =>
-          html`<li key=${`${hit.at_ms} ${hit.rule} ${hit.frame} ${hit.client}`}>
-            <time class="quiet number">${clockTime(hit.at_ms)}</time>
+          html`<li key=${`${hit.at_us} ${hit.rule} ${hit.frame} ${hit.client}`}>
+            <time class="quiet number">${clockTime(hit.at_us)}</time>
             <strong>${t(`faults.what.${hit.what}`)}</strong>
             <span><code>${hit.frame}</code> <${Way} ...${hit} /></span>
           </li>`,

@@ -174,8 +174,8 @@ function Nothing({ state }) {
         stalls: state.max_stalls,
         crashes: state.max_crashes,
         losses: state.max_losses,
-        from: state.from_ms / 1000,
-        to: state.to_ms / 1000,
+        from: state.from_us / 1e6,
+        to: state.to_us / 1e6,
       })}
     </p>
     ${state.why && html`<p>${bilingual(state.why)}</p>`}

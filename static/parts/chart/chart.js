@@ -84,7 +84,7 @@ export function Chart({ chart, title, unit, cursor, sync, onZoom, action, childr
 
 /** @param {Model} chart @param {number} at */
 function placeText({ x: { places, kind, title } }, at) {
-  if (kind === "clock") return clockTime(places[at] * 1000);
+  if (kind === "clock") return clockTime(places[at] * 1e6);
   return title ? `${title}: ${numberText(places[at])}` : numberText(places[at]);
 }
 

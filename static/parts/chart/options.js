@@ -159,7 +159,7 @@ function acrossLabels(kind) {
   if (kind === "virtual") return (_, values, __, ___, step) => values.map((time) => secondsText(time, step));
   return ({ scales }, seconds) => {
     const isLong = (scales.x.max ?? 0) - (scales.x.min ?? 0) > SHORT_TIMES_S;
-    return seconds.map((second) => clockTime(second * 1000).slice(0, isLong ? 5 : 8));
+    return seconds.map((second) => clockTime(second * 1e6).slice(0, isLong ? 5 : 8));
   };
 }
 

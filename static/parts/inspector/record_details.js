@@ -10,8 +10,8 @@ import { language, t } from "../../common/i18n.js";
 import { bytesOf, fieldOfByte } from "./hex_rows.js";
 import { HexView } from "./hex_view.js";
 
-/** `view`: what app/observation/record_view.py says of a record. `clock(ms)`: a moment as text. */
-export function RecordDetails({ view, clock = (ms) => dateTime(ms, true) }) {
+/** `view`: what app/observation/record_view.py says of a record. `clock(us)`: a moment as text. */
+export function RecordDetails({ view, clock = (us) => dateTime(us, true) }) {
   return html`
     <${Facts} view=${view} clock=${clock} />
     <${FieldsAndBytes} view=${view} size=${view.record.size} />
@@ -50,7 +50,7 @@ function Facts({ view, clock }) {
   const fact = (key, value) => html`<div class="fact"><dt>${t(key)}</dt><dd class="number">${value}</dd></div>`;
   return html`<dl class="facts">
     ${fact("live.records.offset", count(record.offset))}
-    ${fact("live.records.stored", clock(record.store_ms))}
+    ${fact("live.records.stored", clock(record.stored_us))}
     ${fact("inspector.born_host", record.born_host)}
     ${record.unique_id && fact("inspector.unique_id", record.unique_id)}
     ${record.reconsume_times > 0 && fact("word.retries", count(record.reconsume_times))}

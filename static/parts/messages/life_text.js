@@ -20,6 +20,7 @@ const SIGNS = {
   unknown: "?",
 };
 const TIMER = html`<${Icon} name="timer" />`;
+const FAULT = html`<${Icon} name="fault" />`;
 const RESULT_SIGNS = {
   success: "✓",
   commit: "✓",
@@ -28,7 +29,8 @@ const RESULT_SIGNS = {
   rollback: "↩",
   throws: "!",
   "timed-out": TIMER,
-  interrupted: html`<${Icon} name="fault" />`,
+  died: FAULT,
+  stopped: FAULT,
 };
 
 const word = (name) => name.replaceAll("-", "_");

@@ -10,6 +10,7 @@ import { RecordDetails } from "../inspector/record_details.js";
 import { TopicMark } from "../lane/marks.js";
 import { run } from "../../common/world/session.js";
 import { openRecord } from "../../common/world/view.js";
+import { worldClock } from "../../common/world/world_clock.js";
 import { Dialog } from "../controls/dialog.js";
 import { WhyButton } from "./why.js";
 
@@ -52,7 +53,7 @@ export function RecordDialog() {
       `
     }
     ${open && !view && !problem && html`<p class="loading">${t("inspector.loading")}</p>`}
-    ${view && html`<${RecordDetails} key=${view.record.offset} view=${view} clock=${time} />`}
+    ${view && html`<${RecordDetails} key=${view.record.offset} view=${view} clock=${worldClock.at} />`}
   </${Dialog}>`;
 }
 
@@ -60,6 +61,3 @@ export function RecordDialog() {
 function detailsOf({ broker, record }) {
   return record.offset === undefined ? run.message(broker, record) : run.record(broker, record);
 }
-
-/** Worlds begin at a fixed date; the time of day is in UTC on every machine. */
-const time = (ms) => new Date(ms).toISOString().slice(11, 23);

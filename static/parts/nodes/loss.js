@@ -18,15 +18,15 @@ export const Loss = memo(
   </dl>`,
 );
 
-const counts = ({ numbered, met, lost, ranges, duplicated, out_of_order: disorder, delivered_again: again }) => html`
+const counts = ({ numbered, met, missing, ranges, twice, out_of_order: disorder, delivered_again: again }) => html`
   <span class="number">${t(met === numbered ? "lab.loss.complete" : "lab.loss.met", { met, n: numbered })}</span>
   ${
-    lost > 0 &&
-    html`<span class="badge badge-bad" title=${t("lab.loss.missing_hint", { n: lost })}>
+    missing > 0 &&
+    html`<span class="badge badge-bad" title=${t("lab.loss.missing_hint", { n: missing })}>
       ${t("lab.loss.missing", { ranges: rangesTold(ranges) })}
     </span>`
   }
-  ${duplicated > 0 && html`<span class="badge badge-warning">${t("lab.loss.twice", { n: duplicated })}</span>`}
+  ${twice > 0 && html`<span class="badge badge-warning">${t("lab.loss.twice", { n: twice })}</span>`}
   ${disorder > 0 && html`<span class="badge badge-warning">${t("lab.loss.disorder", { n: disorder })}</span>`}
   ${again > 0 && html`<span class="quiet">${t("lab.loss.again", { n: again })}</span>`}
 `;

@@ -127,15 +127,15 @@ def test_a_preview_says_what_a_reset_means_and_changes_nothing(live):
     consumed(live, "orders", "audit", 8)
     status, plan = post(live, "offsets", {"group": "audit", "topic": "orders", "to": "earliest", "preview": True})
     assert (status, plan["again"], plan["skipped"], plan["is_online"]) == (200, 8, 0, False)
-    first = min(one["store_ms"] for one in live.host.state()["commit_log"]["records"] if one["topic"] == "orders")
-    assert plan["first_ms"] == first
+    first = min(one["stored_us"] for one in live.host.state()["commit_log"]["records"] if one["topic"] == "orders")
+    assert plan["first_us"] == first
     assert lag(live, "audit") == 0
     delivered = live.host._machines.broker.stats.totals.out_messages
     assert post(live, "offsets", {"group": "audit", "topic": "orders", "to": "earliest"})[1]["again"] == 8
     assert live.host._machines.broker.stats.totals.out_messages == delivered, "a look is no delivery"
     assert lag(live, "audit") == 8
     skip = post(live, "offsets", {"group": "audit", "topic": "orders", "to": "latest"})[1]
-    assert (skip["again"], skip["skipped"], skip["first_ms"]) == (0, 8, None)
+    assert (skip["again"], skip["skipped"], skip["first_us"]) == (0, 8, None)
     assert lag(live, "audit") == 0
 
 

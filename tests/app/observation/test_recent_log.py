@@ -28,7 +28,7 @@ def test_a_line_says_when_how_grave_where_and_what(logger, recent):
     logger.warning("queue %d is gone", 3)
     (line,) = recent.lines()
     assert (line["level"], line["part"], line["text"]) == ("WARNING", "test_recent_log", "queue 3 is gone")
-    assert line["ms"] > 1_700_000_000_000
+    assert line["at_us"] > 1_700_000_000_000_000
 
 
 def test_only_the_newest_lines_are_kept(logger, recent):

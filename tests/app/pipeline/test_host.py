@@ -68,7 +68,7 @@ def when(host, run_id, condition):
 
 
 def is_over(state):
-    return state["ended_ms"] is not None
+    return state["ended_us"] is not None
 
 
 def test_a_run_is_remembered_with_all_that_it_reported(host):

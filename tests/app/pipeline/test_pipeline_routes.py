@@ -45,7 +45,7 @@ def begin(client, job="tiny", arguments=None, **more):
 def until_over(client, run_id):
     address = f"/api/pipeline/runs/{run_id}"
     return wait_until(
-        lambda: run if (run := client.get(address).json)["ended_ms"] is not None else None,
+        lambda: run if (run := client.get(address).json)["ended_us"] is not None else None,
         f"the end of run {run_id}",
         seen=lambda: client.get(address).json,
     )

@@ -83,7 +83,7 @@ def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(
         assert len(session_members(session)) >= 2  # Python and Java at least
         ask(address, f"/api/pipeline/runs/{run_id}/stop", {})
         run = wait_until(
-            lambda: (one := ask(address, f"/api/pipeline/runs/{run_id}"))["ended_ms"] and one,
+            lambda: (one := ask(address, f"/api/pipeline/runs/{run_id}"))["ended_us"] and one,
             "the end of the stopped run",
             PATIENCE_S,
         )

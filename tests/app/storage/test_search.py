@@ -54,7 +54,7 @@ def test_by_offset_both_find_the_message_and_rocketmq_reads_entry_and_record(sto
             "queue_id": message.queue_id,
             "offset": offset,
             "key": message.key,
-            "stored_ms": message.born_ms,
+            "stored_us": message.born_ms * 1_000,
         }
         assert store["cost"]["bytes"] == sum(step["length"] for step in store["steps"])
         assert store["cost"]["seeks"] == sum(step["is_seek"] for step in store["steps"])
@@ -96,6 +96,6 @@ def test_by_time_kafka_finds_the_first_not_older_and_rocketmq_the_nearest(stores
     result = search(stores, SearchQuestion("time", "orders-1", 1, FIRST_MS + after_ms))
     times = [message.born_ms for message in MESSAGES if (message.topic, message.queue_id) == ("orders-1", 1)]
     later = [time for time in times if time >= FIRST_MS + after_ms]
-    assert [one["stored_ms"] for one in result["kafka"]["found"]] == later[:1]
-    distance = abs(result["rocketmq"]["found"][0]["stored_ms"] - FIRST_MS - after_ms)
+    assert [one["stored_us"] for one in result["kafka"]["found"]] == [1_000 * time for time in later[:1]]
+    distance = abs(result["rocketmq"]["found"][0]["stored_us"] // 1_000 - FIRST_MS - after_ms)
     assert distance == min(abs(time - FIRST_MS - after_ms) for time in times)

@@ -40,7 +40,7 @@ def hits_when(cluster: Cluster, rule: int, at_least: int) -> list[int]:
     """Return when the rule acted, in milliseconds, oldest first, once it has acted this often."""
 
     def hits() -> list[int]:
-        return [hit["at_ms"] for hit in reversed(ask_faults(cluster)["hits"]) if hit["rule"] == rule]
+        return [hit["at_us"] // 1_000 for hit in reversed(ask_faults(cluster)["hits"]) if hit["rule"] == rule]
 
     wait_until(lambda: len(hits()) >= at_least, f"rule {rule} to act {at_least} times", 90.0)
     return hits()

@@ -10,6 +10,8 @@ from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_t
 from app.foundation.json_types import JsonValue
 
 _JSON = (type(None), bool, int, float, str)
+#: 2020 to 2100.
+_THESE_YEARS_MS = range(1_577_836_800_000, 4_102_444_800_000)
 
 
 def schema_problems(value: object, schema: Any, path: str = "picture") -> Iterator[str]:
@@ -39,6 +41,13 @@ def _is_plain(value: object, schema: Any) -> bool:
     return type(value) in ((int, float) if schema is float else (schema,))
 
 
+def _is_in_milliseconds(key: str, value: object) -> bool:
+    """Return whether a number is a point in time of these years in milliseconds: in microseconds, it would be of 1970,
+    and as a duration it would take decades.
+    """
+    return key.endswith(("_ms", "_us")) and isinstance(value, int) and value in _THESE_YEARS_MS
+
+
 @cache
 def _hints(schema: Any) -> dict[str, Any]:
     return get_type_hints(schema, include_extras=True)
@@ -50,6 +59,9 @@ def _object_problems(value: object, schema: Any, path: str) -> Iterator[str]:
         return
     hints = _hints(schema)
     yield from (f"{path}.{key}: {schema.__name__} has no such key" for key in value if key not in hints)
+    if schema.__module__.startswith("app.picture"):  # a file has its own units
+        late = [key for key in value if _is_in_milliseconds(key, value[key])]
+        yield from (f"{path}.{key}: {value[key]} is in milliseconds since 1970" for key in late)
     for key, hint in hints.items():
         is_optional = get_origin(hint) is NotRequired
         if key in value:

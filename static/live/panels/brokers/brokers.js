@@ -54,7 +54,7 @@ function Card({ broker, now }) {
     ${
       state !== "answers" &&
       html`<p class="broker-state" role="status">
-          ${t(`live.brokers.${state}`, { time: clockTime(since / 1000), why: why?.[language] })}
+          ${t(`live.brokers.${state}`, { time: clockTime(since), why: why?.[language] })}
         </p>
         ${facts && html`<p class="quiet">${t("live.brokers.last_figures")}</p>`}`
     }

@@ -22,7 +22,7 @@ import { tab } from "../../tabs.js";
 
 const PAGE = 20;
 /** They are kept for days. */
-const clock = { ...brokerClock, at: (us) => dateTime(us / 1000) };
+const clock = { ...brokerClock, at: (us) => dateTime(us) };
 
 /** group -> how many dead letters it had, in all queues; the same object while nothing changes. */
 const ends = computed(() => {

@@ -66,7 +66,7 @@ function RecordRow({ record, isOfOneTopic }) {
     <td class="column-offset">
       <${OpenRecord} offset=${record.offset} kind="number">${count(record.offset)}<//>
     </td>
-    <td class="number column-stored">${dateTime(record.store_ms, true)}</td>
+    <td class="number column-stored">${dateTime(record.stored_us, true)}</td>
     <td class="column-topic">
       ${
         isOfOneTopic

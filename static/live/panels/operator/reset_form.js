@@ -94,8 +94,8 @@ function usePlan(key, plan) {
   }, [key]);
 }
 
-function whatItMeans({ again, skipped, first_ms: firstMs }, group, tense) {
-  const values = { group, n: again || skipped, time: dateTime(firstMs) };
+function whatItMeans({ again, skipped, first_us: firstUs }, group, tense) {
+  const values = { group, n: again || skipped, time: dateTime(firstUs) };
   if (again > 0 && skipped > 0)
     return t(`operator.reset_${tense}_both`, { ...values, again: count(again), skipped: count(skipped) });
   if (again > 0) return t(`operator.reset_${tense}_again`, values);

@@ -31,8 +31,11 @@ export function Log() {
     <div class="log-lines" role="log" aria-live="off" tabindex="0" aria-labelledby="log-title" ...${handlers}>
       <ol role="list">
         ${shown.toReversed().map(
-          (line, index) => html`<li key=${`${line.ms} ${shown.length - index}`} class=${`log-line log-${line.level}`}>
-            <time class="number quiet">${dateTime(line.ms, true)}</time>
+          (
+            line,
+            index,
+          ) => html`<li key=${`${line.at_us} ${shown.length - index}`} class=${`log-line log-${line.level}`}>
+            <time class="number quiet">${dateTime(line.at_us, true)}</time>
             <span class="log-level">${line.level}</span>
             <span class="log-text">${line.text}</span>
           </li>`,

@@ -13,13 +13,11 @@ const SILENT = ["reconnecting", "refused"];
 
 /** { why: "crashed" | "paused" | "lost", name, since_us } while nothing new can come, else null. Reads signals. */
 function standstill(status) {
-  const { broken, broker, broker_crashed_ms: crashedMs, paused_ms: pausedMs = 0 } = faults.value;
+  const { broken, broker, broker_crashed_us: crashedUs, paused_ms: pausedMs = 0 } = faults.value;
   const lastUs = state.value.cluster.now_us;
   if (SILENT.includes(status)) return loaded.value ? { why: "lost", since_us: lastUs } : null;
   if (pausedMs > 0) return { why: "paused", name: broker ?? state.value.cluster.broker_name, since_us: lastUs };
-  return broken.broker_crashed
-    ? { why: "crashed", name: broker, since_us: crashedMs ? crashedMs * 1000 : lastUs }
-    : null;
+  return broken.broker_crashed ? { why: "crashed", name: broker, since_us: crashedUs ?? lastUs } : null;
 }
 
 export function Overview({ stream }) {

@@ -115,7 +115,7 @@ function Time() {
   const { seconds, resolution_s: width } = shown.value;
   const at = pointed.value === null ? undefined : seconds[indexAt(seconds, pointed.value)];
   if (problem.value) return html`<span class="problem-text" role="alert">${problem.value}</span>`;
-  const time = (/** @type {number} */ second) => clockTime(second * 1000);
+  const time = (/** @type {number} */ second) => clockTime(second * 1e6);
   return html`
     ${
       zoom.value &&
@@ -134,7 +134,7 @@ function Events() {
   const { seconds } = shown.value;
   const at = pointed.value;
   const near = (seconds[seconds.length - 1] - seconds[0]) * NEAR_SHARE;
-  const words = (/** @type {Mark} */ mark) => `${clockTime(mark.at * 1000)} ${mark.sign} ${mark.text}`;
+  const words = (/** @type {Mark} */ mark) => `${clockTime(mark.at * 1e6)} ${mark.sign} ${mark.text}`;
   const pointedAt = marks.value.filter((mark) => at !== null && Math.abs(mark.at - at) <= near);
   return html`<details class="plot-events">
     <summary class=${pointedAt.length > 0 ? "" : "quiet"}>

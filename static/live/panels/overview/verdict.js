@@ -56,7 +56,7 @@ export function Verdict({ gone }) {
 function Standstill({ why, name, since_us: sinceUs }) {
   return html`
     <li class="verdict-standstill" data-rule=${why}>
-      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceUs / 1000) })}</strong>
+      <strong>${t(`live.gone.${why}`, { name, time: clockTime(sinceUs) })}</strong>
     </li>
     ${loaded.value && html`<li>${t("live.gone.figures")}</li>`}
   `;

@@ -135,7 +135,7 @@ function Block({ record, right, isFlushed, isLast }) {
     offset: record.queue_offset,
     size: bytes(record.size),
   });
-  const lines = [name, dateTime(record.store_ms, true), record.body_preview];
+  const lines = [name, dateTime(record.stored_us, true), record.body_preview];
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });
   return html`<li class="strip-item" style=${{ transform: `translateX(${-right}px)` }}>
     <${RecordBlock}

@@ -46,7 +46,7 @@ function NoProducers() {
       <p>${t("live.producers.none_next")}</p><${SendCommand} />
     </${Empty}>`;
   }
-  const ageMs = (record) => brokerClock.now() / 1000 - record.store_ms;
+  const ageMs = (record) => (brokerClock.now() - record.stored_us) / 1000;
   const senders = new Map(tail.value.map((record) => [record.born_host, record])); // each with its last record
   const gone = [...senders.values()]
     .filter((record) => !(record.born_host in state.value.connections) && ageMs(record) < RECENT_MS)

@@ -98,7 +98,7 @@ def exporting():
 
 def all_over(lab):
     runs = lab.server.pipeline.runs
-    wait_until(lambda: all(run["ended_ms"] is not None for run in runs()), "the end of every run", seen=runs)
+    wait_until(lambda: all(run["ended_us"] is not None for run in runs()), "the end of every run", seen=runs)
 
 
 def test_a_run_is_written_as_it_stands_and_its_audit_begins(lab, exports):

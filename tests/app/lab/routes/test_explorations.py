@@ -99,7 +99,7 @@ def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
     state = state_when(explorations, identity, lambda state: state["phase"] in ENDS)
     assert state["finding"] is None
     assert state["is_complete"]
-    assert (state["from_ms"], state["to_ms"]) == (400, 5_400)
+    assert (state["from_us"], state["to_us"]) == (400_000, 5_400_000)
     assert "consuming" in state["why"]["zh"]
 
 
@@ -242,14 +242,14 @@ def plan_of(lab, browser, **fields):
 def test_a_page_shows_what_a_search_would_do_before_it_begins(lab, browser):
     plan = plan_of(lab, browser)
     assert plan["is_order"]
-    assert (plan["from_ms"], plan["to_ms"]) == (400, 9_400)
+    assert (plan["from_us"], plan["to_us"]) == (400_000, 9_400_000)
     assert (plan["max_stalls"], plan["max_crashes"]) == (2, 0)
     assert plan["clients"] == ["P1", "C1", "C2"]
     assert plan["max_losses"] == 0
     assert plan["frames"][:2] == ["SEND_MESSAGE_V2", "reply to SEND_MESSAGE_V2"]
     assert plan_of(lab, browser, lose=["PULL_MESSAGE"])["max_losses"] == 1
     assert "broker-lock" in plan["switches"]
-    assert plan_of(lab, browser, from_ms=1_000, max_stalls=1)["to_ms"] == 8_000
+    assert plan_of(lab, browser, from_ms=1_000, max_stalls=1)["to_us"] == 8_000_000
     assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
 
 

@@ -158,7 +158,7 @@ def test_a_world_of_another_browser_is_not_to_be_had(lab):
     other.open(world=owner.world)
     assert other.view is None
     assert other.refused[-1]["reason"] == "no_world"
-    assert other.refused[-1]["zh"] != other.refused[-1]["en"]
+    assert other.refused[-1]["text"]["zh"] != other.refused[-1]["text"]["en"]
 
 
 def test_a_published_world_can_be_followed_but_not_controlled_and_be_forked(lab):
@@ -231,9 +231,9 @@ def test_what_cannot_be_opened_is_refused_in_both_languages(lab, event, argument
     browser.send(event, *arguments)
     assert browser.view is None
     (refusal,) = browser.refused
-    assert refusal["en"]
-    assert refusal["zh"]
-    assert refusal["zh"] != refusal["en"]
+    assert refusal["text"]["en"]
+    assert refusal["text"]["zh"]
+    assert refusal["text"]["zh"] != refusal["text"]["en"]
 
 
 @pytest.mark.parametrize(

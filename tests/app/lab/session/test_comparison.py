@@ -78,7 +78,7 @@ def test_a_world_beside_another_says_how_quickly_to_go_on_now_and_in_its_past(br
 @pytest.mark.parametrize("time_us", [-1, 1.5, "now", None, 10**15])
 def test_a_time_that_is_none_is_refused(browser, time_us):
     browser.control("stand-at", time_us=time_us)
-    assert "time_us" in browser.refused[-1]["en"]
+    assert "time_us" in browser.refused[-1]["text"]["en"]
 
 
 def test_the_first_difference_that_a_missing_broker_lock_makes_is_reported_on_both_sides(lab, browser):

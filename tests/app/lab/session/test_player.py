@@ -55,8 +55,8 @@ def test_run_until_a_moment_that_is_past_is_refused_by_name_and_changes_nothing(
     for time_us in (0, 5_999_999, 6_000_000):
         browser.control("run-until", on="time", time_us=time_us)
     assert [refused["reason"] for refused in browser.refused] == ["time_past"] * 3
-    assert "5.999999 s has already passed: it is 6 s" in browser.refused[1]["en"]
-    assert "6 秒" in browser.refused[1]["zh"]
+    assert "5.999999 s has already passed: it is 6 s" in browser.refused[1]["text"]["en"]
+    assert "6 秒" in browser.refused[1]["text"]["zh"]
     assert (browser.view["event"], browser.view["in_past"]) == (event, False)
     # Seen from an earlier event it lies ahead, and what came after that event is forgotten.
     browser.control("scrub", event=100)
@@ -117,7 +117,7 @@ def test_what_is_done_while_a_setting_changes_is_refused_and_not_silently_lost(l
 
 def test_a_setting_that_cannot_be_is_refused_at_once(lab, browser):
     browser.command("setting", "C1", name="noSuchSetting", value=1)
-    assert "noSuchSetting" in browser.refused[0]["en"]
+    assert "noSuchSetting" in browser.refused[0]["text"]["en"]
     assert not session_of(lab, browser).player.has_job
 
 

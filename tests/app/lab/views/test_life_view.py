@@ -160,7 +160,7 @@ def test_a_call_whose_process_is_killed_is_interrupted_and_the_message_waits(beg
     apply(run, "kill-consumer", "C1")
     life = message(run, "k-0")
     (call,) = [mark for mark in life["marks"] if mark["kind"] == "delivered" and mark["group"] == "shop"]
-    assert (call["result"], call["until_us"]) == ("interrupted", run.world.now_us)
+    assert (call["result"], call["until_us"]) == ("died", run.world.now_us)
     assert (life["groups"]["shop"]["state"], life["in_trouble"]) == ("waiting", True)
 
 
