@@ -207,7 +207,10 @@ function Clock() {
       }),
     [],
   );
-  return html`<span class="number film-clock" ref=${(/** @type {HTMLElement | null} */ element) => (place.value = element)}></span>`;
+  return html`<span
+    class="number film-clock"
+    ref=${(/** @type {HTMLElement | null} */ element) => (place.value = element)}
+  ></span>`;
 }
 
 /** @param {Picture.DemonstrationChapter | import("./film_player.js").Chapter} chapter */

@@ -3,6 +3,7 @@
 /** An event of a field, as a listener at that field gets it. */
 interface FieldEvent extends Event {
   target: HTMLInputElement;
+  currentTarget: HTMLInputElement;
 }
 
 declare namespace Picture {
