@@ -278,7 +278,7 @@ export const isPointed = (key) => Boolean(pointedKey.value) && pointedKey.value 
 /** What makes an element's pointer point at the message or transfer of that key.
     @param {string | null | undefined} key */
 export const pointing = (key) => ({
-  onPointerEnter: () => (pointedKey.value = key),
+  onPointerEnter: () => (pointedKey.value = key ?? null),
   onPointerLeave: () => (pointedKey.value = null),
 });
 /** @type {import("@preact/signals").Signal<{ text: string, isProblem: boolean } | null>} */
