@@ -17,7 +17,7 @@ import { mine, tell, view } from "./view.js";
  * @property {(broker: string, record: any) => Promise<any>} record Everything about a record of a broker's commit log.
  * @property {(broker: string, message: any) => Promise<any>} message The same of what an entry of a queue points to.
  * @property {(after: number, count: number) => Promise<any>} entries Of the journal: those after a number;
- * @property {(wanted: Record<string, string>) => Promise<any>} search those that fit a filter;
+ * @property {(wanted: Record<string, string | number>) => Promise<any>} search those that fit a filter;
  * @property {(leftUs: number, rightUs: number) => Promise<any>} window what happened in a stretch of time.
  * @property {(text: string) => Promise<any>} lives Messages whose key contains a text, with their lives: also those
  *   that the view leaves out.

@@ -62,7 +62,7 @@ export function openSocket(request, onRefused = () => {}) {
     frame: (id) => fetched(`${worldPath()}/frames/${encodeURIComponent(id)}`),
     entries: (after, count) =>
       fetched(`${worldPath()}/journal?${new URLSearchParams({ after: String(after), count: String(count) })}`),
-    search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
+    search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(/** @type {any} */ (wanted))}`),
     lives: (contains) =>
       fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
     why: (key) => fetched(`${worldPath()}/why?${new URLSearchParams({ key })}`),
