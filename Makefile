@@ -33,6 +33,7 @@ PAGE_PACKAGES := static/vendor/.version
 INSTALLED     := $(STAMPS)/installed
 DEVELOPMENT   := $(STAMPS)/development
 JAVA          := $(STAMPS)/java
+FILM          := $(STAMPS)/start_page_film
 PAGE_TOOLS    := node_modules/.package-lock.json
 # Where the machine has no Node.js that is new enough, .venv/bin has one.
 NODE          := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin
@@ -51,7 +52,7 @@ run: install  ## Start name server, broker and page; the page may inject faults,
 	@exec $(BIN)/glassmq serve $(if $(findstring --http-host,$(SERVE)),,--allow-faults) $(SERVE)
 
 .PHONY: install
-install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it and fetch the page's packages
+install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES) $(FILM)  ## Make .venv with GlassMQ in it, fetch the page's packages and make the start page's film
 
 .PHONY: fast
 fast: $(DEVELOPMENT)  ## Compile the engine's hot path; glassmq serve uses it then (needs a C compiler; once, a minute or two)
@@ -139,7 +140,7 @@ coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach o
 	@$(BIN)/coverage report
 
 .PHONY: wheel
-wheel: $(DEVELOPMENT) $(PAGE_PACKAGES)  ## Build a wheel with the page in it, one with the compiled modules too, and glassmq-spark; their version follows the newest git tag
+wheel: $(DEVELOPMENT) $(PAGE_PACKAGES) $(FILM)  ## Build a wheel with the page in it, one with the compiled modules too, and glassmq-spark; their version follows the newest git tag
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .
 	@if $(BIN)/python -m scripts.fast; then \
 	  GLASSMQ_COMPILED_WHEEL=1 $(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .; fi
@@ -157,7 +158,7 @@ lock: $(INSTALLED)  ## Pin the newest versions that pyproject.toml allows in con
 
 .PHONY: clean
 clean:  ## Remove everything that the other targets made, except ./data
-	@rm -rf $(VENV) .cache node_modules static/vendor build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
+	@rm -rf $(VENV) .cache node_modules static/vendor app/built build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache test-results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help
@@ -205,6 +206,10 @@ $(JAVA): $(INSTALLED) scripts/java.py
 
 $(PAGE_PACKAGES): package.json package-lock.json scripts/fetch_page_packages.py | $(STAMPS)/environment
 	@$(BIN)/python -m scripts.fetch_page_packages
+
+# Two seconds, after each change of a source. Without it a server makes the film on request.
+$(FILM): $(INSTALLED) $(shell find engine app -name '*.py' -o -name '*.lark' -o -name '*.json') tutorials/scenarios/basics/start-page.yaml
+	@if $(BIN)/python -m scripts.start_page_film; then touch $@; else echo "The start page's film was not made, see above." >&2; fi
 
 $(PAGE_TOOLS): package.json package-lock.json scripts/page_tools.py | $(STAMPS)/environment
 	@$(BIN)/python -m scripts.page_tools

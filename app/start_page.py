@@ -8,6 +8,7 @@ from flask import Blueprint, Response, render_template, request
 
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.demonstration import Demonstration
+from app.lab.routes.film_file import built_film
 from app.lab.session.host import LabHost
 from app.web.api import json_answer
 
@@ -19,14 +20,15 @@ def create_start_page(host: LabHost) -> Blueprint:
 
     @start_page.get("/")
     def landing() -> str:
-        # The film is made while the browser still reads the page. A busy lab makes it on request.
-        with contextlib.suppress(LabRefused):
-            demonstration.begin()
+        # Without a built film, it is made while the browser still reads the page. A busy lab makes it on request.
+        if built_film() is None:
+            with contextlib.suppress(LabRefused):
+                demonstration.begin()
         return render_template("landing.html")
 
     @start_page.get("/api/demonstration")
     def film() -> Response:
-        file = demonstration.file(host.film_of(demonstration.begin()))
+        file = built_film() or demonstration.file(host.film_of(demonstration.begin()))
         response = Response(mimetype="application/json")
         response.set_etag(file.etag)
         # Browsers keep it, but revalidate: another version of the engine makes another film.

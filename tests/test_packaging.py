@@ -56,6 +56,7 @@ def wheel(form, tmp_path, monkeypatch):
         except BuildUnusable as reason:
             pytest.skip(f"the compiled wheel: {reason}")
         monkeypatch.setenv("GLASSMQ_COMPILED_WHEEL", "1")
+    call(sys.executable, "-m", "scripts.start_page_film", cwd=ROOT)
     call(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
     return next(tmp_path.glob("glassmq-*.whl"))
 
@@ -72,6 +73,8 @@ def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(form, wheel
     assert Path(installed).is_relative_to(fresh)
     assert (Path(installed) / "py.typed").exists()
     assert (Path(installed).parent / "engine" / "py.typed").exists()
+    film = "from app.lab.routes.film_file import built_film; print(built_film() is not None)"
+    assert call(fresh / "bin" / "python", "-c", film, cwd=tmp_path) == "True\n"
 
     glassmq = str(fresh / "bin" / "glassmq")
     assert "0 runs with violations" in call(glassmq, "lab", "run", "two-consumers", cwd=tmp_path)

@@ -18,7 +18,9 @@ import { post } from "../common/request.js";
  *
  * What a click on an example fills in: a name for its text, the expression, the properties.
  *
- * @type {[name: string, expression: string, properties: Property[]][]}
+ * @typedef {[name: string, expression: string, properties: Property[]]} Example
+ *
+ * @type {Example[]}
  */
 const EXAMPLES = [
   ["between", "age BETWEEN 0 AND 6", [["age", "7"]]],
@@ -38,8 +40,8 @@ const EXAMPLES = [
 /**
  * @typedef {object} Evaluated What app/live/filter_bench.py answers; `matches` and `tree`, or what went wrong.
  * @property {boolean} [matches]
- * @property {any} [tree] See tree.js.
- * @property {{ line: number, column: number, problem: string, details: object, marked: string }} [mistake]
+ * @property {Picture.FilterPart} [tree]
+ * @property {Picture.FilterMistake} [mistake]
  * @property {string} [error]
  */
 
@@ -90,6 +92,7 @@ function setProperty(index, part, value) {
   changed();
 }
 
+/** @param {Example} example */
 function take([, text, pairs]) {
   expression.value = text;
   properties.value = pairs;
@@ -110,7 +113,7 @@ function Bench() {
             autocapitalize="off"
             aria-describedby="bench-verdict"
             value=${expression.value}
-            onInput=${(event) => {
+            onInput=${(/** @type {FieldEvent} */ event) => {
               expression.value = event.target.value;
               changed();
             }}
@@ -140,10 +143,11 @@ function Bench() {
 }
 
 function Properties() {
+  /** @type {(index: number, at: 0 | 1, value: string, rest: object) => any} */
   const part = (index, at, value, rest) =>
     html`<input
       class="mono" type="text" value=${value} ...${rest}
-      onInput=${(event) => setProperty(index, at, event.target.value)}
+      onInput=${(/** @type {FieldEvent} */ event) => setProperty(index, at, event.target.value)}
     />`;
   return html`<fieldset class="properties">
     <legend>${t("filter.properties")}</legend>
@@ -182,13 +186,14 @@ function Result() {
   if (result.error) return html`<p class="problem" id="bench-verdict">${result.error}</p>`;
   return html`
     <p id="bench-verdict" class=${`verdict ${result.matches ? "is-match" : "is-no-match"}`}>
-      ${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree.outcome}`)}
+      ${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree?.outcome}`)}
     </p>
     <${Tree} part=${result.tree} />
   `;
 }
 
-/** The line of the expression at fault, its column marked, and why. */
+/** The line of the expression at fault, its column marked, and why.
+    @param {{ error: Picture.FilterMistake }} props */
 function Mistake({ error }) {
   return html`
     <p id="bench-verdict" class="problem">

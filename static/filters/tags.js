@@ -20,6 +20,7 @@ async function compare() {
 }
 
 export function Tags() {
+  /** @type {(kept: import("@preact/signals").Signal<string>, label: string) => any} */
   const field = (kept, label) => html`<label class="bench-field">
     <span>${t(label)}</span>
     <input
@@ -29,7 +30,7 @@ export function Tags() {
       spellcheck="false"
       autocapitalize="off"
       value=${kept.value}
-      onInput=${(event) => {
+      onInput=${(/** @type {FieldEvent} */ event) => {
         kept.value = event.target.value;
         compare();
       }}
@@ -48,6 +49,7 @@ function Verdict() {
   const result = answer.value;
   if (!result) return "";
   if (result.error) return html`<p class="problem">${result.error}</p>`;
+  /** @param {boolean} is */
   const yes = (is) => html`<span class=${is ? "good-text" : "problem-text"}>${t(is ? "word.yes" : "word.no")}</span>`;
   return html`<table class="tag-table">
     <tbody>

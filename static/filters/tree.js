@@ -4,10 +4,12 @@
 import { html } from "htm/preact";
 import { t } from "../common/i18n.js";
 
+/** @param {{ part: Picture.FilterPart }} props */
 export function Tree({ part }) {
   return html`<ul class="truth-tree"><${Part} part=${part} /></ul>`;
 }
 
+/** @param {{ part: Picture.FilterPart }} props */
 function Part({ part }) {
   const isValue = part.outcome === "value";
   return html`<li class=${`part part-${part.outcome}`}>

@@ -20,8 +20,10 @@ import { FilmPlayer } from "./film_player.js";
 
 const LOCK = "broker-lock";
 
+/** @typedef {{ film: Picture.Demonstration, player: FilmPlayer }} Shown */
+
 export function Demonstration() {
-  const answer = useSignal(/** @type {{ film?: any, player?: FilmPlayer, problem?: string }} */ ({}));
+  const answer = useSignal(/** @type {Partial<Shown> & { problem?: string }} */ ({}));
   useEffect(() => {
     demand("GET", "/api/demonstration")
       .then((loaded) => (answer.value = { film: loaded, player: new FilmPlayer(loaded, receiveView) }))
@@ -37,6 +39,7 @@ export function Demonstration() {
     : html`<p class="loading">${t("landing.demo.loading")}</p>`;
 }
 
+/** @param {Shown} props */
 function Film({ film, player }) {
   useEffect(() => {
     if (motion.peek()) player.play();
@@ -84,7 +87,8 @@ function FilmView() {
   </div>`;
 }
 
-/** Draws nothing; after each picture it brings into view what acts, or all listeners that have what is broken. */
+/** Draws nothing; after each picture it brings into view what acts, or all listeners that have what is broken.
+    @param {{ box: { current: HTMLElement } }} props */
 function Follow({ box }) {
   const name = acting.value;
   const [movedAt, shown] = [useRef(0), nodes.value];
@@ -128,7 +132,8 @@ function Verdict() {
   </div>`;
 }
 
-/** The available actions; it covers the last picture. Other links are below the film. */
+/** The available actions; it covers the last picture. Other links are below the film.
+    @param {Shown} props */
 function Ways({ film, player }) {
   return html`<div class="film-over">
     <div class="film-over-card" id="film-over">
@@ -142,13 +147,17 @@ function Ways({ film, player }) {
   </div>`;
 }
 
+/** @param {FilmPlayer} player */
 const again = (player) => (motion.peek() ? player.play() : player.showStill(0));
 
+/** @param {Shown} props */
 function Controls({ film, player }) {
   const number = player.chapter.value;
   const last = player.chapters.length - 1;
   // Those who want nothing to move get one still picture after the other, until they press play themselves.
+  /** @param {number} to */
   const go = (to) => (player.playing.peek() || motion.peek() ? player.goTo(to) : player.showStill(to));
+  /** @type {(id: string, icon: string, action: () => void, text: string, off: boolean) => any} */
   const button = (id, icon, action, text, off) =>
     html`<${Button} class="button icon-button" id=${id} disabled=${off} onClick=${action} label=${text}>
       <${Icon} name=${icon} />
@@ -168,7 +177,8 @@ function Controls({ film, player }) {
   </div>`;
 }
 
-/** One bar per chapter, as long as the chapter. */
+/** One bar per chapter, as long as the chapter.
+    @param {{ player: FilmPlayer }} props */
 function Progress({ player }) {
   const position = player.position.value;
   let start = 0;
@@ -197,9 +207,13 @@ function Clock() {
       }),
     [],
   );
-  return html`<span class="number film-clock" ref=${(element) => (place.value = element)}></span>`;
+  return html`<span
+    class="number film-clock"
+    ref=${(/** @type {HTMLElement | null} */ element) => (place.value = element)}
+  ></span>`;
 }
 
+/** @param {Picture.DemonstrationChapter | import("./film_player.js").Chapter} chapter */
 function speedOf({ begin_us: begin, end_us: end, play_ms: play }) {
   const factor = (play * 1000) / Math.max(1, end - begin);
   if (factor < 0.67) return t("landing.demo.speed_fast", { factor: Math.round(1 / factor) });

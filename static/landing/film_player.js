@@ -84,12 +84,14 @@ export class FilmPlayer {
     else this.play();
   }
 
-  /** Goes to where a chapter begins. */
+  /** Goes to where a chapter begins.
+      @param {number} chapter */
   goTo(chapter) {
     this.#move(this.#starts[Math.min(Math.max(chapter, 0), this.chapters.length - 1)]);
   }
 
-  /** Shows the last picture of a chapter: what is left of a film for those who want nothing to move. */
+  /** Shows the last picture of a chapter: what is left of a film for those who want nothing to move.
+      @param {number} chapter */
   showStill(chapter) {
     const number = Math.min(Math.max(chapter, 0), this.chapters.length - 1);
     this.chapter.value = number;
@@ -107,17 +109,20 @@ export class FilmPlayer {
     } else this.#move(this.position.peek() + passed);
   }
 
+  /** @param {number} position */
   #move(position, chapter = this.#chapterAt(position)) {
     this.position.value = position;
     this.chapter.value = chapter;
     this.#draw(false);
   }
 
+  /** @param {number} position */
   #chapterAt(position) {
     const after = this.#starts.findIndex((start) => start > position);
     return (after < 0 ? this.chapters.length : after) - 1;
   }
 
+  /** @param {boolean} isFirst */
   #draw(isFirst) {
     const number = this.chapter.peek();
     const { begin_us: begin, end_us: end, play_ms: play } = this.chapters[number];

@@ -92,10 +92,12 @@ function MiniBroker() {
   </a>`;
 }
 
-/** A topic as one bar per queue, as high as the logarithm of what the queue holds. */
+/** A topic as one bar per queue, as high as the logarithm of what the queue holds.
+    @param {{ topic: string }} props */
 function MiniTopic({ topic }) {
   const queues = useComputed(() => state.value.topics[topic]?.queues ?? {});
   const held = queueIds(queues.value).map((id) => queues.value[id].max - queues.value[id].min);
+  /** @param {number} stored */
   const height = (stored) => 3 + 2.1 * Math.min(9, Math.log10(1 + Math.max(0, stored)) + (stored > 0 ? 1 : 0));
   return html`<span class=${`mini-topic tone-${topicMark(topic).tone}`}>
     <span class="topic-mark">${topicMark(topic).code}</span><span class="ellipsis">${topic}</span>
@@ -130,12 +132,14 @@ function MiniGroups() {
 }
 
 function Figures() {
+  /** @type {(name: string, value: string, unit: string) => any} */
   const figure = (name, value, unit) =>
     html`<div class="mini-figure" data-figure=${name}>
       <dt>${t(`live.metrics.${name}`)}</dt>
       <dd><span class="number">${value}</span> <span class="unit">${unit}</span></dd>
     </div>`;
   const { in_messages: into, out_messages: out } = state.value.rates;
+  /** @param {string} text */
   const known = (text) => (loaded.value ? text : "–");
   return html`<dl class="mini-figures">
     ${figure("stored", known(compact(storedMessages.value)), t("unit.messages"))}

@@ -29,7 +29,8 @@ export function History() {
   </${Panel}>`;
 }
 
-/** The phase by shape and word; colour only adds to it. */
+/** The phase by shape and word; colour only adds to it.
+    @param {{ phase: string }} props */
 export function PhaseSign({ phase }) {
   return html`<span class=${`phase phase-${phase}`}>
     <span class="phase-sign" aria-hidden="true"></span>${t(`pipeline.phase.${phase}`)}

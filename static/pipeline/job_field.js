@@ -14,11 +14,12 @@ import { Button } from "../parts/controls/button.js";
 const MOST_BUTTONS = 16;
 
 /**
- * @param {object} properties
- * @param {Picture.PipelineParameter} properties.parameter
- * @param {any} properties.value What was typed or chosen; undefined: nothing yet.
- * @param {string | null} properties.problem Why the server refused it.
- * @param {(value: string | boolean) => void} properties.onValue
+ * @typedef {object} FieldProps
+ * @property {Picture.PipelineParameter} parameter
+ * @property {any} value What was typed or chosen; undefined: nothing yet.
+ * @property {(value: string | boolean) => void} onValue
+ *
+ * @param {FieldProps & { problem: string | null }} properties `problem`: why the server refused it.
  */
 export function Field({ parameter, value, problem, onValue }) {
   const { name, kind, required } = parameter;
@@ -36,7 +37,7 @@ export function Field({ parameter, value, problem, onValue }) {
           type="checkbox"
           ...${common}
           checked=${value ?? parameter.default ?? false}
-          onChange=${(event) => onValue(event.target.checked)}
+          onChange=${(/** @type {FieldEvent} */ event) => onValue(event.target.checked)}
         />
         <${Name} name=${name} />
       </label>
@@ -51,20 +52,24 @@ export function Field({ parameter, value, problem, onValue }) {
   </div>`;
 }
 
-/** What a parameter is called in words, and next to it, small, the option's name in help and documents. */
+/** What a parameter is called in words, and next to it, small, the option's name in help and documents.
+    @param {{ name: string }} props */
 function Name({ name }) {
   return html`<span class="field-name">${wordsFor(name)}</span>
     <code class="option-name quiet">${name.replaceAll("_", "-")}</code>`;
 }
 
+/** @param {string} name */
 export function wordsFor(name) {
   const key = `pipeline.parameter.${name}`;
   const words = t(key);
   return words === key ? name.replaceAll("_", " ") : words;
 }
 
+/** @param {FieldProps & { common: { id: string } }} props */
 function Control({ parameter, common, value, onValue }) {
   const { kind, choices, default: fallback } = parameter;
+  /** @param {FieldEvent} event */
   const onInput = (event) => onValue(event.target.value);
   const text = {
     ...common,
@@ -101,6 +106,7 @@ function Control({ parameter, common, value, onValue }) {
   }
 }
 
+/** @param {{ input: { id: string }, names: string[] }} props */
 function Suggested({ input, names }) {
   const list = `${input.id}-names`;
   return html`
@@ -109,13 +115,15 @@ function Suggested({ input, names }) {
   `;
 }
 
-/** The broker's topics: a click puts one into the list or takes it out. */
+/** The broker's topics: a click puts one into the list or takes it out.
+    @param {{ value: string, onValue: (value: string) => void }} props */
 function TopicButtons({ value, onValue }) {
   const topics = useComputed(() => userTopics.value.slice(0, MOST_BUTTONS));
   const chosen = value
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean);
+  /** @param {string} topic */
   const toggle = (topic) =>
     onValue((chosen.includes(topic) ? chosen.filter((name) => name !== topic) : [...chosen, topic]).join(","));
   if (topics.value.length === 0) return null;

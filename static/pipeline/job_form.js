@@ -12,6 +12,7 @@ import { Select } from "../parts/panel/select.js";
 import { chosenJob, jobNamed, knownInfo, runningCount, start } from "./runs.js";
 
 /** @typedef {Record<string, any>} Values By name of the parameter. */
+/** @typedef {Picture.PipelineParameter} Parameter */
 
 /** What was typed stays while the page lives, by job. */
 const typed = signal(/** @type {Record<string, Values>} */ ({}));
@@ -29,11 +30,13 @@ export function JobForm() {
   if (!job) return html`<div class="panel empty"><p class="empty-title">${t("pipeline.gone")}</p></div>`;
   const known = knownInfo();
   const values = typed.value[job.name] ?? {};
+  /** @param {string} name @param {string | boolean} value */
   const set = (name, value) => (typed.value = { ...typed.value, [job.name]: { ...values, [name]: value } });
   const isFull = runningCount.value >= known.running_max;
   const lacks = missing(job, values);
   const [first, rest] = sorted(job.parameters);
 
+  /** @param {SubmitEvent} event */
   const submit = async (event) => {
     event.preventDefault();
     isStarting.value = true;
@@ -44,6 +47,7 @@ export function JobForm() {
     field.closest("details")?.setAttribute("open", "");
     field.focus();
   };
+  /** @param {Parameter[]} parameters */
   const fields = (parameters) =>
     parameters.map(
       (parameter) => html`<${Field}
@@ -51,7 +55,7 @@ export function JobForm() {
         parameter=${parameter}
         value=${values[parameter.name]}
         problem=${refusal.value?.parameter === parameter.name ? refusal.value?.text : null}
-        onValue=${(value) => set(parameter.name, value)}
+        onValue=${(/** @type {string | boolean} */ value) => set(parameter.name, value)}
       />`,
     );
 
@@ -96,17 +100,22 @@ export function JobForm() {
   </section>`;
 }
 
+/** @param {string} name */
 const choose = (name) => (location.hash = name);
 
-/** What a job reads and what it must be given, and the rest. */
+/** What a job reads and what it must be given, and the rest.
+    @param {Parameter[]} parameters */
 function sorted(parameters) {
   const source = parameters.find(({ kind }) => SOURCES.includes(kind));
+  /** @param {Parameter} parameter */
   const isFirst = (parameter) => parameter === source || (parameter.required && parameter.default === null);
   return [parameters.filter(isFirst), parameters.filter((parameter) => !isFirst(parameter))];
 }
 
+/** @param {{ target: HTMLDetailsElement }} event */
 const remember = ({ target: { open: isOpen } }) => (showsAdvanced.value = isOpen ? "yes" : "no");
 
+/** @param {Picture.PipelineJob} job @param {{ parameter: string | null }} refusal */
 const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name === parameter);
 
 /**
@@ -116,6 +125,7 @@ const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name =
  * @param {Values} values
  */
 function missing(job, values) {
+  /** @param {string} name */
   const isEmpty = (name) => !String(values[name] ?? "").trim();
   return job.parameters.find(
     ({ name, required, unless, default: fallback }) =>
@@ -123,7 +133,8 @@ function missing(job, values) {
   );
 }
 
-/** Beside the button: why it cannot be pressed, or what happens then. */
+/** Beside the button: why it cannot be pressed, or what happens then.
+    @param {boolean} isFull @param {Parameter | undefined} lacks */
 function whyNot(isFull, lacks) {
   if (isFull) return t("pipeline.full", { limit: knownInfo().running_max });
   if (lacks)
@@ -148,6 +159,7 @@ function keysOrNone() {
 }
 
 function Keys() {
+  /** @type {(name: "access_key" | "secret_key", type: string) => any} */
   const field = (name, type) => html`<div class="job-field">
     <label class="field-name" for=${`field-${name}`}>${t(`pipeline.credential.${name}`)}</label>
     <input
@@ -155,7 +167,7 @@ function Keys() {
       type=${type}
       autocomplete="off"
       value=${keys.value[name]}
-      onInput=${(event) => (keys.value = { ...keys.value, [name]: event.target.value })}
+      onInput=${(/** @type {FieldEvent} */ event) => (keys.value = { ...keys.value, [name]: event.target.value })}
     />
   </div>`;
   return html`<fieldset class="keys">

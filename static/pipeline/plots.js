@@ -11,6 +11,7 @@ import { Panel } from "../parts/panel/panel.js";
 import { bilingual } from "../common/world/format.js";
 
 /** @typedef {(value: number | null) => string} Print */
+/** @typedef {"input_rows_per_s" | "processed_rows_per_s" | "total_ms"} NumberOfBatch */
 
 /** @type {Print} */
 const wholeMilliseconds = (value) => milliseconds(value === null ? null : Math.round(value));
@@ -21,7 +22,7 @@ export function BatchPlots({ batches }) {
   const plot = (
     /** @type {string} */ name,
     /** @type {Print} */ print,
-    /** @type {Record<string, string>} */ columns,
+    /** @type {Record<string, NumberOfBatch>} */ columns,
   ) =>
     html`<${Chart}
       title=${t(`pipeline.plot.${name}`)}
@@ -86,12 +87,16 @@ function chartOf(plot, lines) {
   };
 }
 
-/** Words of the job's own in the page's language; names of topics and groups as they are. */
+/** Words of the job's own in the page's language; names of topics and groups as they are.
+    @param {Picture.ResultPlot} plot @param {string} name */
 const seriesName = ({ series_texts: texts }, name) => (Object.hasOwn(texts, name) ? bilingual(texts[name]) : name);
 
-/** Units as jobs write them; those that say no more than the title are left out. */
+/** Units as jobs write them; those that say no more than the title are left out.
+    @param {string} unit */
 function unitText(unit) {
   if (["1", "x", "money"].includes(unit)) return "";
-  const key = { messages: "pipeline.unit.messages", "messages/s": "pipeline.plot.messages_unit" }[unit];
+  /** @type {Record<string, string>} */
+  const keys = { messages: "pipeline.unit.messages", "messages/s": "pipeline.plot.messages_unit" };
+  const key = keys[unit];
   return key ? t(key) : unit;
 }

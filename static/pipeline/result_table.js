@@ -18,7 +18,7 @@ const LEADS_SOMEWHERE = /^(\/[^/]|https?:\/\/)/;
 const locale = language === "zh" ? "zh-CN" : "en";
 const number = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
 const share = new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 3 });
-/** Kinds of columns with numbers: how one is written. */
+/** Kinds of columns with numbers: how one is written. @type {Record<string, (value: number) => string>} */
 const NUMERIC = {
   integer: count,
   number: (value) => number.format(value),
@@ -32,7 +32,8 @@ export function ResultTable({ table, result }) {
   const isWhole = useSignal(false);
   const { rows, left_out: leftOut } = result;
   const bad = table.columns.findIndex((column) => column.name === table.bad_column);
-  const isBad = (row) => bad >= 0 && row[bad] > 0;
+  /** @param {Picture.ResultCell[]} row */
+  const isBad = (row) => bad >= 0 && Number(row[bad]) > 0;
   const findings = rows.filter(isBad).length;
   const shown = isWhole.value ? rows : rows.slice(0, MOST_ROWS);
   const title = bilingual(table.title);
@@ -84,23 +85,29 @@ export function ResultTable({ table, result }) {
 const BadSign = () =>
   html`<span class="bad-sign" role="img" aria-label=${t("pipeline.finding")} title=${t("pipeline.finding")}>▲</span>`;
 
+/** @param {Picture.ResultColumn} column */
 const isNumeric = (column) => column.kind in NUMERIC;
-/** Long texts are broken, wherever that may be: names and ids would push the figures out of sight. */
+/** Long texts are broken, wherever that may be: names and ids would push the figures out of sight.
+    @param {Picture.ResultColumn} column @param {Picture.ResultCell} value */
 const cellClass = (column, value) =>
   isNumeric(column) ? "number" : column.kind !== "link" && String(value).length > LONG_TEXT ? "long-text" : "";
 
-/** Words of the job's own, and sentences that come in both languages, in the page's; anything else as it is. */
+/** Words of the job's own, and sentences that come in both languages, in the page's; anything else as it is.
+    @param {Picture.ResultColumn} column @param {Picture.ResultCell} value */
 function wordOf({ cell_texts: texts }, value) {
   if (typeof value === "string" && Object.hasOwn(texts, value)) return bilingual(texts[value]);
   return typeof value === "object" && value !== null ? bilingual(value) : value;
 }
 
+/** @param {Picture.ResultColumn} column @param {Picture.ResultCell} value */
 function cellText(column, value) {
   if (value === null) return html`<span class="quiet">–</span>`;
   if (isNumeric(column)) return typeof value === "number" ? NUMERIC[column.kind](value) : String(value);
   switch (column.kind) {
     case "link":
-      return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${bilingual(column.title)}</a>` : String(value);
+      return LEADS_SOMEWHERE.test(String(value))
+        ? html`<a href=${value}>${bilingual(column.title)}</a>`
+        : String(value);
     case "yes_no":
       return t(value ? "word.yes" : "word.no");
     default:

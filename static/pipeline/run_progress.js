@@ -21,6 +21,7 @@ export function RunProgress({ run }) {
   const over = isOver(run);
   const ends = run.ended_us ?? Math.max(now, run.started_us);
   const at = stepOf(run);
+  /** @param {number} step */
   const took = (step) => {
     if (step === 0) return (run.running_us ?? ends) - run.started_us;
     return run.running_us && (step === at || (over && step === STEPS.length - 1)) ? ends - run.running_us : null;
@@ -54,6 +55,7 @@ function stepOf(run) {
   return hasRead || run.phase === "ended" ? 2 : 1;
 }
 
+/** @param {Picture.ShownRun} run */
 function said(run) {
   if (run.phase === "stopping") return t("pipeline.stopping_hint");
   if (isOver(run)) return null;
@@ -100,7 +102,8 @@ function speed(run, done, total, now) {
     .join("");
 }
 
-/** A clock of the page's own, which stands when the run is over: the server sends none. */
+/** A clock of the page's own, which stands when the run is over: the server sends none.
+    @param {boolean} isStill */
 function useNow(isStill) {
   const now = useSignal(Date.now() * 1000);
   useEffect(() => {

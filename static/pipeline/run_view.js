@@ -16,6 +16,7 @@ import { RunProgress } from "./run_progress.js";
 import { SparkLanes } from "./spark_lanes.js";
 import { Button } from "../parts/controls/button.js";
 
+/** @param {{ run: Picture.ShownRun }} props */
 export function RunView({ run }) {
   const job = jobNamed(run.job);
   const title = useRef(/** @type {HTMLElement | null} */ (null));
@@ -25,7 +26,9 @@ export function RunView({ run }) {
       title.current?.focus({ preventScroll: true });
   }, [run.phase]);
   if (!job) return null;
-  const tables = job.tables.filter(({ name }) => run.tables?.[name]);
+  /** @type {Record<string, Picture.ResultRows>} */
+  const results = run.is_whole ? run.tables : {};
+  const tables = job.tables.filter(({ name }) => results[name]);
   return html`
     <section class="panel run" aria-labelledby="run-title" data-phase=${run.phase}>
       <header class="panel-head">
@@ -50,11 +53,12 @@ export function RunView({ run }) {
         ${run.batches.length > 1 && html`<${BatchPlots} batches=${run.batches} />`}
       `
     }
-    ${tables.map((table) => html`<${ResultTable} key=${table.name} table=${table} result=${run.tables[table.name]} />`)}
+    ${tables.map((table) => html`<${ResultTable} key=${table.name} table=${table} result=${results[table.name]} />`)}
     ${run.is_whole && Object.keys(run.reached).length > 0 && html`<${SparkLanes} run=${run} />`}
   `;
 }
 
+/** @param {{ run: Picture.ShownRun }} props */
 function Arguments({ run }) {
   const given = Object.entries(run.arguments).filter(([, value]) => value !== null && value !== "");
   return html`<dl class="facts run-arguments">
@@ -68,7 +72,8 @@ function Arguments({ run }) {
   </dl>`;
 }
 
-/** What went wrong, or its outcome: where the steps alone leave something open. */
+/** What went wrong, or its outcome: where the steps alone leave something open.
+    @param {{ run: Picture.ShownRun }} props */
 function State({ run }) {
   if (run.phase === "failed") {
     return html`<div class="problem run-error" role="alert">
@@ -79,7 +84,8 @@ function State({ run }) {
   return run.phase === "stopped" ? html`<p>${t("pipeline.stopped_hint")}</p>` : null;
 }
 
-/** What went wrong in the page's language, and below it what was said in English only. */
+/** What went wrong in the page's language, and below it what was said in English only.
+    @param {{ failure: Picture.RunFailure | null }} props */
 function Failure({ failure }) {
   if (!failure) return html`<p>${t("pipeline.no_reason")}</p>`;
   return html`
@@ -88,6 +94,7 @@ function Failure({ failure }) {
   `;
 }
 
+/** @param {{ run: Picture.ShownRun }} props */
 function StopButton({ run }) {
   const problem = useSignal(/** @type {string | null} */ (null));
   if (isOver(run)) return null;
@@ -102,6 +109,7 @@ function StopButton({ run }) {
   `;
 }
 
+/** @param {{ notes: Picture.Words[] }} props */
 function Notes({ notes }) {
   if (notes.length === 0) return null;
   return html`<ul class="run-notes" role="list">
@@ -109,12 +117,15 @@ function Notes({ notes }) {
   </ul>`;
 }
 
-/** The last micro-batch in figures. */
+/** The last micro-batch in figures.
+    @param {{ run: Picture.WholeRun }} props */
 function Figures({ run }) {
-  const last = run.batches.at(-1);
-  const busy = run.batches.findLast((batch) => batch.rows > 0) ?? last;
+  const last = /** @type {Picture.MicroBatch} */ (run.batches.at(-1));
+  const busy = run.batches.findLast((batch) => Number(batch.rows) > 0) ?? last;
+  /** @param {string} key @param {string} value */
   const figure = (key, value) =>
     html`<div class="figure"><dt>${t(`pipeline.figure.${key}`)}</dt><dd class="number">${value}</dd></div>`;
+  /** @param {number | null} value */
   const rate = (value) => (value === null ? "–" : t("unit.rate", { n: compact(Math.round(value)) }));
   return html`<dl class="figures">
     ${figure("batches", count(run.batch_count))}${figure("rows", compact(run.row_count))}

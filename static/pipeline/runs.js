@@ -63,6 +63,7 @@ effect(() => {
   if (run && !run.is_whole && !wholes.peek()[id]) loadRun(id);
 });
 
+/** @param {string} id */
 async function loadRun(id) {
   const { answer: run } = await get(`/api/pipeline/runs/${encodeURIComponent(id)}`);
   if (run) wholes.value = { ...wholes.peek(), [id]: run };
@@ -90,6 +91,7 @@ export async function start(job, values, keys) {
   return null;
 }
 
+/** @param {string} id */
 export async function stop(id) {
   wantsFocus.add(id);
   const { why } = await post(`/api/pipeline/runs/${encodeURIComponent(id)}/stop`, {});

@@ -19,6 +19,7 @@ const axis = laneAxis(brokerAxis);
 /** Names of queues open nothing here. @type {Picture.LaneSource} */
 const source = { ...brokerLanes, open: undefined };
 
+/** @param {{ run: Picture.WholeRun }} props */
 export function SparkLanes({ run }) {
   const topics = Object.keys(run.reached).sort();
   const isElsewhere = loaded.value && topics.every((topic) => Object.keys(queuesHere(topic)).length === 0);
@@ -33,6 +34,7 @@ export function SparkLanes({ run }) {
   </${Panel}>`;
 }
 
+/** @param {{ run: Picture.WholeRun, topic: string }} props */
 function TopicLanes({ run, topic }) {
   const brokers = Object.entries(run.reached[topic]);
   const reached = run.reached[topic][state.value.cluster.broker_name] ?? {};
@@ -66,5 +68,6 @@ function TopicLanes({ run, topic }) {
   </div>`;
 }
 
-/** The queues of a topic that this page's broker has. */
+/** The queues of a topic that this page's broker has.
+    @param {string} topic */
 const queuesHere = (topic) => state.value.topics[topic]?.queues ?? {};

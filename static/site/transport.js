@@ -8,7 +8,7 @@ import { say } from "./foot_line.js";
 import { loadAgain, openAgain } from "./offline.js";
 
 const ROOT = new URL("../../", import.meta.url);
-/** Answers that are files of the site. */
+/** Answers that are files of the site. @type {Record<string, string>} */
 const FILES = { "/api/demonstration": "demonstration.json", "/api/storage/scenarios": "storage_scenarios.json" };
 
 /** @type {Pick<Worker, "postMessage" | "terminate"> | null} */
@@ -108,16 +108,19 @@ class Stream {
   /** @type {Map<string, ((message: any) => void)[]>} */
   #listeners = new Map();
 
+  /** @param {string} namespace */
   constructor(namespace) {
     if (namespace !== "/lab") return;
     streams.set(this.#id, this);
     this.connect();
   }
 
+  /** @param {string} event @param {(message: any) => void} listener */
   on(event, listener) {
     this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
   }
 
+  /** @param {string} event @param {unknown} message */
   emit(event, message) {
     if (streams.has(this.#id)) toWorker({ stream: this.#id, event, message: JSON.stringify(message) });
   }
@@ -137,6 +140,7 @@ class Stream {
     if (streams.delete(this.#id)) toWorker({ stream: this.#id, event: "close" });
   }
 
+  /** @param {string} event @param {unknown} message */
   receive(event, message) {
     for (const listener of this.#listeners.get(event) ?? []) listener(message);
     if (event === "goodbye") this.end();
@@ -145,6 +149,7 @@ class Stream {
 
 export const hasFollowers = false;
 
+/** @param {string} namespace */
 export const openConnection = (namespace) => new Stream(namespace);
 
 /** A link to a file that the application makes, as an export of a run. */

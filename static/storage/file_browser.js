@@ -25,6 +25,7 @@ export function FileBrowser({ store, path, at }) {
     from.value = chosen.value = at;
   }, [at]);
   const { answer: file, why } = useAnswer(addressOf("file", { store, path, at: from.value }), { keepsLast: true });
+  /** @param {number} position */
   const turn = (position) => (from.value = chosen.value = position);
   const title = html`<span class="quiet">${t(`storage.store.${store}`)}</span> <span class="mono">${path}</span>`;
   const hint = file && `${bytes(file.bytes)} · ${t("storage.units", { n: file.unit_count })}`;
@@ -50,8 +51,9 @@ export function FileBrowser({ store, path, at }) {
 
 /** @param {{ file: Picture.PageOfFile, turn: (at: number) => void }} props */
 function Turns({ file, turn }) {
+  /** @type {(key: string, at: number | null, isThere: boolean) => any} */
   const button = (key, at, isThere) =>
-    html`<${Button} class="button row-button" disabled=${!isThere} onClick=${() => turn(at)}>
+    html`<${Button} class="button row-button" disabled=${!isThere} onClick=${() => at !== null && turn(at)}>
       ${t(`storage.turn.${key}`)}
     </${Button}>`;
   return html`<div class="unit-turns">
@@ -65,6 +67,7 @@ function Turns({ file, turn }) {
 
 /** @param {{ file: Picture.PageOfFile, chosen: { value: number } }} props */
 function Units({ file, chosen }) {
+  /** @param {Picture.UnitOfFile} unit */
   const isChosen = (unit) => unit.start <= chosen.value && chosen.value < unit.start + Math.max(1, unit.length);
   return html`<ol class="unit-list" aria-label=${t("storage.unit_list")}>
     ${file.units.map(
@@ -81,6 +84,7 @@ function Units({ file, chosen }) {
   </ol>`;
 }
 
+/** @param {{ store: Picture.StoreName, path: string, at: number }} props */
 function Unit({ store, path, at }) {
   const { answer: unit, why } = useAnswer(addressOf("unit", { store, path, at }));
   if (why) return html`<p class="problem" role="alert">${why}</p>`;

@@ -22,6 +22,7 @@ export function Files() {
   `;
 }
 
+/** @param {{ store: Picture.StoreName, files: Picture.FileOfStore[] }} props */
 function Tree({ store, files }) {
   const [title, hint] = [t(`storage.store.${store}`), t(`storage.tree.${store}`)];
   return html`<${Panel} name=${`tree-${store}`} kind="store-tree" title=${title} hint=${hint}>
@@ -53,6 +54,7 @@ function byFolder(files) {
   return [...folders].sort(([one], [other]) => Number(one === "") - Number(other === ""));
 }
 
+/** @param {{ store: Picture.StoreName, folder: string, file: Picture.FileOfStore }} props */
 function File({ store, folder, file }) {
   const isOpen = place.value?.store === store && place.value?.path === file.path;
   return html`<li>

@@ -93,14 +93,14 @@ function QuestionFields() {
       legend=${t("live.search.by")}
       options=${WAYS.map((way) => [way, t(`storage.find.by_${way}`)])}
       chosen=${by}
-      choose=${(way) => change({ by: way })}
+      choose=${(/** @type {Way} */ way) => change({ by: way })}
     />
     <label class="traffic-field">
       <span>${t("field.topic")}</span>
       <${Select}
         name="topic"
         value=${topic ?? topics[0]}
-        choose=${(name) => change({ topic: name })}
+        choose=${(/** @type {string} */ name) => change({ topic: name })}
         options=${topics}
       />
     </label>
@@ -108,7 +108,12 @@ function QuestionFields() {
       by !== "key" &&
       html`<label class="traffic-field">
         <span>${t("storage.find.queue")}</span>
-        <${Select} name="queue" value=${queue} choose=${(number) => change({ queue: number })} options=${queues} />
+        <${Select}
+          name="queue"
+          value=${queue}
+          choose=${(/** @type {string} */ number) => change({ queue: number })}
+          options=${queues}
+        />
       </label>`
     }
     <label class="traffic-field">
@@ -120,13 +125,14 @@ function QuestionFields() {
         maxlength="40"
         inputmode=${by === "key" ? "text" : "numeric"}
         value=${valueOf(question.value)}
-        onInput=${(event) => change({ values: { ...values, [by]: event.target.value } })}
+        onInput=${(/** @type {FieldEvent} */ event) => change({ values: { ...values, [by]: event.target.value } })}
       />
     </label>
   </div>`;
 }
 
 function Prediction() {
+  /** @type {(store: Picture.StoreName, figure: string) => (event: FieldEvent) => void} */
   const set = (store, figure) => (event) =>
     (prediction.value = { ...prediction.peek(), [`${store}.${figure}`]: event.target.value });
   return html`<fieldset class="prediction">
@@ -154,6 +160,7 @@ function Prediction() {
   </fieldset>`;
 }
 
+/** @param {SubmitEvent} event */
 async function predict(event) {
   event.preventDefault();
   const { by, topic, queue } = question.value;
@@ -169,6 +176,7 @@ async function predict(event) {
 function Result({ search: { result, question: asked, prediction: predicted } }) {
   const most = Math.max(...STORES.map((store) => result[store].steps.length));
   const isOver = shown.value >= most;
+  /** @type {(key: string, upTo: number) => any} */
   const button = (key, upTo) =>
     html`<${Button} disabled=${isOver} onClick=${() => (shown.value = upTo)}>${t(`storage.find.${key}`)}</${Button}>`;
   const head = html`

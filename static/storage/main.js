@@ -15,6 +15,7 @@ import { Run } from "./run.js";
 import { Summary } from "./summary.js";
 import { TrafficForm } from "./traffic_form.js";
 
+/** @type {Record<string, () => any>} */
 const BODIES = { files: Files, find: Find, grow: RunOf, disk: RunOf, cache: PageCache };
 
 function RunOf() {

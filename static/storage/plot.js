@@ -12,12 +12,23 @@ import { powerBelow } from "../parts/chart/scale.js";
 import { save } from "./save.js";
 import { svgFile } from "./svg_file.js";
 
+/**
+ * @typedef {object} RunPlot As app/storage/runs/report.py writes it.
+ * @property {string} name
+ * @property {Record<string, [number, number][]>} lines
+ * @property {boolean} is_log
+ * @property {boolean} is_strip
+ */
+
 const ORDER = ["rocketmq", "kafka"];
 
+/** @param {string} name */
 const lineName = (name) => t(ORDER.includes(name) ? `storage.store.${name}` : `storage.line.${name}`);
-/** "write_us_by_topics" -> "topics", "sends_cold" -> "sends". */
+/** "write_us_by_topics" -> "topics", "sends_cold" -> "sends".
+    @param {string} name */
 const axisOf = (name) => name.split("_by_")[1] ?? name.split("_")[0];
 
+/** @param {{ plot: RunPlot }} props */
 export function Plot({ plot }) {
   const title = t(`storage.plot.${plot.name.split("_by_")[0]}`);
   const chart = chartOf(plot);
@@ -34,7 +45,7 @@ export function Plot({ plot }) {
   </div>`;
 }
 
-/** @returns {import("../parts/chart/model.js").Chart} */
+/** @type {(plot: RunPlot) => import("../parts/chart/model.js").Chart} */
 function chartOf({ name, lines, is_log: isLog, is_strip: isStrip }) {
   const names = Object.keys(lines).sort((one, other) => ORDER.indexOf(one) - ORDER.indexOf(other));
   const { places, columns } = joined(names.map((line) => lines[line]));

@@ -19,11 +19,21 @@ import { save } from "./save.js";
  * @property {string} [error]
  * @property {number} number The step that it is at.
  * @property {number} total
- * @property {any} [report]
+ * @property {Report} [report]
+ *
+ * @typedef {object} Report As app/storage/runs/report.py writes it.
+ * @property {import("./plot.js").RunPlot[]} plots
+ * @property {Table[]} tables
+ * @property {Fact[]} facts
+ * @property {string} machine
+ *
+ * @typedef {{ name: string, columns: string[], rows: (number | string)[][] }} Table
+ * @typedef {{ name: string, holds: boolean, values: Record<string, number> }} Fact What the figures say of a claim.
  */
 
 const ASK_EVERY_MS = 700;
 
+/** @param {{ kind: string }} props */
 export function Run({ kind }) {
   const run = useSignal(/** @type {RunState | null} */ (null));
   const problem = useSignal(/** @type {string | null} */ (null));
@@ -77,6 +87,7 @@ const ENDINGS = ["cancelled", "failed"];
 /** @param {RunState} run */
 const ending = ({ phase, error }) => t(`storage.phase.${phase}`) + (error ? ` ${error}` : "");
 
+/** @param {{ run: RunState }} props */
 function Progress({ run }) {
   return html`<div class="button-row run-progress">
     <progress max=${run.total} value=${run.number} aria-label=${t("storage.run.progress")}></progress>
@@ -84,8 +95,11 @@ function Progress({ run }) {
   </div>`;
 }
 
+/** @param {{ table: Table }} props */
 function ReportTable({ table }) {
+  /** @param {number | string} value */
   const cell = (value) => (typeof value === "number" ? rounded(value) : t(`storage.cell.${value}`));
+  /** @param {number | string} value */
   const kind = (value) => (typeof value === "number" ? "number" : "");
   const name = `table-${table.name}`;
   const columns = table.columns.map((column, index) => [`storage.column.${column}`, kind(table.rows[0][index])]);
@@ -100,7 +114,9 @@ function ReportTable({ table }) {
   </${Panel}>`;
 }
 
+/** @param {{ kind: string, report: Report }} props */
 function Exports({ kind, report }) {
+  /** @type {(type: string, text: string) => any} */
   const button = (type, text) =>
     html`<${Button} class="button row-button" onClick=${() => save(`${kind}.${type}`, text)}>
       ${type.toUpperCase()}
@@ -110,7 +126,8 @@ function Exports({ kind, report }) {
   </span>`;
 }
 
-/** One line per point: plot, line, x, y. The names are the engine's own words, without commas. */
+/** One line per point: plot, line, x, y. The names are the engine's own words, without commas.
+    @param {Report} report */
 function csvOf({ plots }) {
   const rows = plots.flatMap(({ name, lines }) =>
     Object.entries(lines).flatMap(([line, points]) => points.map(([x, y]) => [name, line, x, y].join(","))),
@@ -118,8 +135,10 @@ function csvOf({ plots }) {
   return ["plot,line,x,y", ...rows].join("\n");
 }
 
-/** What the figures say of a claim of the article. */
+/** What the figures say of a claim of the article.
+    @param {{ report: Report }} props */
 function Facts({ report: { facts, machine } }) {
+  /** @param {Fact} fact */
   const values = (fact) =>
     Object.fromEntries(Object.entries(fact.values).map(([name, value]) => [name, rounded(value)]));
   return html`<ul class="panel run-facts">
@@ -136,5 +155,6 @@ function Facts({ report: { facts, machine } }) {
   </ul>`;
 }
 
+/** @param {number} value */
 const rounded = (value) =>
   value >= 100 || Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(2)));

@@ -8,6 +8,7 @@ import { knownStores, show } from "./laboratory.js";
 import { unitText } from "./units.js";
 import { Button } from "../parts/controls/button.js";
 
+/** @param {{ store: Picture.StoreName, told: Picture.StoreSearch, by: string, shown: number }} props */
 export function Steps({ store, told, by, shown }) {
   const steps = told.steps.slice(0, shown);
   const isWhole = shown >= told.steps.length;
@@ -28,6 +29,7 @@ export function Steps({ store, told, by, shown }) {
   </section>`;
 }
 
+/** @param {{ store: Picture.StoreName, step: Picture.SearchStep, number: number }} props */
 function Step({ store, step, number }) {
   return html`<li class="step">
     <span class="step-number number" aria-hidden="true">${number}</span>
@@ -54,13 +56,21 @@ function Step({ store, step, number }) {
   </li>`;
 }
 
-/** How the place of a dense entry is known without a search. */
+/** How the place of a dense entry is known without a search.
+    @param {Picture.SearchStep} step */
 function arithmetic({ values, position }) {
   const size = knownStores().sizes.queue_entry_bytes;
-  const product = values.number * size;
-  return t("storage.find.arithmetic", { number: values.number, size, product, position, start: product - position });
+  const product = Number(values.number) * size;
+  return t("storage.find.arithmetic", {
+    number: Number(values.number),
+    size,
+    product,
+    position,
+    start: product - position,
+  });
 }
 
+/** @param {{ told: Picture.StoreSearch }} props */
 function Found({ told }) {
   if (told.found_count === 0) return html`<p class="step-found">${t("word.nothing_found")}</p>`;
   return html`<p class="step-found">
@@ -78,6 +88,7 @@ function Found({ told }) {
   </p>`;
 }
 
+/** @type {(steps: Picture.SearchStep[]) => Picture.SearchCost} */
 const costSoFar = (steps) => ({
   seeks: steps.filter((step) => step.is_seek).length,
   reads: steps.length,
@@ -85,6 +96,7 @@ const costSoFar = (steps) => ({
   files: new Set(steps.map((step) => step.path)).size,
 });
 
+/** @param {Picture.SearchCost} cost */
 const sumOf = (cost) =>
   t("storage.find.sum", {
     seeks: count(cost.seeks),

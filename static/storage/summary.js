@@ -57,7 +57,9 @@ export function figuresOf(store) {
   return figures;
 }
 
+/** @param {{ row: ReturnType<typeof figuresOf>, most: number }} props */
 function Row({ row, most }) {
+  /** @param {"messages" | "index"} name */
   const part = (name) =>
     html`<span class=${`share share-${name}`} style=${{ width: `${(100 * row[name]) / most}%` }}></span>`;
   const share = { messages: bytes(row.messages), index: bytes(row.index) };

@@ -4,7 +4,8 @@
 import { roundStep } from "../common/format.js";
 import { numberText, themeOf } from "../parts/chart/options.js";
 
-/** @import { Chart, Series } from "../parts/chart/model.js" */
+/** @import { Chart, Look, Series } from "../parts/chart/model.js" */
+/** @typedef {(at: number, down: number, words: string, anchor?: string) => string} Write */
 
 const WIDTH = 560;
 const HEIGHT = 340;
@@ -13,6 +14,11 @@ const SAMPLE = 190;
 
 /**
  * [value -> pixel, ticks] of one axis.
+ *
+ * @param {number[]} values
+ * @param {boolean | undefined} isLog
+ * @param {number} from
+ * @param {number} to
  * @returns {[(value: number) => number, number[]]}
  */
 export function scaleOf(values, isLog, from, to) {
@@ -38,6 +44,7 @@ export function svgFile({ x: across, y: upright, series }, title) {
   const values = series.flatMap((one) => one.values.filter((value) => value != null));
   const [x, xTicks] = scaleOf(across.places, across.isLog, AREA.left, AREA.right);
   const [y, yTicks] = scaleOf(values, isLog, AREA.bottom, AREA.top);
+  /** @type {Write} */
   const text = (at, down, words, anchor = "middle") =>
     `<text x="${at}" y="${down}" text-anchor="${anchor}" fill="${colour("--text")}">${escaped(words)}</text>`;
   const grid = yTicks.flatMap((tick) => [
@@ -59,26 +66,36 @@ export function svgFile({ x: across, y: upright, series }, title) {
   ].join("\n");
 }
 
+/** @param {string} text */
 const escaped = (text) =>
   String(text).replace(/[&<>"]/g, (sign) => `&${{ "&": "amp", "<": "lt", ">": "gt", '"': "quot" }[sign]};`);
 
 /**
  * The line, and its points in their shape.
  * @param {Series} series
+ * @param {number[]} places
+ * @param {(value: number) => number} x
+ * @param {(value: number) => number} y
+ * @param {string} colour
  */
 function drawn({ values, look, kind }, places, x, y, colour) {
-  const points = places.flatMap((place, at) => (values[at] == null ? [] : [[x(place), y(values[at])]]));
+  const points = places.flatMap((place, at) => {
+    const value = values[at];
+    return value == null ? [] : [[x(place), y(value)]];
+  });
   const rounded = points.map((pair) => pair.map((value) => value.toFixed(1)));
   const size = kind === "dots" ? " scale(.4)" : "";
+  /** @param {string[]} point */
   const dot = ([px, py]) => `<path d="${look.shape}" fill="${colour}" transform="translate(${px} ${py})${size}"/>`;
   const line = `<path d="M${rounded.map((pair) => pair.join(" ")).join("L")}" ${strokeOf(look, colour)}/>`;
   return [...(kind === "dots" ? [] : [line]), ...rounded.map(dot)];
 }
 
+/** @param {Look} look @param {string} colour */
 const strokeOf = (look, colour) =>
   `fill="none" stroke="${colour}" stroke-width="2.5" stroke-dasharray="${look.dash.join(" ")}"`;
 
-/** @param {Series} series */
+/** @param {Series} series @param {number} left @param {Write} text @param {string} colour */
 function sample({ name, look }, left, text, colour) {
   const down = HEIGHT - 14;
   return [

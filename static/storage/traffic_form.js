@@ -12,12 +12,15 @@ export function TrafficForm() {
   const { traffic, bounds, codecs } = knownStores();
   /** @type {Record<string, any>} */
   const values = { ...traffic, ...typed.value };
+  /** @type {(name: string) => (value: string) => void} */
   const change = (name) => (value) => (typed.value = { ...typed.peek(), [name]: value });
+  /** @param {SubmitEvent} event */
   const send = async (event) => {
     event.preventDefault();
     await load(values);
     if (!refusal.value) typed.value = {};
   };
+  /** @param {string} name */
   const number = (name) => html`<input
     class="input number"
     type="number"
@@ -27,7 +30,7 @@ export function TrafficForm() {
     min=${bounds[name][0]}
     max=${bounds[name][1]}
     value=${values[name]}
-    onInput=${(event) => change(name)(event.target.value)}
+    onInput=${(/** @type {FieldEvent} */ event) => change(name)(event.target.value)}
   />`;
   const choice = () =>
     html`<${Select} name="codec" value=${values.codec} choose=${change("codec")} options=${codecs} />`;

@@ -9,6 +9,7 @@ import { STORES } from "./laboratory.js";
 import { Panel } from "../parts/panel/panel.js";
 import { ScrollingTable } from "../parts/panel/table.js";
 
+/** @type {("seeks" | "bytes")[]} */
 export const FIGURES = ["seeks", "bytes"];
 const COLUMNS = [
   "storage.store",
@@ -18,6 +19,7 @@ const COLUMNS = [
   "storage.verdict.judgement",
 ];
 
+/** @param {Omit<import("./find.js").Search, "question"> & { by: string }} props */
 export function Verdict({ result, prediction, by }) {
   return html`<${Panel} name="verdict" kind="find-verdict" title=${t("storage.verdict")}>
     <${ScrollingTable} of="verdict" columns=${COLUMNS}>
@@ -43,6 +45,7 @@ export function Verdict({ result, prediction, by }) {
   </${Panel}>`;
 }
 
+/** @param {{ store: Picture.StoreName, figure: string, predicted: number, counted: number }} props */
 function Row({ store, figure, predicted, counted }) {
   const judgement = judged(figure, predicted, counted);
   const isRight = ["exact", "close"].includes(judgement);

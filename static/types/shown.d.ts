@@ -1,5 +1,11 @@
 // Types on top of those of app/picture, for modules that read nodes of any role.
 
+/** An event of a field, as a listener at that field gets it. */
+interface FieldEvent extends Event {
+  target: HTMLInputElement;
+  currentTarget: HTMLInputElement;
+}
+
 declare namespace Picture {
   type KeyOfAny<Union> = Union extends unknown ? keyof Union : never;
   type ValueOfAny<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : undefined) : never;

@@ -3,22 +3,21 @@
 The world is the scenario ``start-page``, run by the engine of this server, twice: with the broker lock of ordered
 consumption switched off on the way, and again, from the moment at which that mattered, with the lock on. Both runs have
 the same seed. The film is cut where something happens, not at fixed times: each world is run once to find these places,
-and once more to take the pictures. All visitors see one film, which is made when the first of them comes.
+and once more to take the pictures. All visitors see one film. It is made at build time
+(:mod:`app.lab.routes.film_file`), or, when the sources have changed since, for the first visitor.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from app.foundation.json_text import dump_json
 from app.foundation.patch import difference
 from app.foundation.translator import in_all_languages
+from app.lab.routes.film_file import SCENARIO, FilmFile, pack_film
 from app.lab.views.world_view import WorldView
 from engine.lab.run.condition_watch import ConditionWatch
 from engine.lab.run.run import LabRun
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from engine.lab.nodes.broker_node import BrokerNode
     from engine.lab.scenario.scenario import Command
 
-SCENARIO = "start-page"
 LESSON = "04-three-locks"
 #: Real time between two pictures of the film.
 PICTURE_MS = 80
@@ -319,18 +317,6 @@ def _chapter(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class FilmFile:
-    """The film as it is sent: compressed JSON, and its ETag for caches."""
-
-    packed: bytes
-    etag: str
-
-    def unpacked(self) -> bytes:
-        """Return the film uncompressed, for clients that cannot decompress it."""
-        return gzip.decompress(self.packed)
-
-
 class Demonstration:
     """The one film of this server, for all visitors. Used by web threads.
 
@@ -360,7 +346,5 @@ class Demonstration:
         """Return ``film`` ready to be sent; it is compressed once."""
         with self._lock:
             if self._file is None:
-                text = dump_json(film)
-                # There is no time in the gzip header, so that the same film gives the same bytes.
-                self._file = FilmFile(gzip.compress(text, 6, mtime=0), hashlib.sha256(text).hexdigest()[:20])
+                self._file = pack_film(film)
             return self._file

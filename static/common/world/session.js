@@ -17,7 +17,7 @@ import { mine, tell, view } from "./view.js";
  * @property {(broker: string, record: any) => Promise<any>} record Everything about a record of a broker's commit log.
  * @property {(broker: string, message: any) => Promise<any>} message The same of what an entry of a queue points to.
  * @property {(after: number, count: number) => Promise<any>} entries Of the journal: those after a number;
- * @property {(wanted: object) => Promise<any>} search those that fit a filter;
+ * @property {(wanted: Record<string, string | number>) => Promise<any>} search those that fit a filter;
  * @property {(leftUs: number, rightUs: number) => Promise<any>} window what happened in a stretch of time.
  * @property {(text: string) => Promise<any>} lives Messages whose key contains a text, with their lives: also those
  *   that the view leaves out.
@@ -43,7 +43,8 @@ export function useSource(next) {
 }
 
 export const isRecording = () => run?.isRecording ?? false;
-/** Opens a run and plays it by itself; the last events before `event` come one by one. */
+/** Opens a run and plays it by itself; the last events before `event` come one by one.
+    @param {string} link @param {number} event */
 export function replayTo(link, event) {
   const { world } = view.peek();
   run.openLink(link);
@@ -58,16 +59,18 @@ const GO_ON_AFTER_MS = 250;
 /** What a user may set while time is paused for an open menu, so that it still continues afterwards. */
 const MOVES_NOTHING = ["speed", "publish"];
 let [rests, goingOn] = [false, 0];
-/** What the run goes on to; null: nothing, or it has come. */
+/** What the run goes on to; null: nothing, or it has come. @type {object | null} */
 let sought = null;
 
+/** @type {(action: string, values?: object) => void} */
 const control = (action, values) => {
-  if (!MOVES_NOTHING.includes(action)) [rests, sought] = [false, action === "run-until" ? values : null];
+  if (!MOVES_NOTHING.includes(action)) [rests, sought] = [false, (action === "run-until" && values) || null];
   return run.control(action, values);
 };
 
 /** Time pauses while a user looks at something (`isLooking`, a signal), so that it does not disappear. Then it
-    goes on, unless he moved it himself. */
+    goes on, unless he moved it himself.
+    @param {import("@preact/signals").ReadonlySignal<unknown>} isLooking */
 export function restWhile(isLooking) {
   isLooking.subscribe((looks) => {
     clearTimeout(goingOn);
@@ -92,15 +95,20 @@ export const play = () => control("play");
 export const pause = () => control("pause");
 export const togglePlay = () => (view.peek().playing ? pause() : play());
 export const step = () => control("step");
+/** @param {string | null} actor */
 export const stepActor = (actor) => control("step-actor", { actor });
 export const stepBack = () => control("step-back");
+/** @param {object} condition */
 export const runUntil = (condition) => control("run-until", condition);
+/** @param {number | string | undefined} speed */
 export const setSpeed = (speed) => control("speed", { speed });
 export const fork = () => control("fork");
 export const restart = () => control("restart");
-/** Shows the world as it was at a virtual time, or lets it run there. */
+/** Shows the world as it was at a virtual time, or lets it run there.
+    @param {number} timeUs */
 export const standAt = (timeUs) => control("stand-at", { time_us: timeUs });
-/** Lets others follow this world, read-only; or not any more. */
+/** Lets others follow this world, read-only; or not any more.
+    @param {boolean} on */
 export const publish = (on) => control("publish", { on });
 
 /** Kinds that can be done before anything has happened. */
@@ -120,10 +128,12 @@ const ANEW = [
   "disk-full",
 ];
 export const isOver = () => view.value.is_over && !view.value.in_past;
-/** Whether a command of that kind can still change something: in a run that is over it begins the run again. */
+/** Whether a command of that kind can still change something: in a run that is over it begins the run again.
+    @param {string} kind */
 export const hasEffect = (kind) => !isOver() || ANEW.includes(kind) || kind === "setting";
 
-/** Commands change the world; in a recording nothing can be changed. A run that is over begins again with them. */
+/** Commands change the world; in a recording nothing can be changed. A run that is over begins again with them.
+    @param {string} kind @param {unknown} target @param {object} values */
 export function command(kind, target, values = {}) {
   if (run.isRecording) return tell(t("lab.recording_fixed"), true);
   const isAnew = isOver() && ANEW.includes(kind);
@@ -134,11 +144,14 @@ export function command(kind, target, values = {}) {
 
 let stopSetting = () => {};
 
-/** Sets the same on several nodes, one after the other: each makes another run, and nothing else is taken meanwhile. */
+/** Sets the same on several nodes, one after the other: each makes another run, and nothing else is taken meanwhile.
+    @param {string[]} names @param {string} name @param {unknown} value */
 export function setForAll(names, name, value) {
   stopSetting();
   const left = [...names];
+  /** @type {string | null} */
   let sent = null;
+  /** @param {string} node */
   const isSet = (node) =>
     view.value.settings.some((one) => one.node === node && one.name === name && one.value === value);
   stopSetting = effect(() => {
@@ -150,7 +163,8 @@ export function setForAll(names, name, value) {
   });
 }
 
-/** Shows the world as it was after event number `event`. While the handle is dragged only the last request counts. */
+/** Shows the world as it was after event number `event`. While the handle is dragged only the last request counts.
+    @param {number} event */
 export function scrub(event) {
   const request = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
   const isIdle = scrubRequest === null;
@@ -159,6 +173,7 @@ export function scrub(event) {
 }
 
 const SCRUB_EVERY_MS = 60;
+/** @type {number | null} */
 let scrubRequest = null;
 
 function sendScrub() {

@@ -12,6 +12,7 @@ import { foundRun, mine, receiveJournal, receiveView, sequence, status, tell } f
  *
  * @param {() => object} request What describes it; asked again after every reconnect.
  * @param {(refusal: any) => void} onRefused Called, besides telling the person, when the server refuses something.
+ * @returns {import("./session.js").Run & { open: () => void }}
  */
 export function openSocket(request, onRefused = () => {}) {
   const socket = openConnection("/lab");
@@ -41,7 +42,9 @@ export function openSocket(request, onRefused = () => {}) {
     onRefused(refusal);
   });
 
+  /** @param {string} path */
   const fetched = (path) => demand("GET", path);
+  /** @param {string} path @param {object} body */
   const posted = (path, body) => demand("POST", `${worldPath()}/${path}`, body);
   const worldPath = () => `/api/lab/${encodeURIComponent(world)}`;
   return {
@@ -57,13 +60,14 @@ export function openSocket(request, onRefused = () => {}) {
     control: (action, values = {}) => socket.emit("control", { action, ...values }),
     command: (kind, target, values = {}) => socket.emit("command", { kind, target, ...values }),
     frame: (id) => fetched(`${worldPath()}/frames/${encodeURIComponent(id)}`),
-    entries: (after, count) => fetched(`${worldPath()}/journal?${new URLSearchParams({ after, count })}`),
-    search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(wanted)}`),
+    entries: (after, count) =>
+      fetched(`${worldPath()}/journal?${new URLSearchParams({ after: String(after), count: String(count) })}`),
+    search: (wanted) => fetched(`${worldPath()}/journal?${new URLSearchParams(/** @type {any} */ (wanted))}`),
     lives: (contains) =>
       fetched(`${worldPath()}/lives?${new URLSearchParams({ contains })}`).then(({ messages }) => messages),
     why: (key) => fetched(`${worldPath()}/why?${new URLSearchParams({ key })}`),
     window: (leftUs, rightUs) =>
-      fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: leftUs, right_us: rightUs })}`),
+      fetched(`${worldPath()}/window?${new URLSearchParams({ left_us: String(leftUs), right_us: String(rightUs) })}`),
     record: (broker, { offset }) => fetched(`${worldPath()}/records/${encodeURIComponent(broker)}/${offset}`),
     message: (broker, { topic, queue_id: queueId, queue_offset: offset }) =>
       fetched(`${worldPath()}/records/${[broker, topic, queueId, offset].map(encodeURIComponent).join("/")}`),

@@ -67,8 +67,13 @@ export const sequence = signal(/** @type {number | null} */ (null));
 /** False while this page follows somebody else's published world. */
 export const mine = signal(true);
 
-/** Entries {number, time, actor, node, label, cause}, oldest first; a fast run leaves gaps. Grows in place: see
-    `journalVersion`. */
+/**
+ * @typedef {{ number: number, time: number, actor: string, node: string, label: string, cause: number }} Entry
+ * @typedef {[number: number, time: number, actor: string, label: string, cause: number]} Row
+ * @typedef {{ number: number, time_us: number, actor: string, node?: string, label: string, cause: number }} NamedRow
+ */
+
+/** Entries, oldest first; a fast run leaves gaps. Grows in place: see `journalVersion`. @type {Entry[]} */
 export const journal = [];
 export const journalVersion = signal(0);
 /** The last time that entries after `number` were replaced: a fork, a restart, another world. */
@@ -86,6 +91,7 @@ const NODES_MS = 95;
 let calmTimer = 0;
 let nodesShownAt = 0;
 
+/** @param {object} next @param {boolean} isSnapshot */
 export function receiveView(next, isSnapshot) {
   const whole = { ...EMPTY_VIEW, ...next };
   batch(() => {
@@ -97,7 +103,8 @@ export function receiveView(next, isSnapshot) {
   calmTimer ||= setTimeout(calmDown, CALM_MS);
 }
 
-/** It plays, or runs to where somebody wants it: more is to come in a moment. */
+/** It plays, or runs to where somebody wants it: more is to come in a moment.
+    @param {Picture.ShownWorld} world */
 const isMoving = ({ playing, busy }) => playing || busy !== null;
 
 function showNodes() {
@@ -115,11 +122,12 @@ function calmDown() {
   });
 }
 
-/** Puts a batch in place of everything after entry number `from`: that was another branch, or was not there yet. */
+/** Puts a batch in place of everything after entry number `from`: that was another branch, or was not there yet.
+    @param {{ from: number, entries: (Row | NamedRow)[] }} batch */
 export function receiveJournal({ from, entries }) {
   const fresh = entries.map(entryOf);
   const begin = fresh.length > 0 ? Math.min(from, fresh[0].number - 1) : from;
-  if (journal.length > 0 && journal.at(-1).number > begin) journalCut.value = { number: begin };
+  if ((journal.at(-1)?.number ?? begin) > begin) journalCut.value = { number: begin };
   journal.length = indexAfter(begin);
   for (const entry of fresh) journal.push(entry);
   // A tenth at a time: dropping one by one would move the whole list for each batch.
@@ -136,9 +144,11 @@ function tellOfJournal() {
   journalVersion.value += 1;
 }
 
-/** How many entries have at most this number. */
+/** How many entries have at most this number.
+    @param {number} number */
 export const indexAfter = (number) => firstNot((entry) => entry.number <= number, journal);
 
+/** @param {Row | NamedRow} entry @returns {Entry} */
 export function entryOf(entry) {
   if (Array.isArray(entry)) {
     const [number, time, actor, label, cause] = entry;
@@ -154,13 +164,15 @@ export function entryOf(entry) {
   };
 }
 
-/** "B1" of the task "B1/flush" and of the link "P1->B1#2": what arrives there acts there. */
+/** "B1" of the task "B1/flush" and of the link "P1->B1#2": what arrives there acts there.
+    @param {string} actor */
 export function nodeOfActor(actor) {
   const [source, target] = actor.split("->", 2);
   return target === undefined ? source.split("/", 1)[0] : target.split("#", 1)[0];
 }
 
-/** The entry with a number, or undefined when the page does not have it. */
+/** The entry with a number, or undefined when the page does not have it.
+    @param {number} number */
 export function entryAt(number) {
   const entry = journal[indexAfter(number) - 1];
   return entry?.number === number ? entry : undefined;
@@ -205,6 +217,7 @@ export const nodesOfRole = Object.fromEntries(
   ROLE_ORDER.map((role) => [role, steadyList(() => nodeNames.value.filter((name) => nodes.value[name].role === role))]),
 );
 
+/** @param {string} a @param {string} b */
 export function compare(a, b) {
   return a.localeCompare(b, "en", { numeric: true });
 }
@@ -212,7 +225,8 @@ export function compare(a, b) {
 /** Timers of nodes; what is on its way over a link is not a timer. */
 export const runningTimers = computed(() => calmView.value.timers.filter((timer) => !timer.actor.includes("->")));
 
-/** Frames on their way at the time of the view, the next to arrive first. */
+/** Frames on their way at the time of the view, the next to arrive first.
+    @param {{ frames: Picture.Frame[], time_us: number }} world */
 export const framesUnderWay = ({ frames, time_us: now }) =>
   frames
     .filter((frame) => frame.sent_us <= now && frame.arrives_us > now && !frame.dropped)
@@ -257,19 +271,23 @@ export const openDeadLetters = signal(/** @type {{ broker: string, group: string
 /** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
 export const pointedKey = signal(/** @type {string | null} */ (null));
 
-/** Whether the pointer is on the message `key`, wherever the page shows it. */
+/** Whether the pointer is on the message `key`, wherever the page shows it.
+    @param {string | null | undefined} key */
 export const isPointed = (key) => Boolean(pointedKey.value) && pointedKey.value === key;
 
-/** What makes an element's pointer point at the message or transfer of that key. */
+/** What makes an element's pointer point at the message or transfer of that key.
+    @param {string | null | undefined} key */
 export const pointing = (key) => ({
-  onPointerEnter: () => (pointedKey.value = key),
+  onPointerEnter: () => (pointedKey.value = key ?? null),
   onPointerLeave: () => (pointedKey.value = null),
 });
 /** @type {import("@preact/signals").Signal<{ text: string, isProblem: boolean } | null>} */
 export const notice = signal(null);
 
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let noticeTimer;
-/** Shows a short text at the bottom of the page; `isProblem` keeps it longer. */
+/** Shows a short text at the bottom of the page; `isProblem` keeps it longer.
+    @param {string} text */
 export function tell(text, isProblem = false) {
   clearTimeout(noticeTimer);
   notice.value = { text, isProblem };

@@ -5,6 +5,7 @@ import { t } from "../../common/i18n.js";
 import { switchFacts } from "../../common/world/commands.js";
 import { view } from "../../common/world/view.js";
 
+/** @type {Record<string, string>} */
 const MENDED_BY = {
   crash: "restart",
   "crash-power": "restart",
@@ -16,9 +17,11 @@ const MENDED_BY = {
   "link-delay": "heal",
 };
 
-/** { command, label }, or null: it has not been given, or is over by itself. Reads the view. */
+/** { command, label }, or null: it has not been given, or is over by itself. Reads the view.
+    @param {{ kind: string, target?: string, [field: string]: any }} command */
 export function undoOf({ kind, target = "", ...values }) {
   const { faults, nodes } = view.value;
+  /** @param {Picture.Fault} fault */
   const fits = (fault) => fault.kind === kind && (!target || fault.target === target);
   if (kind === "lock-switch") {
     const isOff = Object.entries(nodes).some(

@@ -4,6 +4,10 @@
 /**
  * The time that both show `seconds` after `now`, and why time passes at that rate: { time, why }. `ahead` is what each
  * says of the time ahead of it, { rate, until_us, why }: the slower one counts, up to where either says something else.
+ *
+ * @param {Picture.TimeAhead[]} ahead
+ * @param {number} now
+ * @param {number} seconds
  */
 export function autoTime(ahead, now, seconds) {
   const first = ahead[0] ?? { rate: 1, why: "" };

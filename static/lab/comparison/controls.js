@@ -12,6 +12,9 @@ import { Speed, TimeButtons } from "../../parts/controls/time_buttons.js";
 import { ACTIONS, duration, goTo, isOver, pace, playing, speed, time, toNextViolation } from "./time.js";
 import { Switch } from "../../parts/controls/choices.js";
 
+/** @param {typeof speed.value} next */
+const choose = (next) => (speed.value = next);
+
 export function ComparisonControls() {
   const off = useComputed(() => time.value === null).value;
   const stands = { playing: playing.value, atStart: time.value === 0, isOver: isOver.value, off };
@@ -21,7 +24,7 @@ export function ComparisonControls() {
       <${Button} id="pair-violation" disabled=${off || isOver.value} onClick=${toNextViolation}>
         <${Icon} name="until" />${t("lab.pair.next_violation")}
       </${Button}>
-      <${Speed} id="pair-speed" speed=${speed.value} why=${pace.value} choose=${(next) => (speed.value = next)} />
+      <${Speed} id="pair-speed" speed=${speed.value} why=${pace.value} choose=${choose} />
     </div>
     <div class="pair-scrub">
       <input
@@ -34,7 +37,7 @@ export function ComparisonControls() {
         disabled=${off}
         aria-label=${t("lab.pair.scrub")}
         aria-valuetext=${`${virtualTime(time.value ?? 0)} s`}
-        onInput=${(event) => goTo(Number(event.currentTarget.value))}
+        onInput=${(/** @type {FieldEvent} */ event) => goTo(Number(event.currentTarget.value))}
       />
       <output class="number pair-time" id="pair-time" data-time=${time.value}>${virtualTime(time.value ?? 0)} s</output>
     </div>
@@ -44,7 +47,7 @@ export function ComparisonControls() {
       text=${t("lab.pair.both")}
       hint=${t("lab.pair.both_hint")}
       isOn=${inBoth.value}
-      set=${(isOn) => (inBoth.value = isOn)}
+      set=${(/** @type {boolean} */ isOn) => (inBoth.value = isOn)}
     />
   </footer>`;
 }
@@ -62,6 +65,7 @@ function Now() {
   return html`<p class="pair-now" id="pair-now" title=${text.join(" · ")}>${said}</p>`;
 }
 
+/** @type {Record<string, string>} */
 const PARTS = {
   bank: "lab.bank.account",
   commit_log: "commit_log.title",
@@ -80,4 +84,5 @@ const PARTS = {
   topics: "word.topics_and_queues",
   transactions: "word.half_messages",
 };
+/** @param {string} part */
 const partName = (part) => (part in PARTS ? t(PARTS[part]) : part.replaceAll("_", " "));

@@ -10,18 +10,24 @@ import { showMarks } from "./marks.js";
 
 export const isCompared = parent !== window && new URLSearchParams(location.search).get("embed") === "pair";
 
+/** @typedef {import("../../common/world/session.js").Run} Run */
+
 /** The maximum number of events that are searched to find the moment before. */
 const BACK_EVENTS = 400;
 
-/** The first time a world of its own, made of the link; after a lost connection that very world again. */
+/** The first time a world of its own, made of the link; after a lost connection that very world again.
+    @param {object} request */
 export const ownWorldOf = (request) => {
   const { id } = view.peek().world;
   return id ? { world: id } : { ...request, fresh: true };
 };
 
-/** `source`, for a stage that does nothing by itself. */
+/** `source`, for a stage that does nothing by itself.
+    @param {Run} source */
 export function paired(source) {
+  /** @param {object} message */
   const tell = (message) => parent.postMessage(message, location.origin);
+  /** @type {Record<string, (message: any) => unknown>} */
   const answers = {
     control: ({ action, values }) => source.control(action, values),
     command: ({ command: [kind, target, values] }) => source.command(kind, target, values),
@@ -38,6 +44,7 @@ export function paired(source) {
   return {
     ...source,
     control() {},
+    /** @type {Run["command"]} */
     command: (kind, target, values = {}) => tell({ kind: "command", command: [kind, target, values] }),
   };
 }
@@ -46,5 +53,5 @@ export function paired(source) {
 async function earlierTime() {
   const { event, time_us: now } = view.peek();
   const { entries } = await run.entries(Math.max(0, event - BACK_EVENTS), BACK_EVENTS);
-  return entries.findLast(([, time]) => time < now)?.[1] ?? 0;
+  return entries.findLast((/** @type {number[]} */ [, time]) => time < now)?.[1] ?? 0;
 }

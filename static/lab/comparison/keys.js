@@ -4,6 +4,7 @@
 import { targetOf } from "../../common/elements.js";
 import { shortcuts } from "../../common/viewer/choices.js";
 
+/** @type {Record<string, string>} */
 const KEYS = { " ": "play", ".": "step", ",": "back", Home: "restart", End: "last", r: "restart" };
 
 /** @param {(action: string) => void} press */

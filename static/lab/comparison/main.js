@@ -70,6 +70,7 @@ function FirstDifference() {
   </p>`;
 }
 
+/** @param {{ side: number }} props */
 function Side({ side }) {
   const frame = useRef(/** @type {HTMLIFrameElement | null} */ (null));
   useEffect(() => frameOf(side, frame.current), []);
@@ -92,7 +93,8 @@ function Side({ side }) {
   </section>`;
 }
 
-/** What was done in this world only. */
+/** What was done in this world only.
+    @param {{ commands: Parameters<typeof commandLine>[0][] }} props */
 const Changes = ({ commands }) =>
   html`<span class="pair-changes">
     ${

@@ -6,8 +6,9 @@ import { t } from "../../common/i18n.js";
 import { nodes } from "../../common/world/view.js";
 
 /** { node: [queues that differ, or nothing] } */
-const marks = signal({});
+const marks = signal(/** @type {Record<string, string[]>} */ ({}));
 
+/** @param {Record<string, string[]>} next */
 export const showMarks = (next) => (marks.value = next);
 
 const ATTRIBUTE = "data-differs";

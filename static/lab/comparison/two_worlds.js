@@ -36,7 +36,9 @@ export function frameOf(side, frame) {
   windows[side] = frame?.contentWindow ?? null;
 }
 
+/** @param {number} side @param {object} message */
 export const send = (side, message) => windows[side]?.postMessage(message, location.origin);
+/** @param {object} message */
 export const sendBoth = (message) => windows.forEach((_, side) => send(side, message));
 
 /** The time of the last event before the moment shown, the later one of both sides. */

@@ -11,6 +11,7 @@ export class GifWriter {
   /** @type {Uint32Array | null} */
   #before = null;
 
+  /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.width = width;
     this.height = height;
@@ -42,7 +43,7 @@ export class GifWriter {
       .slice(0, COLOURS)
       .map(([bin]) => bin);
     const numbers = nearest(colours, palette);
-    const indices = Uint8Array.from(wanted, (bin) => (bin < 0 ? TRANSPARENT : numbers.get(bin)));
+    const indices = Uint8Array.from(wanted, (bin) => (bin < 0 ? TRANSPARENT : (numbers.get(bin) ?? TRANSPARENT)));
     const table = new Uint8Array(768);
     palette.forEach((bin, index) => table.set(colourOf(bin), 3 * index));
     // Disposal 1: what is drawn stays; colour 255 shows what was there.
@@ -57,7 +58,8 @@ export class GifWriter {
     return new Blob([...this.#parts.map((part) => Uint8Array.from(part)), Uint8Array.of(0x3b)]);
   }
 
-  /** The smallest box with all differences; one point when there are none. */
+  /** The smallest box with all differences; one point when there are none.
+      @param {Uint32Array} now */
   #changed(now) {
     const { width, height } = this;
     if (!this.#before) return { left: 0, top: 0, width, height };
@@ -76,14 +78,19 @@ export class GifWriter {
   }
 }
 
+/** @param {string} text */
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
+/** @param {number} number */
 const word = (number) => [number & 255, number >> 8];
 
-/** Six bits of each colour: as fine as is visible on a flat page. */
+/** Six bits of each colour: as fine as is visible on a flat page.
+    @param {number} pixel */
 const binOf = (pixel) => ((pixel & 0xfc) >> 2) | ((pixel & 0xfc00) >> 4) | ((pixel & 0xfc0000) >> 6);
+/** @param {number} bin */
 const colourOf = (bin) => [bin & 63, (bin >> 6) & 63, bin >> 12].map((part) => (part << 2) | (part >> 4));
 
-/** Bin -> the number of the colour of `palette` that is nearest to it. */
+/** Bin -> the number of the colour of `palette` that is nearest to it.
+    @param {Map<number, number>} bins @param {number[]} palette */
 function nearest(bins, palette) {
   const numbers = new Map(palette.map((bin, index) => [bin, index]));
   const known = palette.map(colourOf);
@@ -101,11 +108,13 @@ function nearest(bins, palette) {
   return numbers;
 }
 
-/** LZW with codes of up to twelve bits, in blocks of up to 255 bytes. */
+/** LZW with codes of up to twelve bits, in blocks of up to 255 bytes.
+    @param {Uint8Array} indices */
 function compressed(indices) {
   const CLEAR = 256;
   const END = 257;
   const out = [8];
+  /** @type {number[]} */
   let block = [];
   let bits = 0;
   let held = 0;
@@ -116,6 +125,7 @@ function compressed(indices) {
     if (block.length > 0) out.push(block.length, ...block);
     block = [];
   };
+  /** @param {number} code */
   const emit = (code) => {
     held |= code << bits;
     bits += size;

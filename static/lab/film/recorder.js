@@ -16,9 +16,11 @@ export function openRecorder(kind, width, height) {
   return kind === "gif" ? new GifRecorder(width, height) : new WebmRecorder(width, height);
 }
 
+/** @param {string} base64 */
 const bitmapOf = async (base64) =>
   createImageBitmap(new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]));
 
+/** @param {Blob} blob */
 async function asBase64(blob) {
   const bytes = new Uint8Array(await blob.arrayBuffer());
   let text = "";
@@ -38,11 +40,13 @@ function drawable(context) {
 }
 
 class GifRecorder {
+  /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.writer = new GifWriter(width, height);
     this.context = drawable(new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true }));
   }
 
+  /** @param {string} base64 @param {number} ms */
   async add(base64, ms) {
     const { width, height } = this.writer;
     this.context.drawImage(await bitmapOf(base64), 0, 0, width, height);
@@ -56,11 +60,14 @@ class GifRecorder {
 
 /** The browser's own recorder knows real time only: the pictures are kept, and shown to it at the end. */
 class WebmRecorder {
+  /** @param {number} width @param {number} height */
   constructor(width, height) {
+    /** @type {[base64: string, ms: number][]} */
     this.pictures = [];
     this.canvas = Object.assign(document.createElement("canvas"), { width, height });
   }
 
+  /** @param {string} base64 @param {number} ms */
   async add(base64, ms) {
     this.pictures.push([base64, ms]);
   }

@@ -62,15 +62,22 @@ export const Switch = ({
   ...rest
 }) =>
   html`<label class=${kind} title=${hint}>
-    <input type="checkbox" checked=${isOn} onChange=${(event) => set(event.currentTarget.checked)} ...${rest} />
+    <input
+      type="checkbox"
+      checked=${isOn}
+      onChange=${(/** @type {FieldEvent} */ event) => set(event.currentTarget.checked)}
+      ...${rest}
+    />
     <span>${text}</span>${children}
   </label>`;
 
-/** A field with its name before it. Any other property is one of the row. */
+/** A field with its name before it. Any other property is one of the row.
+    @param {{ label: string, children?: any, [property: string]: any }} properties */
 export const FormRow = ({ label, children, ...rest }) =>
   html`<label class="form-row" ...${rest}><span>${label}</span>${children}</label>`;
 
-/** A number that is typed. Any property is one of the element. */
+/** A number that is typed. Any property is one of the element.
+    @param {object} properties */
 export const NumberInput = (properties) => html`<input class="input" type="number" ...${properties} />`;
 
 /**
@@ -79,9 +86,14 @@ export const NumberInput = (properties) => html`<input class="input" type="numbe
  * @param {{ of: import("@preact/signals").Signal<string>, [property: string]: any }} properties
  */
 export const TextInput = ({ of, ...rest }) =>
-  html`<input value=${of.value} onInput=${(event) => (of.value = event.currentTarget.value)} ...${rest} />`;
+  html`<input
+    value=${of.value}
+    onInput=${(/** @type {FieldEvent} */ event) => (of.value = event.currentTarget.value)}
+    ...${rest}
+  />`;
 
-/** Searches what a panel shows, by the text in the signal `of`. */
+/** Searches what a panel shows, by the text in the signal `of`.
+    @param {{ of: import("@preact/signals").Signal<string>, label: string, [property: string]: any }} properties */
 export const SearchInput = ({ of, label, ...rest }) =>
   html`<${TextInput} of=${of} type="search" placeholder=${label} aria-label=${label} ...${rest} />`;
 

@@ -10,7 +10,8 @@ import { command } from "../../common/world/session.js";
 import { Select } from "../panel/select.js";
 import { FormRow, Switch, sending } from "./choices.js";
 
-/** `target`: given for a node's menu; otherwise the form asks for it. */
+/** `target`: given for a node's menu; otherwise the form asks for it.
+    @param {{ kind: string, target?: string, onDone?: () => void }} props */
 export function CommandForm({ kind, target, onDone }) {
   const spec = COMMANDS[kind];
   const submit = sending((fields) => {
@@ -25,13 +26,17 @@ export function CommandForm({ kind, target, onDone }) {
   </form>`;
 }
 
+/** @typedef {import("../../common/world/commands.js").CommandKind["fields"][number]} FieldSpec */
+
 const WAYS = [
   ["<->", "lab.faults.both_ways"],
   ["->", "lab.faults.one_way"],
 ];
 
+/** @param {{ target: string }} props */
 function TargetFields({ target }) {
   const nodes = nodeNames.value;
+  /** @type {(name: string, label: string, options: (string | string[])[], chosen?: string) => any} */
   const select = (name, label, options, chosen) =>
     html`<${FormRow} label=${label}><${Select} name=${name} value=${chosen} options=${options} /></${FormRow}>`;
   if (target === "link") {
@@ -55,6 +60,7 @@ function TargetFields({ target }) {
   return null;
 }
 
+/** @param {string} target @param {FormData} data */
 function readTarget(target, data) {
   if (target === "link") return `${data.get("source")}${data.get("way")}${data.get("sink")}`;
   if (target === "link or nothing")
@@ -62,13 +68,15 @@ function readTarget(target, data) {
   return data.get("topic") ?? data.get("new_name") ?? "";
 }
 
+/** @param {{ field: FieldSpec }} props */
 function Field({ field }) {
   if (field.kind === "names") return html`<${Names} field=${field} />`;
   const consumers = field.name === "like" || field.name === "to" ? nodesOfRole.consumer.value : null;
   return html`<${CommandField} field=${field} options=${consumers?.map((name) => [name, name])} />`;
 }
 
-/** One side of a partition: a box per node. */
+/** One side of a partition: a box per node.
+    @param {{ field: FieldSpec }} props */
 function Names({ field }) {
   const isLeft = field.name === "left";
   const chosen = isLeft ? nodesOfRole.consumer.value.slice(0, 1) : nodesOfRole.broker.value;

@@ -91,6 +91,10 @@ function Choice() {
   </form>`;
 }
 
+/**
+ * @param {{ name: string, chosen: import("@preact/signals").Signal<number>, options: [value: number, text: string][] }}
+ *   props
+ */
 const OneOf = ({ name, chosen, options }) =>
   html`<fieldset>
     <legend>${t(name === "what" ? "lab.pair.ask" : "lab.pair.from")}</legend>
@@ -100,6 +104,7 @@ const OneOf = ({ name, chosen, options }) =>
     )}
   </fieldset>`;
 
+/** @param {{ left: string, right: string }} links */
 function go({ left, right }) {
   const scenario = encodeURIComponent(view.peek().scenario);
   location.assign(addressOf(`/lab/pair?scenario=${scenario}#${new URLSearchParams({ left, right })}`));
@@ -113,6 +118,9 @@ const settingCommand = (form) => {
   return { kind: "setting", target: node, name, value: typeof standard === "number" ? Number(text) : text };
 };
 
+/** @type {(of: import("@preact/signals").Signal<string>) => (name: string) => void} */
+const choosing = (of) => (name) => (of.value = name);
+
 /** A node, one of its settings (those that control what is visible first), its value. */
 function SettingFields() {
   const nodes = nodeNames.value.filter((one) => settingNames(one).length > 0);
@@ -123,10 +131,10 @@ function SettingFields() {
   const unit = settingFacts(node.value, shown)?.unit;
   return html`
     <${FormRow} label=${t("lab.events.node")}>
-      <${Select} name="node" value=${node.value} choose=${(name) => (node.value = name)} options=${nodes} />
+      <${Select} name="node" value=${node.value} choose=${choosing(node)} options=${nodes} />
     </${FormRow}>
     <${FormRow} label=${t("lab.pair.ask_name")}>
-      <${Select} name="name" value=${shown} choose=${(name) => (wanted.value = name)} options=${names} />
+      <${Select} name="name" value=${shown} choose=${choosing(wanted)} options=${names} />
     </${FormRow}>
     <${FormRow} label=${`${t("word.value")}${unit ? ` (${unit})` : ""}`}>
       <input

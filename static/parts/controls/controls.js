@@ -82,7 +82,7 @@ function Scrub() {
       value=${shown}
       aria-label=${t("lab.controls.scrub")}
       aria-valuetext=${t("lab.controls.event_of", { event: count(shown), total: count(total.value) })}
-      onInput=${(change) => scrub((dragged.value = Number(change.currentTarget.value)))}
+      onInput=${(/** @type {FieldEvent} */ change) => scrub((dragged.value = Number(change.currentTarget.value)))}
       onChange=${() => (dragged.value = null)}
     />
     <span class="scrub-marks" aria-hidden="true">

@@ -30,7 +30,7 @@ export function BareDialog({ isOpen, onClose, id, kind = "", children }) {
     ref=${dialog}
     aria-labelledby=${`${id}-title`}
     onClose=${onClose}
-    onClick=${(event) => event.target === dialog.current && onClose()}
+    onClick=${(/** @type {MouseEvent} */ event) => event.target === dialog.current && onClose()}
   >
     ${isOpen && children}
   </dialog>`;

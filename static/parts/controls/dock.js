@@ -18,7 +18,7 @@ const FIRST = ["story", "invariants", "faults"];
 const MORE = ["money", "xa", "backlog", "compare", "life", "log", "explorer"];
 const EXPERT = ["source", "timers", "actors", "settings", "frames"];
 
-/** Panels that only some worlds have. */
+/** Panels that only some worlds have. @type {Record<string, import("@preact/signals").ReadonlySignal<boolean>>} */
 const OPTIONAL = {
   backlog: computed(() => calmView.value.backlog !== null),
   compare: canCompare,
@@ -26,6 +26,7 @@ const OPTIONAL = {
   money: computed(() => calmView.value.money !== null),
   xa: computed(() => calmView.value.xa !== null),
 };
+/** @param {string} name */
 const isThere = (name) => OPTIONAL[name]?.value ?? true;
 
 // ------------------------------------------------------------------------------------------------ the window
@@ -52,6 +53,8 @@ export const entriesShown = computed(() => (isProjector.value || presenting.valu
 
 // ------------------------------------------------------------------------------------------------ what is open
 
+/** @typedef {Record<string, () => any>} Panels By name. */
+
 const DRAWER_KEY = "glassmq.lab.drawer";
 const EXPERT_KEY = "glassmq.lab.expert";
 
@@ -63,11 +66,13 @@ function wasOpen() {
   return shape.peek() === "phone" || (shape.peek() === "wide" && kept(DRAWER_KEY) !== "closed");
 }
 
+/** @param {boolean} on */
 function setExpert(on) {
   expert.value = on;
   keep(EXPERT_KEY, on ? "yes" : "no");
 }
 
+/** @param {boolean} open */
 export function setDrawer(open) {
   drawerOpen.value = open;
   if (shape.peek() === "wide" && !presenting.peek()) keep(DRAWER_KEY, open ? "open" : "closed");
@@ -119,7 +124,8 @@ export function focusPanel(name, selector) {
 
 // ------------------------------------------------------------------------------------------------ drawn
 
-/** The drawer with its tabs; closed, only its first tabs are shown over the stage. */
+/** The drawer with its tabs; closed, only its first tabs are shown over the stage.
+    @param {{ panels: Panels }} props */
 export function Drawer({ panels }) {
   const rows = [FIRST, MORE.filter(isThere), ...(expert.value ? [EXPERT] : [])];
   if (!drawerOpen.value) {
@@ -156,7 +162,8 @@ export const ExpertSwitch = () =>
     <${Icon} name="actor" /><span class="button-text">${t("lab.expert")}</span>
   </${Button}>`;
 
-/** `groups`: lists of panels that share one place. */
+/** `groups`: lists of panels that share one place.
+    @param {{ place: string, panels: Panels, groups: string[][] }} props */
 export function Dock({ place, panels, groups }) {
   const isOpen = dockOpen.value || (shape.value === "phone" && !presenting.value);
   const title = t(isOpen ? "lab.dock.close" : "lab.dock.open");
@@ -176,15 +183,19 @@ export function Dock({ place, panels, groups }) {
   </div>`;
 }
 
-/** Tabs in one row or several, and the panel of the one that was chosen last. */
+/** Tabs in one row or several, and the panel of the one that was chosen last.
+    @param {{ rows: string[][], panels: Panels, isOpen?: boolean }} props */
 function TabGroup({ rows, panels, isOpen = true }) {
   const names = rows.flat();
   const front = chosen.value.find((name) => names.includes(name)) ?? names[0];
   const shown = isOpen ? front : null;
-  const Panel = panels[shown];
+  const Panel = shown === null ? null : panels[shown];
+  /** @param {KeyboardEvent} event */
   const move = (event) => {
     const at = names.indexOf(front);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 }[event.key];
+    /** @type {Record<string, number>} */
+    const places = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 };
+    const to = places[event.key];
     if (to === undefined) return;
     event.preventDefault();
     const next = names[(to + names.length) % names.length];
@@ -224,8 +235,10 @@ function TabGroup({ rows, panels, isOpen = true }) {
   </section>`;
 }
 
-/** The tab's name and, where it is worth knowing without opening it, a figure. */
+/** The tab's name and, where it is worth knowing without opening it, a figure.
+    @param {{ name: string }} props */
 function TabText({ name }) {
+  /** @type {Record<string, () => number | string>} */
   const figures = {
     frames: () => framesUnderWay(calmView.value).length || "",
     life: () => calmView.value.life?.in_trouble || "",

@@ -60,9 +60,11 @@ export function Faults() {
   </div>`;
 }
 
-/** Buttons; the pressed one shows its form below. Without fields it acts at once. */
+/** Buttons; the pressed one shows its form below. Without fields it acts at once.
+    @param {{ kinds: string[] }} props */
 function Kinds({ kinds }) {
-  const chosen = useSignal(null);
+  const chosen = useSignal(/** @type {string | null} */ (null));
+  /** @param {string} kind */
   const press = (kind) => {
     const needsForm = COMMANDS[kind].fields.length > 0 || COMMANDS[kind].target !== "nothing";
     if (needsForm) chosen.value = chosen.value === kind ? null : kind;

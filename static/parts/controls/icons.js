@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 
+/** @type {Record<string, string>} */
 const PATHS = {
   play: "M4 2.5L13.5 8L4 13.5Z",
   pause: "M3.5 2.5H6.5V13.5H3.5ZM9.5 2.5H12.5V13.5H9.5Z",
@@ -36,6 +37,7 @@ const PATHS = {
   hold: "M5 2H7V8H9V1H11V8H12.5V10C12.5 13.5 11 15 8.5 15S4 13 3 9.5L4 8.5L5 9.8Z",
 };
 
+/** @param {{ name: string }} props */
 export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 16 16" width="1em" height="1em" aria-hidden="true">
     <path d=${PATHS[name]} />

@@ -29,6 +29,7 @@ export function acceptDrops(onFile, onOver = () => {}) {
   /** @param {DragEvent} event */
   const hasFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   let depth = 0;
+  /** @param {number} by */
   const over = (by) => {
     depth = Math.max(0, depth + by);
     onOver(depth > 0);

@@ -81,16 +81,18 @@ export const keyRows = () => [
   ["Enter", t("lab.keys.open")],
 ];
 
-/** Keys that page through a presentation, as those of a remote control do -> by how many pages. */
+/** Keys that page through a presentation, as those of a remote control do -> by how many pages.
+    @type {Record<string, number>} */
 const PAGES = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 
 /** What moves something of its own by these keys. */
 const USERS_OF_PAGES = "input, select, textarea, [role=tab], [role=application], [tabindex='0']:not(#stage)";
 
-/** A page is an event of the world, unless `turn(by)` knows better what the page keys turn. */
+/** A page is an event of the world, unless `turn(by)` knows better what the page keys turn.
+    @param {KeyboardEvent} event @param {((by: number) => void) | null} turn */
 function turnByKey(event, turn) {
   const by = PAGES[event.key];
-  if (!by || event.target.closest?.(USERS_OF_PAGES)) return false;
+  if (!by || targetOf(event)?.closest(USERS_OF_PAGES)) return false;
   if (turn && event.key.startsWith("Page")) turn(by);
   else if (by > 0) step();
   else stepBack();

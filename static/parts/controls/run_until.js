@@ -14,6 +14,7 @@ import { Select } from "../panel/select.js";
 
 /** The kinds of engine/lab/scenario/condition.py. */
 const KINDS = ["label", "frame", "sent", "consume-begins", "consumed", "command", "time"];
+/** @type {Record<string, string>} */
 const EXAMPLES = { label: "commits offset", frame: "PULL_MESSAGE", command: "crash" };
 
 export function RunUntil() {
@@ -41,7 +42,9 @@ export function RunUntil() {
         <h2 id="run-until-dialog-title">${t("lab.until.title")}</h2>
         <p class="quiet">${t("lab.until.hint")}</p>
         <${FormRow} label=${t("lab.until.on")}>
-          <${Select} name="on" value=${on.value} choose=${(kind) => (on.value = kind)} options=${kinds} />
+          <${Select}
+            name="on" value=${on.value} choose=${(/** @type {string} */ kind) => (on.value = kind)} options=${kinds}
+          />
         </${FormRow}>
         ${on.value === "time" ? html`<${Time} key="time" />` : html`<${Place} key="place" on=${on.value} />`}
         <div class="form-end">
@@ -60,6 +63,7 @@ const Time = () =>
     />
   </${FormRow}>`;
 
+/** @param {{ on: string }} props */
 const Place = ({ on }) => html`
   <${FormRow} label=${t("lab.events.node")}>
     <${Select} name="node" options=${[["", t("lab.until.any_node")], ...nodeNames.value]} />

@@ -17,10 +17,13 @@ import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
 import { FormRow, NumberInput, SearchInput } from "./choices.js";
 
+/** @typedef {import("../../common/world/settings.js").SettingFacts} SettingFacts */
+
 export function Settings() {
   const wanted = useSignal("");
   const text = wanted.value.trim().toLowerCase();
   const set = useComputed(() => view.value.settings);
+  /** @param {string} node */
   const namesOf = (node) => {
     const changed = set.value.filter((setting) => setting.node === node).map((setting) => setting.name);
     if (!text) return [...new Set([...changed, ...seenSettings(node)])];
@@ -46,6 +49,7 @@ export function Settings() {
   `;
 }
 
+/** @param {{ node: string, name: string }} props */
 function Setting({ node, name }) {
   const value = settingValue(node, name);
   const facts = settingFacts(node, name);
@@ -53,12 +57,14 @@ function Setting({ node, name }) {
   return html`<label class=${`setting ${isChanged ? "is-changed" : ""}`}>
     <span class="setting-name mono" title=${facts?.java ?? ""}>${name}</span>
     <${Field}
-      ...${{ node, name, value, facts }} onChange=${(event) => change(node, name, value, event.currentTarget)}
+      ...${{ node, name, value, facts }}
+      onChange=${(/** @type {FieldEvent} */ event) => change(node, name, value, event.currentTarget)}
     />
     <span class="unit">${facts?.unit ?? ""}</span>
   </label>`;
 }
 
+/** @param {{ node: string, name: string, value: unknown, facts: SettingFacts | null, [other: string]: any }} props */
 function Field({ node, name, value, facts, ...rest }) {
   const options = { disabled: isRecording(), "data-setting": `${node} ${name}`, ...rest };
   if (typeof value === "boolean") return html`<input type="checkbox" checked=${value} ...${options} />`;
@@ -72,15 +78,16 @@ function Field({ node, name, value, facts, ...rest }) {
   return html`<${NumberInput} min=${low} max=${high} step=${isWhole ? 1 : "any"} value=${value} ...${options} />`;
 }
 
-/** Sends the new value; the field shows the old one until the run has been repeated with it. */
+/** Sends the new value; the field shows the old one until the run has been repeated with it.
+    @param {string} node @param {string} name @param {unknown} value @param {HTMLInputElement} field */
 function change(node, name, value, field) {
   const next =
     typeof value === "boolean" ? field.checked : typeof value === "number" ? Number(field.value) : field.value;
   if (next === value) return true;
-  if (field.value === "" && typeof value === "number") field.value = value;
+  if (field.value === "" && typeof value === "number") field.value = String(value);
   if (!field.reportValidity()) return false;
   if (typeof value === "boolean") field.checked = value;
-  else field.value = value;
+  else field.value = String(value);
   command("setting", node, { name, value: next });
   return true;
 }
@@ -100,15 +107,20 @@ export function SettingDialog() {
   </${Dialog}>`;
 }
 
+/** @param {{ node: string, name: string, onDone: () => void }} props */
 function Editor({ node, name, onDone }) {
   const facts = knownSettingFacts(node, name);
   const value = settingValue(node, name);
+  /** @param {{ currentTarget: HTMLFormElement } & Event} event */
   const submit = (event) => {
     event.preventDefault();
-    if (change(node, name, value, event.currentTarget.querySelector("input, select"))) onDone();
+    const field = /** @type {HTMLInputElement} */ (event.currentTarget.querySelector("input, select"));
+    if (change(node, name, value, field)) onDone();
   };
+  /** @param {string} key @param {string} text */
   const fact = (key, text) =>
     html`<div class="fact"><dt>${t(`lab.settings.${key}`)}</dt><dd class="mono">${text}</dd></div>`;
+  /** @param {unknown} number */
   const withUnit = (number) => `${number} ${facts.unit}`.trim();
   return html`<form class="setting-editor" onSubmit=${submit}>
     <dl class="facts">

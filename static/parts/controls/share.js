@@ -49,6 +49,7 @@ export const ShareDialog = () => html`<${Dialog}
   <${Ways} onLeave=${() => (isOpen.value = false)} />
 </${Dialog}>`;
 
+/** @param {{ onLeave: () => void }} props */
 function Ways({ onLeave }) {
   const place = useComputed(() => [view.value.link, view.value.in_past && view.value.event]);
   const size = useSignal(SIZES[1]);
@@ -58,7 +59,8 @@ function Ways({ onLeave }) {
     <${Copied} name="link" text=${shareAddress()} autofocus />
     <${Copied} name="embed" text=${embedCode(width, height)}>
       <${Select}
-        aria-label=${t("lab.share.size")} value=${size.value} choose=${(one) => (size.value = one)}
+        aria-label=${t("lab.share.size")} value=${size.value}
+        choose=${(/** @type {string} */ one) => (size.value = one)}
         options=${SIZES.map((one) => [one, one.replace("x", " × ")])}
       />
     </${Copied}>
@@ -74,7 +76,8 @@ function Ways({ onLeave }) {
   `;
 }
 
-/** A heading, a text to take along with a button that copies it, and what it is good for. */
+/** A heading, a text to take along with a button that copies it, and what it is good for.
+    @param {{ name: string, text: string, children?: any, autofocus?: boolean }} props */
 function Copied({ name, text, children, autofocus = false }) {
   const copied = useSignal("");
   /** Over plain http from another machine there is no clipboard: then the text is selected, to be copied by hand. */
@@ -92,7 +95,7 @@ function Copied({ name, text, children, autofocus = false }) {
         readonly
         value=${text}
         aria-label=${t(`lab.share.${name}`)}
-        onFocus=${(event) => event.currentTarget.select()}
+        onFocus=${(/** @type {FieldEvent} */ event) => event.currentTarget.select()}
       />
       ${children}
       <${Button}
@@ -108,6 +111,7 @@ function Copied({ name, text, children, autofocus = false }) {
   </section>`;
 }
 
+/** @param {{ format: string }} props */
 function File({ format }) {
   return html`<a
     class="button"
@@ -120,12 +124,15 @@ function File({ format }) {
   </a>`;
 }
 
+/** @param {File} file */
 const take = (file) => importRun(file, labData.import_max_bytes).catch((error) => tell(error.message, true));
 
-/** Another run, from a file that was exported before; it may as well be dropped anywhere on the page. */
+/** Another run, from a file that was exported before; it may as well be dropped anywhere on the page.
+    @param {{ onLeave: () => void }} props */
 function Import({ onLeave }) {
+  /** @param {FieldEvent} event */
   const chosen = (event) => {
-    const [file] = event.currentTarget.files;
+    const [file] = event.currentTarget.files ?? [];
     event.currentTarget.value = "";
     onLeave();
     if (file) take(file);

@@ -11,8 +11,15 @@ import { Select } from "../panel/select.js";
 /** What can be chosen besides "auto": virtual seconds per second. */
 export const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 
-/** `of`: "controls" or "pair", whose words they are and how their ids begin. `actions`: restart, back, play, step. */
+/**
+ * @typedef {"controls" | "pair"} Owner Whose words the buttons have, and how their ids begin.
+ * @typedef {"restart" | "back" | "play" | "step"} Action
+ *
+ * @param {{ of: Owner, actions: Record<Action, () => void>, playing: boolean, off: boolean, atStart: boolean,
+ *   isOver: boolean }} props
+ */
 export function TimeButtons({ of, actions, playing, off, atStart, isOver }) {
+  /** @type {(name: Action, isOff: boolean, letter: string) => any} */
   const button = (name, isOff, letter) => html`<${TimeButton}
     ...${{ of, name, letter, isOff: off || isOff, act: actions[name] }}
   />`;
@@ -31,7 +38,8 @@ export function TimeButtons({ of, actions, playing, off, atStart, isOver }) {
 
 const ID_OF = { controls: "control", pair: "pair" };
 
-/** `letter`: of the key that does the same. */
+/** `letter`: of the key that does the same.
+    @param {{ of: Owner, name: string, letter: string, isOff: boolean, act: () => void }} props */
 export function TimeButton({ of, name, letter, isOff, act }) {
   const label = t(of === "pair" ? `lab.pair.${name}` : `lab.controls.${name}`);
   return html`<${Button}
@@ -42,9 +50,13 @@ export function TimeButton({ of, name, letter, isOff, act }) {
   </${Button}>`;
 }
 
-/** How quickly time passes: as the eye can follow ("auto"), or a fixed number of virtual seconds per second; and `why`
- * it does so
-    now. */
+/**
+ * How quickly time passes: as the eye can follow ("auto"), or a fixed number of virtual seconds per second; and `why`
+ * it does so now.
+ *
+ * @typedef {number | "auto"} Pace
+ * @param {{ id: string, speed: Pace, why: string, choose: (speed: Pace) => void }} props
+ */
 export function Speed({ id, speed, why, choose }) {
   const known = speed === "auto" || SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);
   return html`<div class="speed">
@@ -52,7 +64,7 @@ export function Speed({ id, speed, why, choose }) {
       <span class="quiet">${t("lab.controls.speed")}</span>${" "}
       <${Select}
         id=${id} class="speed-value" value=${String(speed)}
-        choose=${(value) => choose(value === "auto" ? value : Number(value))}
+        choose=${(/** @type {string} */ value) => choose(value === "auto" ? value : Number(value))}
         options=${[["auto", t("lab.controls.auto")], ...known.map((one) => [String(one), speedText(one)])]}
       />
     </label>

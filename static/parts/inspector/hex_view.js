@@ -15,13 +15,15 @@ const TINTS = 6;
 /** Height of a row, as in styles/inspector.css. */
 const ROW_REM = 1.6;
 
+/** @typedef {import("@preact/signals").Signal<number | null>} Chosen */
+
 /**
  * @param {object} properties
  * @param {Uint8Array} properties.bytes
  * @param {ArrayLike<number>} properties.owners By byte: the index of its field; below 0: none.
  * @param {{ start: number }[]} properties.fields
- * @param {import("@preact/signals").Signal<number | null>} properties.chosen The index of the field to mark.
- * @param {import("@preact/signals").Signal<number | null>} properties.cursor A byte.
+ * @param {Chosen} properties.chosen The index of the field to mark.
+ * @param {Chosen} properties.cursor A byte.
  * @param {number} [properties.base] The position that is written before the first byte.
  */
 export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
@@ -37,10 +39,11 @@ export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
   );
   useEffect(() => cursor.subscribe((byte) => byte !== null && reveal(box.current, byte, ROW_REM * remPx.peek())), []);
 
+  /** @param {Event & { target: HTMLElement }} event */
   const point = (event) => {
-    const at = event.target.closest("[data-byte]")?.dataset.byte;
+    const at = event.target.closest(/** @type {"span"} */ ("[data-byte]"))?.dataset.byte;
     if (at === undefined) return;
-    const field = owners[at];
+    const field = owners[Number(at)];
     chosen.value = field >= 0 ? field : null;
     if (event.type === "click") cursor.value = Number(at);
   };
@@ -57,7 +60,7 @@ export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
     onScroll=${look}
     onPointerOver=${point}
     onClick=${point}
-    onKeyDown=${(event) => moveCursor(event, cursor, chosen, owners, bytes.length)}
+    onKeyDown=${(/** @type {KeyboardEvent} */ event) => moveCursor(event, cursor, chosen, owners, bytes.length)}
   >
     <div class="hex-rows" aria-hidden="true" style=${{ height: `${rows * rowHeight}px` }}>
       ${drawn.map(
@@ -73,9 +76,14 @@ export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
   </div>`;
 }
 
+/**
+ * @param {{ row: number, bytes: Uint8Array, owners: ArrayLike<number>, base: number, top: number,
+ *   chosen: number | null, cursor: number | null }} props
+ */
 function HexRow({ row, bytes, owners, base, top, chosen, cursor }) {
   const start = row * ROW_BYTES;
   const places = Array.from({ length: Math.min(ROW_BYTES, bytes.length - start) }, (_, index) => start + index);
+  /** @param {number} at */
   const classOf = (at) =>
     [
       "byte",
@@ -108,7 +116,15 @@ function reveal(box, byte, rowHeight) {
   else if (top + rowHeight > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight - box.clientHeight;
 }
 
+/**
+ * @param {KeyboardEvent} event
+ * @param {Chosen} cursor
+ * @param {Chosen} chosen
+ * @param {ArrayLike<number>} owners
+ * @param {number} length
+ */
 function moveCursor(event, cursor, chosen, owners, length) {
+  /** @type {Record<string, number>} */
   const steps = {
     ArrowLeft: -1,
     ArrowRight: 1,

@@ -10,7 +10,10 @@ import { language, t } from "../../common/i18n.js";
 import { bytesOf, fieldOfByte } from "./hex_rows.js";
 import { HexView } from "./hex_view.js";
 
-/** `view`: what app/observation/record_view.py says of a record. `clock(us)`: a moment as text. */
+/** @typedef {{ fields: Picture.RecordField[], hex: string, hex_omitted_bytes: number }} FieldsView */
+
+/** `view`: what app/observation/record_view.py says of a record. `clock(us)`: a moment as text.
+    @param {{ view: Picture.RecordView, clock?: (us: number) => string }} props */
 export function RecordDetails({ view, clock = (us) => dateTime(us, true) }) {
   return html`
     <${Facts} view=${view} clock=${clock} />
@@ -21,11 +24,12 @@ export function RecordDetails({ view, clock = (us) => dateTime(us, true) }) {
   `;
 }
 
-/** `view`: {fields, hex, hex_omitted_bytes}; `size`: of all its bytes; `base`: where they begin in their file. */
+/** `view`: {fields, hex, hex_omitted_bytes}; `size`: of all its bytes; `base`: where they begin in their file.
+    @param {{ view: FieldsView, size: number, base?: number }} props */
 export function FieldsAndBytes({ view, size, base = 0 }) {
   const { fields } = view;
-  const chosen = useSignal(null);
-  const cursor = useSignal(null);
+  const chosen = useSignal(/** @type {number | null} */ (null));
+  const cursor = useSignal(/** @type {number | null} */ (null));
   const bytes = useMemo(() => bytesOf(view.hex), [view]);
   const owners = useMemo(() => fieldOfByte(fields, bytes.length), [view]);
   return html`<div class="inspector-columns">
@@ -45,8 +49,10 @@ export function FieldsAndBytes({ view, size, base = 0 }) {
   </div>`;
 }
 
+/** @param {{ view: Picture.RecordView, clock: (ms: number) => string }} props */
 function Facts({ view, clock }) {
   const { record } = view;
+  /** @param {string} key @param {string} value */
   const fact = (key, value) => html`<div class="fact"><dt>${t(key)}</dt><dd class="number">${value}</dd></div>`;
   return html`<dl class="facts">
     ${fact("live.records.offset", count(record.offset))}
@@ -67,11 +73,13 @@ function Facts({ view, clock }) {
   </dl>`;
 }
 
-/** The fields as a listbox: one tab stop, arrow keys choose. */
+/** The fields as a listbox: one tab stop, arrow keys choose.
+    @param {{ fields: Picture.RecordField[], chosen: import("./hex_view.js").Chosen }} props */
 function FieldList({ fields, chosen }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
+  /** @param {KeyboardEvent} event */
   const move = (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1 })[event.key];
     const at =
       event.key === "Home"
         ? 0
@@ -83,7 +91,10 @@ function FieldList({ fields, chosen }) {
     chosen.value = Math.min(Math.max(at, 0), fields.length - 1);
   };
   useEffect(
-    () => chosen.subscribe((index) => list.current?.children[index]?.scrollIntoView?.({ block: "nearest" })),
+    () =>
+      chosen.subscribe(
+        (index) => index !== null && list.current?.children[index]?.scrollIntoView?.({ block: "nearest" }),
+      ),
     [],
   );
   return html`<ul
@@ -114,8 +125,10 @@ function FieldList({ fields, chosen }) {
   </ul>`;
 }
 
+/** @param {Picture.RecordField} field */
 const nameOf = (field) => (language === "zh" && field.name_zh ? `${field.name_zh} ${field.name}` : field.name);
 
+/** @param {{ field: Picture.RecordField | null }} props */
 function Explanation({ field }) {
   const text = field && ((language === "zh" && field.explanation_zh) || field.explanation || "");
   return html`<p class="field-explanation" id="hex-announce" aria-live="polite">
@@ -132,6 +145,7 @@ function Explanation({ field }) {
   </p>`;
 }
 
+/** @param {{ properties: Record<string, string> }} props */
 function Properties({ properties }) {
   const names = Object.keys(properties);
   return html`<section class="inspector-properties">
@@ -146,6 +160,7 @@ function Properties({ properties }) {
   </section>`;
 }
 
+/** @param {{ view: Picture.RecordView }} props */
 function Body({ view }) {
   const text = view.body_text ?? (view.body_hex ?? "").replace(/(..)/g, "$1 ");
   return html`<section class="inspector-message">

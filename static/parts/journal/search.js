@@ -12,10 +12,12 @@ const KEPT = 5000;
 const AGAIN_MS = 400;
 
 export class JournalSearch {
-  /** What was found, oldest first, and the first and last number that was looked at. */
+  /** What was found, oldest first, and the first and last number that was looked at.
+      @type {import("../../common/world/view.js").Entry[]} */
   entries = [];
   low = 0;
   high = 0;
+  /** @type {string | null} */
   problem = null;
   /** Changes when something was found, or the search went on. */
   version = signal(0);
@@ -23,10 +25,11 @@ export class JournalSearch {
   #wanted;
   #isBusy = false;
   #isClosed = false;
+  /** @type {(() => void)[]} */
   #stops = [];
   #lookedAt = -AGAIN_MS;
 
-  /** `wanted`: { text, node, matters } */
+  /** @param {Record<string, string>} wanted Text, node, matters. */
   constructor(wanted) {
     this.#wanted = wanted;
     this.low = view.peek().events_total + 1;
@@ -53,8 +56,9 @@ export class JournalSearch {
     this.#stops.forEach((stop) => stop());
   }
 
+  /** @param {number} number */
   #forget(number) {
-    while (this.entries.length > 0 && this.entries.at(-1).number > number) this.entries.pop();
+    while ((this.entries.at(-1)?.number ?? number) > number) this.entries.pop();
     this.high = Math.min(this.high, number);
     this.low = Math.min(this.low, number + 1);
     this.version.value += 1;
@@ -84,6 +88,7 @@ export class JournalSearch {
       return false;
     }
     const cut = journalCut.peek();
+    /** @type {Record<string, number>} */
     const place = isNew ? { above: this.high } : { below: this.low };
     const { entries, low, high } = await run.search({ ...this.#wanted, ...place });
     if (cut !== journalCut.peek()) return true;

@@ -15,8 +15,9 @@ const BESIDE = 0.5;
 
 /** Frames that this page has seen, also those that the view does not show any more. */
 export const frameStore = new FrameStore();
-/** The same for calls of listeners: "event node" -> call. */
+/** The same for calls of listeners: "event node" -> call. @type {Map<string, Picture.ListenerBar>} */
 const calls = new Map();
+/** @param {Picture.ListenerBar} call */
 const callKey = ({ event, node }) => `${event} ${node}`;
 const CALLS_KEPT = 400;
 view.subscribe(({ frames, calls: seen }) => {
@@ -31,10 +32,16 @@ view.subscribe(({ frames, calls: seen }) => {
 /** Changes when an answer came. */
 export const windowVersion = signal(0);
 
-/** The last answer: { left, right, event, entries, frames, calls } */
+/**
+ * The last answer.
+ *
+ * @type {{ left: number, right: number, event: number, entries: import("../../common/world/view.js").Entry[],
+ *   frames: import("../stage/frame_store.js").FrameSeen[], calls: Map<string, Picture.ListenerBar> } | null}
+ */
 let fetched = null;
 let timer = 0;
 let askedAt = -AGAIN_MS;
+/** @type {[left: number, right: number] | null} */
 let request = null;
 
 journalCut.subscribe(({ number }) => {
@@ -42,7 +49,8 @@ journalCut.subscribe(({ number }) => {
   for (const [key, call] of calls) if (call.event > number) calls.delete(key);
 });
 
-/** { entries, frames, isWhole } between two moments of virtual time, as well as they are known now. */
+/** { entries, frames, isWhole } between two moments of virtual time, as well as they are known now.
+    @param {number} left @param {number} right */
 export function windowOf(left, right) {
   const { event } = view.peek();
   const frames = frameStore.between(left, right);
@@ -59,13 +67,16 @@ export function windowOf(left, right) {
 }
 
 /** Calls of listeners under way at some time between the two, as they were at the view's event: fetched ones may know
-    more. Asked for each picture, so that only what is shown is copied. */
+    more. Asked for each picture, so that only what is shown is copied.
+    @param {number} left @param {number} right */
 export function callsBetween(left, right) {
   const { event, time_us: now } = view.peek();
+  /** @type {Picture.ListenerBar[]} */
   const found = [];
+  /** @param {Picture.ListenerBar} call */
   const add = (call) => {
     if (call.event > event || call.since_us > right || (call.until_us ?? Infinity) < left) return;
-    found.push(call.until_us > now ? { ...call, until_us: null, result: null } : call);
+    found.push(call.until_us !== null && call.until_us > now ? { ...call, until_us: null } : call);
   };
   for (const [key, call] of calls) add(call.until_us === null ? (fetched?.calls.get(key) ?? call) : call);
   for (const [key, call] of fetched?.calls ?? []) if (!calls.has(key)) add(call);
@@ -73,6 +84,8 @@ export function callsBetween(left, right) {
 }
 
 /** Whether nothing is missing: numbers of entries and of frames follow each other without a gap, and reach the view's.
+ *
+ * @param {number} left @param {number} right @param {number} event
  */
 function isWhole(left, right, event) {
   const first = firstAtOrAfter(journal, left);
@@ -81,12 +94,14 @@ function isWhole(left, right, event) {
   return behind - before - 1 === end - first && frameStore.isWhole(left, right, view.peek().frames.at(-1)?.id ?? 0);
 }
 
+/** @param {number} left @param {number} right */
 function want(left, right) {
   request = [left, right];
   timer ||= setTimeout(ask, Math.max(0, askedAt + AGAIN_MS - performance.now()));
 }
 
 async function ask() {
+  if (request === null) return;
   const [left, right] = request;
   const beside = (right - left) * BESIDE;
   const range = { left: Math.max(0, Math.floor(left - beside)), right: Math.ceil(right + beside) };
@@ -101,7 +116,7 @@ async function ask() {
         event,
         entries: answer.entries.map(entryOf),
         frames: answer.frames,
-        calls: new Map((answer.calls ?? []).map((call) => [callKey(call), call])),
+        calls: new Map((answer.calls ?? []).map((/** @type {Picture.ListenerBar} */ call) => [callKey(call), call])),
       };
   } catch (error) {
     console.warn(`a stretch of time could not be fetched: ${error.message}`);

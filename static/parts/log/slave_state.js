@@ -3,6 +3,7 @@
 
 import { t } from "../../common/i18n.js";
 
+/** @type {Record<string, string>} */
 const STATES = { follows: "follows", "not connected": "apart" };
 
 /** @param {Picture.Replication} part */

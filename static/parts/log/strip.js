@@ -9,6 +9,8 @@ import { Roving } from "../../common/roving.js";
 
 /** A log as a strip of blocks, the newest on the right. `isCut`: there are older blocks than those shown. `none`:
  *  what is written while there is no block.
+ *
+ * @param {{ label: string, none: unknown, isCut?: boolean, blocks: unknown[], children?: unknown }} props
  */
 export const LogStrip = ({ label, none, isCut = false, blocks, children }) =>
   html`<${Roving} class="log-blocks" role="group" aria-label=${label}>
@@ -17,7 +19,9 @@ export const LogStrip = ({ label, none, isCut = false, blocks, children }) =>
     ${blocks}${children}
   </${Roving}>`;
 
-/** `code` and `offset`: what is written on the block. */
+/** `code` and `offset`: what is written on the block.
+    @param {{ class: string, label: string, title?: string, code: unknown, offset: unknown,
+      [property: string]: unknown }} props */
 export const LogBlock = ({ class: kind, label, title = label, code, offset, ...rest }) =>
   html`<button
     type="button" class=${`block ${kind}`} tabindex="-1" data-roving aria-label=${label} title=${title} ...${rest}
@@ -37,7 +41,8 @@ export const RecordBlock = ({ record, isFlushed, lines, separator = "\n", class:
     title=${[...lines, ...(isFlushed ? [] : [t("commit_log.not_flushed")])].join(separator)} ...${rest}
   />`;
 
-/** A figure of the commit log under its word. */
+/** A figure of the commit log under its word.
+    @param {{ name: string, value: string, kind?: string }} props */
 const Figure = ({ name, value, kind = "" }) =>
   html`<span class=${`figure ${kind}`} title=${t(`commit_log.${name}_hint`)}>
     <span class="quiet">${t(`commit_log.${name}`)}</span> <span class="number">${value}</span>

@@ -12,7 +12,11 @@ import { html } from "htm/preact";
  * @param {(string | number | [value: string | number, text: string])[]} properties.options A text may be its own value.
  */
 export const Select = ({ value, choose, options, ...rest }) =>
-  html`<select value=${value} onChange=${(event) => choose?.(event.currentTarget.value)} ...${rest}>
+  html`<select
+    value=${value}
+    onChange=${(/** @type {FieldEvent} */ event) => choose?.(event.currentTarget.value)}
+    ...${rest}
+  >
     ${options.map((option) => {
       const [key, text] = Array.isArray(option) ? option : [option, option];
       return html`<option key=${key} value=${key}>${text}</option>`;

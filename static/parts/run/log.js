@@ -176,7 +176,8 @@ function Row({ entry, top, chosen }) {
 function walk(event, rows) {
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (event.target !== event.currentTarget) return;
-  if (event.key === "Enter" && chosenEvent.peek() !== null) scrub(chosenEvent.peek());
+  const chosen = chosenEvent.peek();
+  if (event.key === "Enter" && chosen !== null) scrub(chosen);
   else if (by && rows.count > 0) {
     const at = chosenEvent.peek() === null ? -1 : rows.indexOf(chosenEvent.peek());
     chosenEvent.value = rows.at(at < 0 ? rows.count - 1 : Math.min(Math.max(at + by, 0), rows.count - 1)).number;

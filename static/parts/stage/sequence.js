@@ -154,7 +154,8 @@ function Chosen() {
       entry.value
         ? html`
           <${Button}
-            class="link-button number" onClick=${() => scrub(entry.value.number)} title=${t("lab.invariants.jump")}
+            class="link-button number" title=${t("lab.invariants.jump")}
+            onClick=${() => entry.value && scrub(entry.value.number)}
           >
             #${entry.value.number}
           </${Button}>${" "}

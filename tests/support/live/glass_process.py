@@ -24,13 +24,15 @@ class GlassProcess:
             *(("--http-port", "0") if page else ("--no-page",)),
             *options,
         ]
+        #: Of the source tree that it runs.
+        self.folder = ROOT
         self.addresses = {}
         self.lines = []
         self.stderr = []
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            self.command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+            self.command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
         )
         self._reader = threading.Thread(target=self._read_stderr, daemon=True)
         self._reader.start()

@@ -10,7 +10,9 @@ from concurrent.futures import Future
 import pytest
 
 from app.foundation.patch import apply_patch
-from app.lab.routes.demonstration import SCENARIO, TAKES, Demonstration, DemonstrationMaker
+from app.lab.routes import film_file
+from app.lab.routes.demonstration import TAKES, Demonstration, DemonstrationMaker
+from app.lab.routes.film_file import SCENARIO
 from app.lessons.lesson_files import lesson_names
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
@@ -201,7 +203,10 @@ def test_a_film_that_failed_is_made_again():
 
 
 @pytest.mark.parametrize("accept", ["gzip", "identity"])
-def test_browsers_keep_it_and_ask_whether_it_changed(lab, film, accept):
+def test_without_a_built_one_it_is_made_and_browsers_keep_it_and_ask_whether_it_changed(
+    lab, film, accept, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(film_file, "BUILT", tmp_path)
     http = lab.server.app.test_client()
     assert http.get("/").status_code == 200
     answer = http.get("/api/demonstration", headers={"Accept-Encoding": accept})
