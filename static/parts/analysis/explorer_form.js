@@ -161,11 +161,14 @@ const Losses = ({ plan }) =>
 function Window({ plan }) {
   const field = (name, us) =>
     html`<${NumberInput}
-      name=${name} min="0" max=${plan.duration_ms} placeholder=${Math.floor(us / 1000)} aria-label=${t(`lab.explorer.${name}`)}
+      name=${name} min="0" max=${plan.duration_ms} placeholder=${Math.floor(us / 1000)}
+      aria-label=${t(`lab.explorer.${name}`)}
     />`;
   return html`<div class="form-row" role="group" aria-label=${t("lab.explorer.window")}>
     <span>${t("lab.explorer.window")}</span>
-    <span class="explorer-window">${field("from_ms", plan.from_us)}<span aria-hidden="true">–</span>${field("to_ms", plan.to_us)}</span>
+    <span class="explorer-window">
+      ${field("from_ms", plan.from_us)}<span aria-hidden="true">–</span>${field("to_ms", plan.to_us)}
+    </span>
   </div>`;
 }
 

@@ -120,6 +120,7 @@ def commands_below(command, context):
     found = []
     for name in command.list_commands(context):
         below = command.get_command(context, name)
+        assert below is not None
         found += commands_below(below, click.Context(below, context, name))
     return found
 

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from app.foundation.json_types import JsonObject
 from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.judge import judge
 from app.lessons.lesson_files import lesson_names, load_lesson, read_lesson
@@ -104,7 +105,7 @@ def test_an_invariant_is_broken_on_purpose_or_not_at_all(tmp_path):
     second = dataclasses.replace(lesson.steps[1], breaks=("order-per-queue",))
     wanted = dataclasses.replace(lesson, steps=(lesson.steps[0], second))
     assert rehearse(wanted).problems() == ["second: it breaks [], not ['order-per-queue']"]
-    switch = {"command": "lock-switch", "target": "C1", "lock": "message-queue-lock", "on": False}
+    switch: JsonObject = {"command": "lock-switch", "target": "C1", "lock": "message-queue-lock", "on": False}
     broken = dataclasses.replace(lesson.steps[1], actions=(switch, *lesson.steps[1].actions))
     unsaid = rehearse(dataclasses.replace(lesson, steps=(lesson.steps[0], broken))).problems()
     assert unsaid == ["second: it breaks ['one-consumption-per-queue'], not []"]

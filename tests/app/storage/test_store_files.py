@@ -74,8 +74,10 @@ def test_a_queue_entry_leads_to_its_record(stores):
     side = stores.sides["rocketmq"]
     entry = StoreFile(side, "consumequeue/orders-1/1/00000000000000006000").units[7]
     assert entry.values["number"] == 307
-    path = f"commitlog/{entry.values['commit_log_offset'] // 1_048_576 * 1_048_576:020d}"
-    record = StoreFile(side, path).unit(entry.values["commit_log_offset"] % 1_048_576)
+    offset = entry.values["commit_log_offset"]
+    assert isinstance(offset, int)
+    path = f"commitlog/{offset // 1_048_576 * 1_048_576:020d}"
+    record = StoreFile(side, path).unit(offset % 1_048_576)
     assert record["values"]["queue_offset"] == 307
     assert (record["values"]["topic"], record["length"]) == ("orders-1", entry.values["bytes"])
 
