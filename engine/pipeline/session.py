@@ -14,22 +14,19 @@ from typing import TYPE_CHECKING
 
 from engine.pipeline.errors import INSTALL_HINT, PipelineError
 from engine.pipeline.java import use_java
-from engine.pipeline.registration import register, register_here
+from engine.pipeline.registration import CHECKPOINT_CONF, leave_out_local_checksums, register, register_here
 from engine.texts import Text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Settings for short micro-batches: Python workers that persist and are reached without TCP, checkpoints without
-#: checksums of their own (nor of the local file system, see below). The writer also takes a persistent worker as a sign
-#: that a micro-batch is not a repetition. Nothing is printed into a job's output, and no log is written.
+#: checksums. The writer also takes a persistent worker as a sign that a micro-batch is not a repetition. Nothing is
+#: printed into a job's output, and no log is written.
 _CONF = {
     "spark.python.worker.reuse": "true",
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    **CHECKPOINT_CONF,
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -86,7 +83,7 @@ def make_session(name: str, master: str, work_folder: Path, conf: Mapping[str, s
     builder = SparkSession.builder.appName(name).master(_with_retries(master))
     session = builder.config(map={**_settings(master, work_folder), **(conf or {})}).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    _leave_out_local_checksums(session)
+    leave_out_local_checksums(session)
     if _IN_ONE_PROCESS.fullmatch(master):
         register_here(session)
     else:
@@ -98,18 +95,6 @@ def _with_retries(master: str) -> str:
     """Return ``local[N]`` with as many tries per task as a cluster has; any other master unchanged."""
     found = _WITHOUT_RETRIES.fullmatch(master)
     return f"local[{found[1] or 1},{_TASK_ATTEMPTS}]" if found else master
-
-
-def _leave_out_local_checksums(session: SparkSession) -> None:
-    """Write local files without a second file for their checksum.
-
-    Hadoop starts the program ``chmod`` for every file that it creates here, so a micro-batch, which creates two in its
-    checkpoint, started four; that was half of its time for the checkpoint. The existing setting, another file system
-    for ``file:``, breaks code that requests the local one from Hadoop by name.
-    """
-    java, context = session._jvm, session.sparkContext._jsc
-    assert java is not None and context is not None, "the session runs in this process"
-    java.org.apache.hadoop.fs.FileSystem.getLocal(context.hadoopConfiguration()).setWriteChecksum(False)
 
 
 def _settings(master: str, work_folder: Path) -> dict[str, str]:

@@ -36,4 +36,5 @@ def assert_it_reads_streams_and_writes(
             timeout=500,
         )
     assert done.returncode == 0, done.stderr[-4_000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == {"batch": 20, "stream": 20}
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found == {"batch": 20, "usual": 20, "quick": 20, "checksums": {"usual": True, "quick": False}}
