@@ -38,6 +38,8 @@ def chosen_run(scenario_name: str, link: str | None, event: int | None = None, t
             run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
         else:
             run.stand_at(recording.event, recording.time_us)
+            if not run.is_at(recording):
+                click.echo("The same seed and commands lead elsewhere here than when the link was made.", err=True)
         if event is not None and run.event_number < event:
             raise click.ClickException(f"--at {event}: the run ends with event {run.event_number}")
         return dataclasses.replace(run.recording(), time_us=run.now_us)
@@ -51,4 +53,6 @@ def linked_run(scenario: Scenario, link: str) -> Recording:
     recording = parse_link(link.rpartition("#")[2])
     if recording.scenario.name != scenario.name:
         raise FieldRefused("--link", f"it leads to a run of {recording.scenario.name}", f"a run of {scenario.name}")
+    if recording.is_changed:
+        click.echo("The scenario has changed since the link was made: other things may happen now.", err=True)
     return recording
