@@ -15,6 +15,7 @@ class StoredRecord(TypedDict):
     topic: str
     queue_id: int
     queue_offset: int
+    #: By the broker's clock, which in a lab may have been set ahead or back.
     stored_us: int
     tags: str | None
     #: The first characters of the body.
@@ -25,6 +26,7 @@ class StoredRecord(TypedDict):
 class RecordSummary(StoredRecord):
     """One line about a record of the commit log."""
 
+    #: By the producer's clock.
     born_us: int
     born_host: str
     keys: list[str]

@@ -159,6 +159,7 @@ class FilmMaker:
             "busy": None,
             "stopped_by": None,
             "forked_from": None,
+            "differs": None,
             "world": {"id": "", "published": False, "viewers": 0},
         }
 

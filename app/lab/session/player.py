@@ -25,7 +25,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import SettingFork
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
-from engine.lab.scenario.errors import LabError, RunLimitReached
+from engine.lab.scenario.errors import LabError, RecordingRefused, RunLimitReached
 
 if TYPE_CHECKING:
     from app.picture.frame import FrameDetail
@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 
 #: A fork at most this many events after the nearest earlier copy is run immediately; a longer way is a job.
 FORK_AT_ONCE_EVENTS = 1_500
+#: Kinds of stops; any other error is a failure of the engine.
+_GAVE_UP = ((RunLimitReached, "limit"), (RecordingRefused, "differs"))
 
 
 class WorldPlayer:
     """Plays one world.
 
-    :param on_change: is called when there is something new to show, with whether a person waits for it. :param
-    on_new_story: is called with the event after which everything recorded is forgotten.
+    :param on_change: is called when there is something new to show, with whether a person waits for it.
+    :param on_new_story: is called with the event after which everything recorded is forgotten.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class WorldPlayer:
         self._after_job: Callable[[], None] | None = None
         self._stopped_by: StopReason | None = None
         self._forked_from: str | None = None
+        #: Why this is not the recorded run, by language.
+        self._differs: dict[str, str] | None = None
         #: Set for a world that is one of two side by side.
         self._playback_speed: MovedWorldSpeed | None = None
 
@@ -204,7 +208,7 @@ class WorldPlayer:
         self.pause()
         self._end_job()
         self._past.look_at_head()
-        self._stopped_by = None
+        self._stopped_by = self._differs = None
         self._forked_from = self.run.link()
         self.timeline.replace(LabRun(self.run.scenario, self.run.seed))
         self._on_new_story(0)
@@ -243,18 +247,14 @@ class WorldPlayer:
     def rebuild(self, recording: Recording) -> None:
         """Run the events of a recording, in slices; then report whether something else happened than was recorded."""
         self._job = Rebuild(recording.event, recording.time_us)
-        self._after_job = lambda: self._tell_difference(recording)
+        self._after_job = lambda: self._report_difference(recording)
         self._changed()
 
-    def _tell_difference(self, recording: Recording) -> None:
-        if recording.is_changed:
-            reason = "changed_scenario"
-        elif not self.run.is_at(recording):
-            reason = "other_version"
-        else:
-            return
-        self._stopped_by = {"kind": "differs", "text": in_all_languages("lab.differs." + reason)}
-        self._changed()
+    def _report_difference(self, recording: Recording) -> None:
+        if recording.is_changed or not self.run.is_at(recording):
+            reason = "changed_scenario" if recording.is_changed else "other_version"
+            self._differs = in_all_languages("lab.differs." + reason)
+            self._changed()
 
     # ------------------------------------------------------------------------------ checks
 
@@ -299,6 +299,7 @@ class WorldPlayer:
             "busy": self._job.as_json(run) if self._job is not None else self._past.as_json(),
             "stopped_by": None if self.in_past else self._stopped_by,
             "forked_from": self._forked_from,
+            "differs": self._differs,
         }
 
     def _ahead(self) -> TimeAhead | None:
@@ -322,8 +323,7 @@ class WorldPlayer:
             elif self.playing:
                 self._advance_play(now, until)
         except LabError as error:
-            kind = "limit" if isinstance(error, RunLimitReached) else "failure"
-            self._give_up(kind, refusal_of(error))
+            self._give_up(next((kind for of, kind in _GAVE_UP if isinstance(error, of)), "failure"), refusal_of(error))
         except LabRefused as refusal:
             self._give_up("failure", refusal)
 

@@ -14,6 +14,7 @@ from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
+from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
     from app.picture.consumer_group import ConsumerGroup
@@ -41,7 +42,6 @@ class BrokerView:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self._begin_ms = begin_ms_of(broker)
         self._tail = CommitLogTail(broker.store, self._record)
         self._kinds = TopicsView(broker)
         self._groups = GroupsView(broker)
@@ -55,9 +55,7 @@ class BrokerView:
     def build(self) -> BrokerProcess:
         """Return a tree whose unchanged queues and records are the same objects as before."""
         committed = committed_offsets(self.broker)
-        begin_ms = begin_ms_of(self.broker)
-        if begin_ms != self._begin_ms:
-            self._begin_ms, self._tail = begin_ms, CommitLogTail(self.broker.store, self._record)
+        begin_ms = self._begin_ms()
         groups, _ = self._groups.build(committed, begin_ms)
         # First: the keys of op messages come from it.
         transactions = self._transactions.build(begin_ms)
@@ -121,7 +119,7 @@ class BrokerView:
 
     def _record(self, raw: bytes) -> WorldRecord:
         message = decode_stored_message(raw, check_crc=False)
-        return {**stored_record(message, self._begin_ms), "key": self._note_key(message)}
+        return {**stored_record(message, WORLD_BEGIN_MS), "key": self._note_key(message)}
 
     def _note_key(self, message: MessageExt) -> str:
         """Return the key of a message; entries of queues ask for it again."""
@@ -130,11 +128,10 @@ class BrokerView:
             del self._keys[next(iter(self._keys))]
         return key
 
-
-def begin_ms_of(broker: Broker) -> int:
-    """Return what a broker's clock showed when virtual time began; a jump of that clock moves it."""
-    clock = broker.runtime.clock
-    return clock.now_ms() - clock.monotonic_us() // 1_000
+    def _begin_ms(self) -> int:
+        """Return what the broker's clock showed when virtual time began; a jump of that clock moves it."""
+        clock = self.broker.runtime.clock
+        return clock.now_ms() - clock.monotonic_us() // 1_000
 
 
 def _group_view(group: ConsumerGroup) -> WorldGroup:

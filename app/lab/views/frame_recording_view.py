@@ -231,6 +231,7 @@ def _view(event: int, time_us: int, nodes: dict[str, RecordedNode], frames: list
         "busy": None,
         "stopped_by": None,
         "forked_from": None,
+        "differs": None,
         "world": {"id": "", "published": False, "viewers": 0},
         "link": "",
     }

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.refusal import LabRefused
-from app.lab.views.broker_view import begin_ms_of
 from app.observation.record_view import field_text, record_view
 from engine.lab.nodes.broker_node import BrokerNode
+from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 from engine.texts import catalogue
 
 if TYPE_CHECKING:
@@ -25,11 +25,10 @@ def record_at(run: LabRun, node: str, offset: int) -> RecordView:
 
     Raises :class:`LabRefused`.
     """
-    broker = _broker(run, node)
-    raw = broker.store.commit_log.record_at(offset)
+    raw = _broker(run, node).store.commit_log.record_at(offset)
     if raw is None:
         raise LabRefused("no_record", offset=offset, node=node)
-    return record_view(raw, begin_ms_of(broker))
+    return record_view(raw, WORLD_BEGIN_MS)
 
 
 def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> RecordView:

@@ -40,7 +40,7 @@ class Busy(TypedDict):
 class StopReason(TypedDict):
     """Why play stopped."""
 
-    #: "violation", "breakpoint", "limit", "over", "failure", or "differs": not the run that was recorded.
+    #: "violation", "breakpoint", "limit", "over", "failure", or "differs": a recorded command is refused now.
     kind: str
     #: By language.
     text: dict[str, str]
@@ -69,6 +69,8 @@ class PlayState(TypedDict):
     stopped_by: StopReason | None
     #: The link of the run from which a fork was made, or None.
     forked_from: str | None
+    #: Why this is another run than the one that was recorded, by language; None: it is that one, as far as is known.
+    differs: dict[str, str] | None
 
 
 class Length(TypedDict):

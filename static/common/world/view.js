@@ -24,6 +24,7 @@ const EMPTY_VIEW = {
   commands: [],
   failures: [],
   forked_from: null,
+  differs: null,
   time_total_us: 0,
   seed: 0,
   event: 0,

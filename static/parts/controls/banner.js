@@ -1,6 +1,6 @@
 // @ts-check
-// What a user must know before acting: this is the past; why play stopped; the world is being rebuilt. It covers
-// the stage without moving anything; the caption describes a violation.
+// What a user must know before acting: this is the past; why play stopped; the world is being rebuilt; it is another
+// run than the recorded one. It covers the stage without moving anything; the caption describes a violation.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -16,6 +16,7 @@ import { showPanel } from "./dock.js";
 export function Banner() {
   const inPast = useComputed(() => view.value.in_past);
   const stopped = useComputed(() => view.value.stopped_by);
+  const differs = useComputed(() => view.value.differs);
   const busy = useComputed(() => view.value.busy);
   const event = useComputed(() => view.value.event);
   const total = useComputed(() => view.value.events_total);
@@ -40,6 +41,7 @@ export function Banner() {
       </span>
       <${Button} class="button small-button" onClick=${() => scrub(total.peek())}>${t("lab.past.back")}</${Button}>
       <${Button} class="button small-button" onClick=${fork}>${t("lab.past.fork")}</${Button}>
+      ${differs.value && html`<${Difference} text=${differs.value} />`}
     </div>`;
   }
   // That a run is over is said by what offers to begin again.
@@ -56,7 +58,12 @@ export function Banner() {
       ${messages[0] && html`<${WhyButton} of=${messages[0]} group=${element.group} />`}
     </div>`;
   }
-  return null;
+  return differs.value && html`<div class="banner" role="status"><${Difference} text=${differs.value} /></div>`;
+}
+
+/** @param {{ text: Record<string, string> }} props */
+function Difference({ text }) {
+  return html`<span id="difference"><strong>${t("lab.stopped.differs")}</strong> ${bilingual(text)}</span>`;
 }
 
 export function Notice() {

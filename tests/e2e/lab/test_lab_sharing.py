@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.lab.lab_page import event_number, expect_event, open_share, opened, run_to_ms, run_until, scrub_to
 from tests.e2e.scenes import empty_scene
@@ -110,6 +114,22 @@ def test_a_link_opens_its_moment_though_the_run_went_on(page, address):
     run_to_ms(page, 3000)
     assert event_number(page) > early
     expect_event(opened(new_tab(page, link)), early)
+
+
+def link_to_another_run() -> str:
+    """A link to event 40 of ``hello``, at a time at which it does not happen."""
+    with LabRun(load_scenario("hello")) as run:
+        run.run_events(40)
+        return dataclasses.replace(run.recording(), time_us=1).link()
+
+
+@pytest.mark.parametrize(("at", "shown"), [("", 40), ("?at=10", 10)])
+def test_a_link_that_leads_to_another_run_says_so(address, open_page, at, shown):
+    with ThreadPoolExecutor(1) as aside:  # this thread has the browser's event loop
+        link = aside.submit(link_to_another_run).result()
+    page = opened(open_page(f"{address}/lab/hello{at}#{link}"))
+    expect_event(page, shown)
+    expect(page.locator("#difference")).to_contain_text("lead elsewhere here than when it was recorded")
 
 
 def test_a_connection_that_was_lost_is_taken_up_where_it_was(page):

@@ -9,7 +9,9 @@ import pytest
 from app.foundation.viewer import WINDOW
 from app.lab.session import player as player_module
 from app.lab.session.pace import LAG_MAX_S, Pace
+from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario_files import load_scenario
 
 
@@ -176,18 +178,18 @@ def test_forking_near_a_copy_needs_no_job(lab, browser):
 
 
 def rebuilt(lab, browser, **changes):
-    """How a world stands that is rebuilt from an imported recording of ``general``, of which these fields differ."""
+    """A world that is rebuilt from an imported recording of ``general``, of which these fields differ."""
     with LabRun(load_scenario("general")) as run:
         run.run_events(300)
         recording = dataclasses.replace(run.recording(), **{"journal_hash": run.journal_hash, **changes})
     session = lab.host.worlds.import_run(recording, session_of(lab, browser).owner)
     while session.player.has_job:
         lab.serve(5)
-    return session.view(lab.clock.now)
+    return session
 
 
-def test_a_recording_of_this_version_is_rebuilt_without_a_word(lab, browser):
-    assert rebuilt(lab, browser)["stopped_by"] is None
+def test_a_recording_of_this_version_is_not_reported(lab, browser):
+    assert rebuilt(lab, browser).view(lab.clock.now)["differs"] is None
 
 
 @pytest.mark.parametrize(
@@ -199,12 +201,24 @@ def test_a_recording_of_this_version_is_rebuilt_without_a_word(lab, browser):
         ({"journal_hash": "", "event": 10_000_000}, "lead elsewhere here than when it was recorded"),
     ],
 )
-def test_a_run_that_is_not_the_recorded_one_is_reported_until_it_goes_on(lab, browser, changes, said):
-    view = rebuilt(lab, browser, **changes)
+def test_a_run_that_is_not_the_recorded_one_is_reported_until_another_is_begun(lab, browser, changes, said):
+    session = rebuilt(lab, browser, **changes)
+    view = session.view(lab.clock.now)
     assert view["busy"] is None
+    assert said in view["differs"]["en"]
+    assert set(view["differs"]) == {"en", "zh"}
+    # Also in the past, where a link may lead, and when it is played on.
+    session.player.scrub(10)
+    assert session.view(lab.clock.now)["differs"] == view["differs"]
+    session.player.restart()
+    assert session.view(lab.clock.now)["differs"] is None
+
+
+def test_a_recorded_command_that_is_refused_now_is_no_failure_of_the_engine(lab, browser):
+    gone = TimedCommand(event=20, time_us=0, command=parse_command({"kind": "crash", "target": "B9"}))
+    view = rebuilt(lab, browser, commands=(gone,)).view(lab.clock.now)
     assert view["stopped_by"]["kind"] == "differs"
-    assert said in view["stopped_by"]["text"]["en"]
-    assert set(view["stopped_by"]["text"]) == {"en", "zh"}
+    assert "the command at event 20 cannot be applied" in view["stopped_by"]["text"]["en"]
 
 
 def test_a_pace_gives_up_what_it_lags_behind_too_far():
