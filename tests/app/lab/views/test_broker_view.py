@@ -14,6 +14,7 @@ def test_a_record_keeps_the_time_that_its_broker_wrote_when_the_clock_is_set():
     with LabRun(load_scenario("hello")) as run:
         run.run_to_time(3_000_000)
         (node,) = run.world.roles(BrokerNode)
+        assert node.broker is not None
         view = BrokerView(node.broker)
 
         def stored():
