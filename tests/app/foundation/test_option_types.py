@@ -82,7 +82,7 @@ def test_a_default_that_is_no_text_is_taken_as_it_is():
         (pem_file, "/none", "/none is not a file; allowed: a PEM file"),
         (output_file, "/n/x", "/n/x cannot be written: there is no folder /n; allowed: a file in an existing folder"),
         (output_file, "/", "/ cannot be written: it is a folder; allowed: a file in an existing folder"),
-        (SECRET, "x", "has a value that is not allowed; allowed: capitals"),
+        (SECRET, "x", "the value is not allowed; allowed: capitals"),
         (assignment("A=B", "x=1"), "x", "'x' is not allowed; allowed: A=B, such as x=1"),
         (Read("it", int, ValueError), "x", "invalid literal for int() with base 10: 'x'"),
     ],
