@@ -71,7 +71,7 @@ def test_a_link_leads_to_its_run():
         (("hello", "hello-1", "--command", f"1 slow-fsync B1 ms={'9' * 5_000}"), "ms: "),
         (("hello", "hello-1", "--command", f"1 slow-fsync B1 ms={'[' * 100_000}"), "ms: "),
         (("hello", "hello-1", "--command", "1 slow-fsync B1 ms=NaN"), "ms: "),
-        (("hello", "hello-1", "--link", "x"), ""),
+        (("hello", "hello-1", "--link", "x"), "Invalid value for --link: "),
         (
             ("hello", "hello-1", "--link", "x", "--seed", "2"),
             "--link excludes --seed: it describes the whole run; allowed: --link without --at-ms, --seed",
