@@ -263,9 +263,13 @@ def command(
         return
     page = None
     if not no_page:
-        _TOKEN.read(token, "--token / GLASSMQ_TOKEN")  # one from the environment may be for something else without a page
+        _TOKEN.read(
+            token, "--token / GLASSMQ_TOKEN"
+        )  # one from the environment may be for something else without a page
         if token is None and not is_loopback(http_host):
-            raise FieldRefused(f"--http-host {http_host}", "it lets other machines in", "a loopback address, or --token")
+            raise FieldRefused(
+                f"--http-host {http_host}", "it lets other machines in", "a loopback address, or --token"
+            )
         names = tuple(allowed.lower() for allowed in allowed_host)
         page = PageSettings(http_host, http_port, token, names, allow_embedding, None if no_pipeline else spark_master)
     for note in broker_file.notes:

@@ -129,6 +129,14 @@ def test_a_token_that_is_not_used_is_not_checked(monkeypatch, arguments):
             ("--group-peers", "n0-127.0.0.1:1", "--group-self", "n0", "--slave-of", "127.0.0.1:1"),
             ("--group-peers", "--slave-of"),
         ),
+        (
+            ("--group-peers", "n0-127.0.0.1:1", "--group-self", "n0", "--broker-port", "0"),
+            ("--group-peers: it excludes --broker-port 0; allowed: a --broker-port above 0, and no brokerRole",),
+        ),
+        (
+            ("--broker-setting", "brokerRole=SLAVE", "--broker-setting", "brokerId=1"),
+            ("brokerRole: SLAVE needs a master; allowed: other roles, or --slave-of HOST:PORT",),
+        ),
         (("--unknown",), ("--unknown",)),
     ],
 )

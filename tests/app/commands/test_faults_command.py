@@ -92,7 +92,12 @@ def test_a_file_that_is_no_list_of_commands_is_refused_and_nothing_happens(live,
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("none", "No such file or directory"), ("", "Is a directory"), ("bad", "while parsing"), ("bytes", "'utf-8' codec")],
+    [
+        ("none", "No such file or directory"),
+        ("", "Is a directory"),
+        ("bad", "while parsing"),
+        ("bytes", "'utf-8' codec"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, name, problem):
     (tmp_path / "bad").write_text("[a\nb: c")

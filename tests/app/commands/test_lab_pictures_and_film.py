@@ -33,7 +33,10 @@ def test_pictures_of_a_scenario_that_is_not_there_are_refused():
     ("arguments", "problem"),
     [
         (["-o", "run.mp4"], "--out: run.mp4 is not a supported kind of film; allowed: .gif .webm"),
-        (["-o", "run.gif", "--from", "9", "--to", "2"], "--from: 9 is not before the end of the film; allowed: seconds before 2"),
+        (
+            ["-o", "run.gif", "--from", "9", "--to", "2"],
+            "--from: 9 is not before the end of the film; allowed: seconds before 2",
+        ),
         (["-o", "run.gif", "--link", "#broken"], "Invalid value for --link: "),
     ],
 )

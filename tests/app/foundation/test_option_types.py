@@ -75,7 +75,7 @@ def test_a_default_that_is_no_text_is_taken_as_it_is():
         (address, "host", "'host' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (address, ":1", "':1' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (address, "h:0", "'h:0' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
-        *((address, text, f"{text!r} is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876") for text in BAD_PORTS),
+        *((address, bad, f"{bad!r} is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876") for bad in BAD_PORTS),
         (addresses, "a:1;b", "'b' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (name, "a b", "'a b' is not allowed; allowed: letters, digits and % | - _, at most 127 of them"),
         (folder, " ", "the name is empty; allowed: a folder, such as ./data"),

@@ -54,7 +54,10 @@ def test_a_live_page_holds_the_stage_at_the_moment_of_the_link(tmp_path):
         (["hello", "--live"], "--live and --site go together"),
         (["hello", "--site", SITE], "--live and --site go together"),
         (["hello", "--live", "--site", "javascript:alert(1)"], "allowed: an address such as https://"),
-        (["own.yaml", "--at", "1", "--live", "--site", SITE], "--live: a site has no scenario own; allowed: those of glassmq lab list"),
+        (
+            ["own.yaml", "--at", "1", "--live", "--site", SITE],
+            "--live: a site has no scenario own; allowed: those of glassmq lab list",
+        ),
     ],
 )
 def test_what_cannot_be_exported_is_refused(arguments, problem, tmp_path, monkeypatch):
