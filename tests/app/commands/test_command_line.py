@@ -92,14 +92,6 @@ def test_a_token_that_could_not_travel_is_refused(token):
     assert "the value is not allowed; allowed: 8 to 200" in refused("serve", "--token", token)
 
 
-@pytest.mark.parametrize("arguments", [("--no-page",), ("--ephemeral",)])
-def test_a_token_that_is_not_used_is_not_checked(monkeypatch, arguments):
-    monkeypatch.setattr("app.commands.serve._serve", lambda *_, **__: click.echo("served"))
-    ports = [] if "--ephemeral" in arguments else ["--broker-port", "0", "--name-server-port", "0"]
-    done = CliRunner().invoke(main, ["serve", *arguments, *ports], env={"GLASSMQ_TOKEN": "odd one"})
-    assert (done.exit_code, done.output) == (0, "served\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -128,14 +120,6 @@ def test_a_token_that_is_not_used_is_not_checked(monkeypatch, arguments):
         (
             ("--group-peers", "n0-127.0.0.1:1", "--group-self", "n0", "--slave-of", "127.0.0.1:1"),
             ("--group-peers", "--slave-of"),
-        ),
-        (
-            ("--group-peers", "n0-127.0.0.1:1", "--group-self", "n0", "--broker-port", "0"),
-            ("--group-peers: it excludes --broker-port 0; allowed: a --broker-port above 0, and no brokerRole",),
-        ),
-        (
-            ("--broker-setting", "brokerRole=SLAVE", "--broker-setting", "brokerId=1"),
-            ("brokerRole: SLAVE needs a master; allowed: other roles, or --slave-of HOST:PORT",),
         ),
         (("--unknown",), ("--unknown",)),
     ],
