@@ -16,7 +16,8 @@ def read_with_place(path: Path, command: str, *other_names: str) -> str:
     """Return the document. Raises ``click.UsageError`` when it has no place for the table of ``command``."""
     text = path.read_text(encoding="utf-8")
     if not _place(command, *other_names).search(text):
-        raise FieldRefused(str(path), f"it has no <!-- {command} --> with an <!-- end --> after it", "both")
+        problem = f"it has no <!-- {command} --> with an <!-- end --> after it"
+        raise FieldRefused(str(path), problem, "a document with both comments")
     return text
 
 

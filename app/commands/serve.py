@@ -20,7 +20,7 @@ from app.commands.broker_file import BrokerFile, take_broker_file
 from app.commands.serve_ephemeral import ephemeral_broker, log_level_of_ephemeral
 from app.commands.serve_replication import group_of, tls_of, with_replication
 from app.foundation.option_rules import Excludes, Needs, OnlyWith, Together, option_rules
-from app.foundation.option_types import Read, address, by_field, folder, name, pem_file, port, text_field, usage_errors
+from app.foundation.option_types import Read, address, folder, name, pem_file, port, text_field, usage_errors
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.observation.recent_log import RecentLog
@@ -41,7 +41,13 @@ from engine.runtime.live.live_tls import TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from engine.store.log.commit_log import ENVELOPE_MAX_BYTES
 
-_TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
+_TOKEN = text_field(
+    "token",
+    re.compile(r"[A-Za-z0-9._~-]{8,200}").fullmatch,
+    "8 to 200 letters, digits and . _ ~ -",
+    default=None,
+    is_secret=True,
+)
 
 #: Settings that have an option of their own.
 BROKER_OPTIONS = {
@@ -107,7 +113,6 @@ def _origin(text: str) -> str:
 @click.option("--cluster-name", type=name, default="DefaultCluster", show_default=True, help="The name of the cluster.")
 @click.option(
     "--token",
-    type=by_field(text_field("text", _TOKEN.fullmatch, "8 to 200 letters, digits and . _ ~ -", is_secret=True)),
     envvar="GLASSMQ_TOKEN",
     help="Token that the page requires; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
 )
@@ -258,8 +263,13 @@ def command(
         return
     page = None
     if not no_page:
+        _TOKEN.read(
+            token, "--token / GLASSMQ_TOKEN"
+        )  # one from the environment may be for something else without a page
         if token is None and not is_loopback(http_host):
-            raise FieldRefused(f"--http-host {http_host}", "it lets other machines in", "with a --token as well")
+            raise FieldRefused(
+                f"--http-host {http_host}", "it lets other machines in", "a loopback address, or --token"
+            )
         names = tuple(allowed.lower() for allowed in allowed_host)
         page = PageSettings(http_host, http_port, token, names, allow_embedding, None if no_pipeline else spark_master)
     for note in broker_file.notes:
@@ -277,7 +287,7 @@ def command(
         broker = with_replication(broker, slave_of)
     elif broker.broker_role is not HaRole.ASYNC_MASTER or broker_port == 0:
         what = "--broker-port 0" if broker_port == 0 else f"brokerRole={broker.broker_role.value}"
-        raise FieldRefused("--group-peers", f"it excludes {what}", "with a --broker-port, and without brokerRole")
+        raise FieldRefused("--group-peers", f"it excludes {what}", "a --broker-port above 0, and no brokerRole")
     _check_file_size(store)
     settings = LiveHostSettings(
         data_folder=data,

@@ -21,7 +21,7 @@ def with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig
     """Return the replication settings: a master serves slaves, by default at any free port; a slave gets an id."""
     if slave_of is None:
         if broker.broker_role is HaRole.SLAVE:
-            allowed = "SLAVE with --slave-of HOST:PORT, the master's own address"
+            allowed = "other roles, or --slave-of HOST:PORT, the master's own address"
             raise FieldRefused("brokerRole", "SLAVE needs a master", allowed)
         return dataclasses.replace(broker, ha_listen_port=0) if broker.ha_listen_port is None else broker
     return dataclasses.replace(broker, broker_role=HaRole.SLAVE, broker_id=broker.broker_id or 1)
@@ -45,13 +45,13 @@ def group_of(
         raise FieldRefused(
             "--group-peers",
             "they are on other machines, and a member trusts anyone who connects",
-            "with --tls-mode enforcing, best with --tls-client-ca",
+            "loopback addresses, or --tls-mode enforcing, best with --tls-client-ca",
         )
     if has_rules and client_ca is None:
         raise FieldRefused(
             "--group-peers",
             "with aclEnable only a certificate identifies members, which sign nothing",
-            "with --tls-mode enforcing and --tls-client-ca",
+            "--tls-mode enforcing with --tls-client-ca, or no aclEnable",
         )
     return group
 

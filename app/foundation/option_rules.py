@@ -118,6 +118,8 @@ def _check(context: click.Context, rules: Sequence[OptionRule]) -> None:
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         value = context.params.get(parameter.name or "", True)  # the command may not see it
+        if value == ():  # no arguments: until click 8.2 they count as typed
+            continue
         if source is ParameterSource.COMMANDLINE:
             typed[label(parameter)] = value
         if source is not ParameterSource.DEFAULT and value != parameter.default:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +22,14 @@ _PORT_MAX = 65_535
 _PORT = Field("port", "integer", 0, _PORT_MAX, says=plain(f"1 to {_PORT_MAX}, and 0 for any free one"), strip=True)
 
 
-class Read(click.ParamType[Any]):
-    """A value that ``read`` returns for the text. A value that is not a text, as from a file, was read before.
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # generic from click 8.4 on
+
+
+class Read(_ParamType):
+    """A value that ``read`` returns for the text. A value that is not a text, as from a file, has already been read.
 
     :param name: how the help shows it.
     :param errors: further errors of ``read`` that say what is wrong and what is allowed.
@@ -93,7 +99,7 @@ def usage_errors(*errors: type[Exception], option: str | None = None) -> Iterato
 
 def _is_address(text: str) -> bool:
     host, _, number = text.rpartition(":")
-    return bool(host) and _PORT.read(number, "port", of_text=True) > 0
+    return bool(host) and number.isascii() and number.isdigit() and 0 < int(number[:6]) <= _PORT_MAX
 
 
 def _is_name(text: str) -> bool:

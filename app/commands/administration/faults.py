@@ -177,10 +177,15 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
 
 def _commands_in(path: str) -> tuple[dict[str, object], ...]:
     """Return the commands in a file."""
-    file = Path(path)
-    if (size := file.stat().st_size) > _FILE_MAX_BYTES:
-        raise FieldRefused("file", f"it has {size} bytes", f"{_FILE_MAX_BYTES} bytes at most")
-    read: tuple[dict[str, object], ...] = _COMMANDS.read(yaml.safe_load(file.read_text(encoding="utf-8")), "file")
+    try:
+        if (size := Path(path).stat().st_size) > _FILE_MAX_BYTES:
+            raise FieldRefused("file", f"it has {size} bytes", f"{_FILE_MAX_BYTES} bytes at most")
+        with Path(path).open(encoding="utf-8") as file:
+            commands = yaml.safe_load(file)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        problem = (error.strerror if isinstance(error, OSError) else None) or " ".join(str(error).split())
+        raise FieldRefused("file", f"{path} cannot be read: {problem}", "a YAML file with a list of commands") from None
+    read: tuple[dict[str, object], ...] = _COMMANDS.read(commands, "file")
     return read
 
 
@@ -213,7 +218,7 @@ def _commands_in(path: str) -> tuple[dict[str, object], ...]:
 @click.option("--for-ms", type=click.IntRange(0), help="Act for this duration, in ms.  [default: unlimited]")
 @click.option(
     "--file",
-    type=Read("file", _commands_in, OSError, UnicodeDecodeError, yaml.YAMLError),
+    type=Read("file", _commands_in),
     help="A YAML file with a list of lab commands, instead of WHAT and FRAME.",
 )
 @option_rules(OneOf("WHAT", "--file"), OnlyWith("--file", "--page", "--token", "--lang"))

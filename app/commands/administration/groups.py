@@ -74,7 +74,7 @@ async def list_groups(reader: ClusterReader, group: str | None) -> None:
 @click.option("--preview", is_flag=True, help="Show the effect without changing anything.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @option_rules(
-    OneOf("--to", "--to-time", "--to-offset"),
+    OneOf("--to earliest", "--to latest", "--to-time", "--to-offset"),
     Together("--to-offset", "--queue", reason="an offset belongs to one queue"),
 )
 @name_server_option

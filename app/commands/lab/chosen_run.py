@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.foundation.option_types import usage_errors
+from app.foundation.translator import translate
 from engine.fields.refusal import FieldRefused
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Scenario
 
 
+@usage_errors()
 def chosen_run(scenario_name: str, link: str | None, event: int | None = None, to_s: float | None = None) -> Recording:
     """Return the run up to event ``event``, up to ``to_s``, or up to where ``link`` leads; without any of them up to
     the scenario's key moment.
@@ -25,34 +27,38 @@ def chosen_run(scenario_name: str, link: str | None, event: int | None = None, t
     from engine.lab.run.run import LabRun
 
     scenario = load_scenario_argument(scenario_name)
-    if link is not None:
-        recording = linked_run(scenario, link)
-    elif event is None and to_s is None:
+    if link is None and event is None and to_s is None:
         return key_moment_of(scenario)
-    else:
-        recording = Recording(scenario, scenario.seed, (), 0, 0)
+    recording = Recording(scenario, scenario.seed, (), 0, 0) if link is None else linked_run(scenario, link)
+    if event is None and to_s is None:
+        return recording
     with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
         if event is not None:
             run.run_events(event)
         elif to_s is not None:
             run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
-        else:
-            run.stand_at(recording.event, recording.time_us)
-            if not run.is_at(recording):
-                click.echo("The same seed and commands lead elsewhere here than when the link was made.", err=True)
         if event is not None and run.event_number < event:
-            raise click.ClickException(f"--at {event}: the run ends with event {run.event_number}")
-        return dataclasses.replace(run.recording(), time_us=run.now_us)
+            raise FieldRefused("--at", f"the run has no event {event}", f"0 to {run.event_number}")
+        return run.recording()
 
 
 @usage_errors()
 def linked_run(scenario: Scenario, link: str) -> Recording:
-    """Return the run of a link, or of what follows its #. Raises ``click.UsageError`` for another scenario's."""
+    """Return the run of a link, or of what follows its #, up to where it leads; report it if that is elsewhere than
+    when it was recorded. Raises ``click.UsageError`` for another scenario's.
+    """
     from engine.lab.run.recording import parse_link
+    from engine.lab.run.run import LabRun
+    from engine.lab.scenario.errors import LabError
 
-    recording = parse_link(link.rpartition("#")[2])
+    with usage_errors(LabError, option="--link"):
+        recording = parse_link(link.rpartition("#")[2])
     if recording.scenario.name != scenario.name:
         raise FieldRefused("--link", f"it leads to a run of {recording.scenario.name}", f"a run of {scenario.name}")
-    if recording.is_changed:
-        click.echo("The scenario has changed since the link was made: other things may happen now.", err=True)
-    return recording
+    with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
+        run.stand_at(recording.event, recording.time_us)
+        if recording.is_changed or not run.is_at(recording):
+            reason = "changed_scenario" if recording.is_changed else "other_version"
+            click.echo(translate("en", f"lab.differs.{reason}"), err=True)
+        # The commands that the run did not reach belong to what follows.
+        return dataclasses.replace(run.recording(), commands=recording.commands)

@@ -17,7 +17,7 @@ from app.commands.lab.changed_settings import settings_of
 from app.commands.lab.lab_options import changed_option, link_address_option
 from app.commands.lab.shared_work import LateSpark, shared_work
 from app.foundation.option_rules import Excludes, option_rules
-from app.foundation.option_types import Read, not_allowed
+from app.foundation.option_types import Read, not_allowed, usage_errors
 
 if TYPE_CHECKING:
     from engine.lab.explorer.exploration import Exploration, ExplorationState
@@ -270,12 +270,14 @@ def _explore(request: ExplorationRequest, processes: int | None, master: str | N
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
     from engine.lab.run.spread import silence_logging
+    from engine.lab.scenario.errors import LabError
 
     silence_logging()
     # What is imported by now stays: the collector need not examine it after every world.
     gc.collect()
     gc.freeze()
-    plan = make_plan(request)
+    with usage_errors(LabError):
+        plan = make_plan(request)
     with contextlib.ExitStack() as stack:
         forks = forked_processes(processes or usable_cores()) if master is None else None
         spread: Spread | None = None

@@ -9,7 +9,8 @@ import click
 
 from app.commands.lab.chosen_run import chosen_run
 from app.foundation.option_rules import Excludes, Together, option_rules
-from app.foundation.option_types import by_field, text_field
+from app.foundation.option_types import by_field, text_field, usage_errors
+from engine.fields.refusal import FieldRefused
 
 _SITE = re.compile(r"https?://[^\s#?]+")
 
@@ -37,6 +38,7 @@ _SITE = re.compile(r"https?://[^\s#?]+")
     help="Output file.  [default: SCENARIO.html]",
 )
 @option_rules(Excludes("--link", "--at", reason="both name the event"), Together("--live", "--site"))
+@usage_errors()
 def export(
     scenario_name: str, link: str | None, event: int | None, live: bool, site: str | None, lang: str, out: Path | None
 ) -> None:
@@ -65,7 +67,7 @@ def export(
     elif name in scenario_names():
         page = live_file(recording, site.rstrip("/"), lang)
     else:
-        raise click.ClickException(f"--live {name}: a site has no other scenarios than those of glassmq lab list")
+        raise FieldRefused("--live", f"a site has no scenario {name}", "those of glassmq lab list")
     out = out or Path(f"{name}.html")
     out.write_text(page, encoding="utf-8")
     click.echo(f"{out}: event {recording.event}, {out.stat().st_size:,} bytes")

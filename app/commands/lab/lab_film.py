@@ -11,12 +11,14 @@ from typing import Literal
 import click
 
 from app.commands.lab.chosen_run import chosen_run
-from app.foundation.option_types import Read, by_field, not_allowed
+from app.foundation.option_types import Read, not_allowed, usage_errors
 from engine.fields.field import Field
+from engine.fields.refusal import FieldRefused
 
 _SIZE = re.compile(r"(\d{3,4})x(\d{3,4})")
 _SIZE_LOW, _SIZE_HIGH = 320, 1_920
 _SECONDS_MAX = 86_400.0
+_SPEED = Field("speed", "number", 0.0001, 1_000, allowed=("auto",))
 
 
 def _pixels(size: str) -> tuple[int, int]:
@@ -25,6 +27,13 @@ def _pixels(size: str) -> tuple[int, int]:
     if not all(_SIZE_LOW <= length <= _SIZE_HIGH for length in pixels):
         raise not_allowed(size, f"two numbers from {_SIZE_LOW} to {_SIZE_HIGH}, such as 960x600")
     return pixels
+
+
+def _speed(text: str) -> object:
+    """Return what any number means to Python, such as .5 and 1e2, or auto."""
+    with contextlib.suppress(ValueError):
+        return _SPEED.read(float(text), _SPEED.name)
+    return _SPEED.read(text, _SPEED.name)
 
 
 @click.command("film")
@@ -45,7 +54,7 @@ def _pixels(size: str) -> tuple[int, int]:
 @click.option("--size", type=Read("text", _pixels), default="960x600", show_default=True, help="Width and height.")
 @click.option(
     "--speed",
-    type=by_field(Field("text", "number", 0.0001, 1_000, allowed=("auto",))),
+    type=Read("text", _speed),
     default="auto",
     show_default=True,
     help="Virtual seconds per second; auto: a pace that viewers can follow.",
@@ -63,6 +72,7 @@ def _pixels(size: str) -> tuple[int, int]:
     required=True,
     help="Output file, such as run.gif or run.webm.",
 )
+@usage_errors()
 def film(
     scenario_name: str,
     link: str | None,
@@ -95,12 +105,12 @@ def film(
 
     kind = out.suffix.lstrip(".").lower()
     if kind not in KINDS:
-        raise click.ClickException(f"{out.name} is not a supported kind of film: .{' .'.join(KINDS)}")
+        raise FieldRefused("--out", f"{out.name} is not a supported kind of film", f".{' .'.join(KINDS)}")
     silence_logging()
     recording = chosen_run(scenario_name, link, to_s=to_s)
     end_s = recording.time_us / 1_000_000
     if from_s is not None and from_s >= end_s:
-        raise click.ClickException(f"--from {from_s:g} is not before the end of the film at {end_s:g} s")
+        raise FieldRefused("--from", f"{from_s:g} is not before the end of the film", f"seconds before {end_s:g}")
     from_us = None if from_s is None else round(from_s * 1_000_000)
     times = film_times(recording, from_us, per_second, speed)
     if len(times) == PICTURES_MAX:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import click
 
+from app.foundation.option_types import usage_errors
+from engine.fields.refusal import FieldRefused
+
 
 @click.command("pictures")
 @click.argument("names", nargs=-1, metavar="[SCENARIO|LESSON]...")
@@ -19,6 +22,7 @@ import click
 @click.option(
     "--address", help="A running glassmq serve to take them from.  [default: one that is started for the command]"
 )
+@usage_errors()
 def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> None:
     """Take the picture of each scenario's stage at its key moment, for the list of scenarios; and of the stage in the
     middle of each track's first lesson, for the list of lessons.
@@ -49,10 +53,8 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
     shelf_of = {name: shelf for shelf, shelved in shelved_scenario_names().items() for name in shelved}
     shelf_of |= dict.fromkeys(load_course().first_lessons(), LESSONS_SHELF)
     if unknown := [name for name in names if name not in shelf_of]:
-        raise click.ClickException(
-            f"there is no scenario {unknown[0]}; glassmq lab list shows all scenarios. "
-            f"Lessons with a picture: {', '.join(load_course().first_lessons())}"
-        )
+        allowed = f"scenarios of glassmq lab list, and the lessons {', '.join(load_course().first_lessons())}"
+        raise FieldRefused("SCENARIO|LESSON", f"there is no scenario {unknown[0]}", allowed)
     wanted = [name for name in shelf_of if not names or name in names]
     # Before the browser exists: while Playwright works, no world may run in this thread.
     links = {

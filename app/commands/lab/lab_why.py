@@ -118,7 +118,8 @@ def _played(
                 run.apply(parse_command(setting))
         for time_ms, fields in sorted(actions, key=lambda action: action[0]):
             run.run_to_time(time_ms * 1_000)
-            run.apply(parse_command(fields))
+            with usage_errors(LabError, option="--command"):
+                run.apply(parse_command(fields))
         run.run_to_time(run.world.end_us if at_ms is None else at_ms * 1_000)
         return run.recording()
 

@@ -35,7 +35,9 @@ _PROPERTY = assignment(
     "NAME=VALUE",
     "age=5",
     text_field(
-        "name", lambda name: name not in RESERVED_PROPERTIES, "names not reserved by RocketMQ; see --tag, --key"
+        "name",
+        lambda name: name not in RESERVED_PROPERTIES,
+        "names not reserved by RocketMQ; see --tag, --key, --delay-level",
     ),
     text_field("value", len, "a value that is not empty"),
 )

@@ -218,3 +218,18 @@ def test_peers_count_only_when_the_group_is_switched_on(tmp_path):
     path.write_text("enableDLegerCommitLog=perhaps")
     with pytest.raises((BadSetting, click.BadParameter), match="line 1"):
         read_broker_file(path)
+
+
+@pytest.mark.parametrize("arguments", [("--no-page",), ("--ephemeral",)])
+def test_a_token_that_is_not_used_is_not_checked(monkeypatch, arguments):
+    monkeypatch.setattr("app.commands.serve._serve", lambda *_, **__: click.echo("served"))
+    ports = [] if "--ephemeral" in arguments else ["--broker-port", "0", "--name-server-port", "0"]
+    done = CliRunner().invoke(main, ["serve", *arguments, *ports], env={"GLASSMQ_TOKEN": "odd one"})
+    assert (done.exit_code, done.output) == (0, "served\n")
+
+
+def test_roles_that_need_more_are_refused_with_what_is_allowed(served):
+    assert served(GROUP, "--broker-port", "0") is None
+    assert "it excludes --broker-port 0; allowed: a --broker-port above 0, and no brokerRole" in served.result.stderr
+    assert served(SLAVE) is None
+    assert "brokerRole: SLAVE needs a master; allowed: other roles, or --slave-of HOST:PORT" in served.result.stderr

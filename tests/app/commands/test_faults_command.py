@@ -90,6 +90,26 @@ def test_a_file_that_is_no_list_of_commands_is_refused_and_nothing_happens(live,
     assert rules(live) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("none", "No such file or directory"),
+        ("", "Is a directory"),
+        ("bad", "while parsing"),
+        ("bytes", "'utf-8' codec"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, name, problem):
+    (tmp_path / "bad").write_text("[a\nb: c")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    file = tmp_path / name
+    done = CliRunner().invoke(main, ["faults", "add", "--file", str(file)])
+    refusal = done.output.splitlines()[-1]
+    assert done.exit_code == 2
+    assert f"'--file': {file} cannot be read: {problem}" in refusal
+    assert refusal.endswith("; allowed: a YAML file with a list of commands")
+
+
 def test_a_broker_is_killed_paused_and_started_again(live):
     assert "The broker is killed" in said(live, "do", "crash")
     assert faults(live, "do", "crash").exit_code == 1

@@ -227,7 +227,7 @@ def test_members_say_what_they_hold_and_a_group_without_any_is_refused_in_a_line
 @pytest.mark.parametrize(
     ("arguments", "code", "named"),
     [
-        (("g", "--topic", "t"), 2, "--to-time"),
+        (("g", "--topic", "t"), 2, "exactly one of --to earliest, --to latest, --to-time, --to-offset"),
         (("g", "--topic", "t", "--to", "latest", "--to-time", "2026-01-01"), 2, "--to-time"),
         (("g", "--topic", "t", "--to", "middle"), 2, "earliest"),
         (("g", "--topic", "t", "--to-time", "yesterday"), 2, "yesterday"),

@@ -4,6 +4,7 @@ import importlib
 
 import click
 import pytest
+from click.core import ParameterSource
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,6 +112,18 @@ def test_an_option_from_the_environment_counts_unless_its_place_matters():
     from_environment = {"TEST_MODE": "hard"}
     assert "--mode excludes --level" in CliRunner().invoke(command, ["a", "--level", "2"], env=from_environment).output
     assert CliRunner().invoke(command, ["--all"], env=from_environment).output == "done\n"
+
+
+def test_an_argument_of_any_number_that_is_empty_does_not_count_as_given(monkeypatch):
+    # As in click 8.1 and 8.2.
+    monkeypatch.setattr(click.Context, "get_parameter_source", lambda *_: ParameterSource.COMMANDLINE)
+    done = CliRunner().invoke(click.Command("x", params=command.params, callback=choice_of_names), ["--all"])
+    assert (done.exit_code, done.output) == (0, "done\n")
+
+
+@option_rules(OneOf("NAMES", "--all"))
+def choice_of_names(**_options):
+    click.echo("done")
 
 
 def commands_below(command, context):

@@ -1,9 +1,12 @@
 """Types of options refuse with option, problem and what is allowed, and exit code 2."""
 
+import runpy
+
 import click
 import pytest
 from click.testing import CliRunner
 
+from app.foundation import option_types
 from app.foundation.option_types import (
     Read,
     address,
@@ -21,6 +24,7 @@ from app.foundation.option_types import (
 )
 from engine.fields.refusal import FieldRefused
 
+BAD_PORTS = ("h:", "h: 80", "h:+80", "h:80 0", "h:abc", "h:１", "h:²", "h:65536", "h:100000000", f"h:{'9' * 49}")
 SECRET = by_field(text_field("it", str.isupper, "capitals", is_secret=True))
 
 
@@ -52,6 +56,11 @@ def test_a_value_is_read(kind, value, read):
     assert given(kind, value) == (0, read)
 
 
+def test_types_of_parameters_need_not_be_generic(monkeypatch):
+    monkeypatch.setattr(click, "ParamType", type("ParamType", (), {}))  # as until click 8.3
+    assert runpy.run_path(option_types.__file__)["port"].name == "port"
+
+
 def test_a_default_that_is_no_text_is_taken_as_it_is():
     assert given(port, None, default=9876) == (0, "9876")
     assert given(port, None, default="9876") == (0, "9876")
@@ -66,13 +75,14 @@ def test_a_default_that_is_no_text_is_taken_as_it_is():
         (address, "host", "'host' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (address, ":1", "':1' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (address, "h:0", "'h:0' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
+        *((address, bad, f"{bad!r} is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876") for bad in BAD_PORTS),
         (addresses, "a:1;b", "'b' is not allowed; allowed: HOST:PORT, such as 127.0.0.1:9876"),
         (name, "a b", "'a b' is not allowed; allowed: letters, digits and % | - _, at most 127 of them"),
         (folder, " ", "the name is empty; allowed: a folder, such as ./data"),
         (pem_file, "/none", "/none is not a file; allowed: a PEM file"),
         (output_file, "/n/x", "/n/x cannot be written: there is no folder /n; allowed: a file in an existing folder"),
         (output_file, "/", "/ cannot be written: it is a folder; allowed: a file in an existing folder"),
-        (SECRET, "x", "has a value that is not allowed; allowed: capitals"),
+        (SECRET, "x", "the value is not allowed; allowed: capitals"),
         (assignment("A=B", "x=1"), "x", "'x' is not allowed; allowed: A=B, such as x=1"),
         (Read("it", int, ValueError), "x", "invalid literal for int() with base 10: 'x'"),
     ],

@@ -164,7 +164,7 @@ def test_a_value_nested_too_deep_to_be_printed_is_refused():
         (
             Field("n", "text", 1, 9, is_secret=True),
             7,
-            "n: has a value that is not allowed; allowed: a text of 1 to 9 characters",
+            "n: the value is not allowed; allowed: a text of 1 to 9 characters",
         ),
         (Field("n", "text", 1, 99, check=validate_topic), "a b", "n: "),
         (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.lab.studies.study import Findings, Study, StudyTable, run_each
-from app.foundation.option_types import assignment
+from app.foundation.option_types import assignment, usage_errors
 
 if TYPE_CHECKING:
     from engine.lab.sweep.comparison import ComparedRun
@@ -53,12 +53,15 @@ def compare(scenario_name: str, change: tuple[str, str, str], watch: str | None,
       glassmq lab study compare batch-trade-offs --set P1.batch=1,4,16,64 --json batch.json --svg batch.svg
     """
     from app.commands.tool import load_scenario_argument
+    from engine.lab.scenario.errors import LabError
     from engine.lab.sweep.comparison import Change, node_to_watch, parse_values, run_with
 
     scenario = load_scenario_argument(scenario_name)
     node, setting, values = change
-    changes = [Change(node, setting, value) for value in parse_values(scenario, node, setting, values)]
-    watched = node_to_watch(scenario, node if watch is None else watch).name
+    with usage_errors(LabError, option=f"--set {node}.{setting}"):
+        changes = [Change(node, setting, value) for value in parse_values(scenario, node, setting, values)]
+    with usage_errors(LabError, option="--watch"):
+        watched = node_to_watch(scenario, node if watch is None else watch).name
     runs = run_each(scenario.name, changes, lambda one: run_with(scenario, one, watched, seed))
     figures = [{heading(name).upper(): value for name, value in run.figures._asdict().items()} for run in runs]
     rows = [

@@ -109,6 +109,7 @@ def test_a_document_without_a_place_for_the_tables_is_refused_before_anything_ru
     result = lab(*name.split(), *arguments.split(), "--write", str(document))
     assert result.exit_code == 2
     assert f"has no <!-- glassmq lab {name} -->" in result.output
+    assert "allowed: a document with both comments" in " ".join(result.output.split())
     assert result.output.startswith(f"Usage: glassmq lab {name} ")
     assert document.read_text() == "# Other\n"
 
