@@ -138,7 +138,8 @@ def commands_below(command, context):
     return found
 
 
-COMMANDS = dict(commands_below(main, click.Context(main, info_name="glassmq")))
+# Of its own settings: click keeps a command's help option as its first context wanted it.
+COMMANDS = dict(commands_below(main, click.Context(main, info_name="glassmq", **main.context_settings)))
 
 
 def test_rules_of_every_command_are_about_options_that_it_has():

@@ -9,7 +9,7 @@ import pytest
 
 from engine.lab.run.recording import parse_link
 
-LAB_FILES = sorted((Path(__file__).parents[2] / "static" / "lab").glob("*/*.json"))
+LAB_FILES = sorted((Path(__file__).parents[3] / "static" / "lab").glob("*/*.json"))
 
 
 def links_in(value):
