@@ -9,7 +9,8 @@
 A commit has three steps: write the files into ``_staging``; create ``_commits/N.json``, which names them and holds the
 new state; rename the files to their final places. The second step decides. A crash before it leaves files that no
 reader sees; after it, the next reader completes the commit, since the commit says where each file belongs. No file is
-ever seen half-written, seen twice, or removed again.
+ever seen half-written or seen twice. A job may delete files whose rows are in a later one, as the archive's compaction
+does.
 
 ``N`` is one more than the commit on which the work was based, and its file can be created only once. If two jobs work
 on one folder, one of them finds the name taken; it must read the new state and repeat its batch.

@@ -117,6 +117,15 @@ class SharedFiles:
             raise
         return True
 
+    def flush(self, name: str) -> None:
+        """Flush a file or a folder, and the folders above it, to the disk; only a local one, no-op elsewhere."""
+        if self._local_root is not None:
+            path = self._local_root / name
+            for each in (path, *path.parents):
+                _flush(each)
+                if each == self._local_root:
+                    break
+
     def delete(self, name: str) -> None:
         """Delete a file or a folder with its contents, if it exists."""
         self._system.delete(self._path(name), True)
@@ -159,11 +168,20 @@ def _link_new(draft: Path, target: Path, text: str) -> bool:
         os.fsync(stream.fileno())
     try:
         os.link(draft, target)
+        _flush(target.parent)
     except FileExistsError:
         return False
     finally:
         draft.unlink()
     return True
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _is(error: Py4JJavaError, java_class: str) -> bool:

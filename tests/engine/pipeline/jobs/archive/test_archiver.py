@@ -11,6 +11,7 @@ from pyspark.errors import StreamingQueryException
 
 from engine.pipeline.errors import JobFailed, WrongArgument
 from engine.pipeline.jobs.archive.archiver import Archiver, query_id_of
+from engine.pipeline.jobs.archive.compaction import Compaction
 from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
 from engine.pipeline.jobs.committed_folder import CommitTaken, CommittedFolder
@@ -220,6 +221,26 @@ def test_two_jobs_in_one_folder_do_not_store_a_key_twice(archive, spark):
 
     assert archive.keys() == ["0", "1", "2", "3", "4"]
     assert archive.state.total("copies") == 5
+
+
+def test_a_merge_of_another_job_while_a_batch_reads_keys_does_no_harm(archive, spark, monkeypatch):
+    for number in (1, 2):
+        archive.store(str(number), stored(number, keys=[str(number)]))
+    archive.run()
+    archive.store("3", stored(3, keys=["1"]), stored(4, keys=["4"]))
+    stage = CommittedFolder.stage
+
+    def merged_first(folder, *arguments):
+        monkeypatch.setattr(CommittedFolder, "stage", stage)
+        other = CommittedFolder(spark, str(archive.folder), "other")
+        assert Compaction(spark, other, 2, 500_000).merge() is not None
+        return stage(folder, *arguments)
+
+    monkeypatch.setattr(CommittedFolder, "stage", merged_first)
+    archive.run()
+
+    assert archive.keys() == ["1", "2", "4"]
+    assert archive.state.total("changed") == 1
 
 
 def test_a_folder_whose_staged_file_was_taken_away_says_so(archive):

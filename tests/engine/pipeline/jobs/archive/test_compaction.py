@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
+from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.archive import compaction as compaction_module
 from engine.pipeline.jobs.archive.compaction import Compaction, current_files
 from engine.pipeline.jobs.archive.deduplication import KEPT
 from engine.pipeline.jobs.archive.state import ArchiveState, place_in_archive
 from engine.pipeline.jobs.committed_folder import CommittedFolder
+from engine.pipeline.jobs.shared_files import SharedFiles
 
 DAY = "2026-11-22"
 #: Of the files: two messages each.
 NUMBERS = [(0, 1), (2, 3), (4, 5)]
+EVERYTHING = [0, 1, 2, 3, 4, 5]
 
 
 class Killed(Exception):
@@ -33,12 +39,13 @@ class Archive:
     def compaction(self, files_min=3, max_messages_per_file=1_000, reached=lambda _point: None):
         return Compaction(self.spark, self.open(reached), files_min, max_messages_per_file, reached)
 
-    def add(self, *numbers, topic="%RETRY%g"):
+    def add(self, *numbers, topic="%RETRY%g", **more_columns):
         """One micro-batch."""
         folder = self.open()
         base = folder.latest()
         rows = [(number, KEPT, topic, DAY) for number in numbers]
         frame = self.spark.createDataFrame(rows, "number int, kind string, topic string, day string").coalesce(1)
+        frame = frame.withColumns({name: F.lit(value) for name, value in more_columns.items()})
         stage = folder.stage(frame, ("kind", "topic", "day"), 1_000)
         state = ArchiveState.from_json(base.state).after("query", base.version, stage.files)
         folder.commit(base, stage, state.to_json(), place_in_archive)
@@ -48,8 +55,9 @@ class Archive:
         return sorted(pq.read_table(self.path)["number"].to_pylist())
 
     def current(self):
-        names = current_files(self.open())
-        return sorted(n for name in names for n in pq.ParquetFile(self.path / name).read()["number"].to_pylist())
+        files = current_files(self.spark, str(self.path))
+        rows = self.spark.read.option("basePath", str(self.path)).parquet(*files).select("topic", "number").collect()
+        return sorted(number for _topic, number in rows)
 
     def files(self):
         return sorted(self.path.glob("topic=*/day=*/*.parquet"))
@@ -97,20 +105,19 @@ def test_a_process_that_dies_at_any_step_loses_nothing_and_leaves_nothing_twice(
 
     with pytest.raises(Killed):
         archive.compaction(reached=dies_at(step)).merge()
-    everything = [0, 1, 2, 3, 4, 5]
-    assert set(archive.plain()) == set(everything)
-    assert archive.current() == everything
+    assert set(archive.plain()) == set(EVERYTHING)
+    assert archive.current() == EVERYTHING
     # The next start, which itself dies after its first deletion.
     with suppress(Killed):
         archive.compaction(reached=dies_at("deleted a file")).finish()
-    assert archive.current() == everything
+    assert archive.current() == EVERYTHING
     # A batch of another job, which knows nothing of the merge, keeps what is still to be deleted.
     archive.add(6)
     compaction = archive.compaction(files_min=2)
     compaction.finish()
-    assert archive.plain() == archive.current() == [*everything, 6]
+    assert archive.plain() == archive.current() == [*EVERYTHING, 6]
     compaction.merge()
-    assert archive.plain() == archive.current() == [*everything, 6]
+    assert archive.plain() == archive.current() == [*EVERYTHING, 6]
     assert len(archive.files()) == 1
     assert not list((archive.path / "_staging").iterdir())
 
@@ -134,3 +141,109 @@ def test_a_merge_is_bounded_and_large_files_stay(archive):
     assert sorted(pq.read_metadata(path).num_rows for path in archive.files()) == [2, 4, 6]
     assert large in archive.files()
     assert archive.plain() == list(range(12))
+
+
+def test_a_merge_deletes_first_what_a_dead_job_has_left(archive):
+    def dies(point):
+        if point == "published":
+            raise Killed
+
+    with pytest.raises(Killed):
+        archive.compaction(reached=dies).merge()
+    archive.add(6)
+    assert archive.compaction(files_min=2).merge() is not None
+    assert archive.plain() == archive.current() == [*EVERYTHING, 6]
+    assert len(archive.files()) == 1
+
+
+def test_nothing_is_merged_while_replaced_files_cannot_be_deleted(archive, monkeypatch):
+    with monkeypatch.context() as deletes_nothing:
+        deletes_nothing.setattr(SharedFiles, "delete", lambda *_arguments: None)
+        archive.compaction().merge()
+        archive.add(6)
+        assert archive.compaction(files_min=2).merge() is None
+    assert archive.current() == [*EVERYTHING, 6]
+    assert archive.compaction(files_min=2).merge() is not None
+    assert archive.plain() == [*EVERYTHING, 6]
+
+
+@pytest.mark.parametrize(
+    ("owner", "method"), [(SharedFiles, "parquet_rows"), (SharedFiles, "size"), (CommittedFolder, "stage")]
+)
+def test_a_merge_gives_way_to_another_merge_of_its_files(archive, monkeypatch, owner, method):
+    original = getattr(owner, method)
+
+    def other_merges_first(self, *arguments):
+        monkeypatch.setattr(owner, method, original)
+        assert archive.compaction().merge() is not None
+        return original(self, *arguments)
+
+    monkeypatch.setattr(owner, method, other_merges_first)
+    assert archive.compaction().merge() is None
+    assert archive.plain() == EVERYTHING
+    assert len(archive.files()) == 1
+
+
+def test_an_unreadable_file_is_reported(archive):
+    archive.files()[0].write_bytes(b"not Parquet")
+    with pytest.raises(Exception, match="not a Parquet file"):
+        archive.compaction().merge()
+
+
+def test_rows_are_on_the_disk_before_the_files_that_had_them_are_deleted(archive, monkeypatch):
+    events, flushed = [], []
+    fsync = os.fsync
+
+    def record(descriptor):
+        flushed.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    archive.compaction(reached=lambda point: events.append((point, set(flushed)))).merge()
+    (merged,) = archive.files()
+    flushed_at = dict(reversed(events))
+    assert merged.stat().st_ino in flushed_at["committed"]
+    assert {merged.parent.stat().st_ino, (archive.path / "_commits").stat().st_ino} <= flushed_at["deleted a file"]
+
+
+def test_enough_small_files_are_merged_even_if_not_all_fit_into_one(archive):
+    assert archive.compaction(files_min=3, max_messages_per_file=5).merge() is not None
+    assert sorted(pq.read_metadata(path).num_rows for path in archive.files()) == [2, 4]
+
+
+@pytest.mark.parametrize(("remembered", "footers_read"), [(1_000, 6), (0, 12)])
+def test_a_place_is_listed_again_only_when_it_may_have_enough_small_files(
+    archive, monkeypatch, remembered, footers_read
+):
+    listed, footers = [], []
+    files_below, parquet_rows = SharedFiles.files_below, SharedFiles.parquet_rows
+    monkeypatch.setattr(SharedFiles, "files_below", lambda *a: listed.append(a[1]) or files_below(*a))
+    monkeypatch.setattr(SharedFiles, "parquet_rows", lambda *a: footers.append(a[1]) or parquet_rows(*a))
+    monkeypatch.setattr(compaction_module, "ROWS_REMEMBERED_MAX", remembered)
+    compaction = archive.compaction(files_min=3, max_messages_per_file=3)
+    for number in (6, 7, 8):
+        assert compaction.merge() is None
+        archive.add(number)
+    assert len([place for place in listed if place.startswith("topic=")]) == 1
+    assert compaction.merge() is not None
+    assert len([name for name in footers if name.startswith("topic=")]) == footers_read
+    assert sorted(pq.read_metadata(path).num_rows for path in archive.files()) == [2, 2, 2, 3]
+
+
+def test_columns_that_only_some_files_have_are_kept(archive):
+    archive.add(6, trace="t")
+    archive.compaction().merge()
+    (merged,) = archive.files()
+    assert pq.ParquetFile(merged).read().column_names == ["number", "trace"]
+
+
+def test_a_merge_that_would_lose_rows_deletes_nothing(archive, monkeypatch):
+    stage = CommittedFolder.stage
+    monkeypatch.setattr(
+        CommittedFolder, "stage", lambda self, frame, *arguments: stage(self, frame.limit(5), *arguments)
+    )
+    with pytest.raises(JobFailed, match="has 5 messages, but the files that it would replace have 6"):
+        archive.compaction().merge()
+    assert archive.plain() == EVERYTHING
+    assert len(archive.files()) == 3
+    assert not list((archive.path / "_staging").iterdir())
