@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.pipeline.jobs import shared_files
 from engine.pipeline.jobs.shared_files import SharedFiles
 
 
@@ -24,7 +23,7 @@ def test_a_new_file_is_drafted_in_its_own_folder(files, tmp_path, monkeypatch, n
         drafts.append(Path(draft))
         Path(target).write_bytes(Path(draft).read_bytes())
 
-    monkeypatch.setattr(shared_files.os, "link", link)
+    monkeypatch.setattr(os, "link", link)
     assert files.write_new(name, "text")
     assert [draft.parent for draft in drafts] == [(tmp_path / "shared" / name).parent]
     assert files.read(name) == "text"
