@@ -19,8 +19,8 @@ from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.waiting import wait_until
 
 PATIENCE_S = 60
-#: Number 0 is stored again in the second batch, at offset 2.
-BATCHES = [[Stored("p", 0, 0), Stored("p", 1, 0)], [Stored("p", 0, 0), Stored("p", 3, 0)]]
+#: Number 0 is stored again in the later batches, at offsets 2 and 4.
+BATCHES = [[Stored("p", 0, 0), Stored("p", 1, 0)], [Stored("p", 0, 0), Stored("p", 3, 0)], [Stored("p", 0, 0)]]
 
 
 class Stream:
@@ -28,9 +28,9 @@ class Stream:
 
     def __init__(self, spark, folder, monkeypatch):
         self._spark, self._folder = spark, folder
-        self._table = message_table([*BATCHES[0], *BATCHES[1]])
+        self._table = message_table([message for batch in BATCHES for message in batch])
         self.reads, self.before_reading = [], lambda: None
-        # One batch per report: the second needs a report of its own.
+        # Each batch needs a report of its own.
         monkeypatch.setattr(place_search, "BATCHES_PER_REPORT_MAX", 1)
         monkeypatch.setattr(place_search, "narrow", lambda messages: messages)
         monkeypatch.setattr(place_search, "locate", self._locate)
@@ -66,11 +66,12 @@ def stream(spark, tmp_path, monkeypatch):
 def test_while_nothing_comes_places_are_searched_on_also_in_batches_before_a_restart(stream):
     stream.start()
     stream.add(0)
+    stream.add(1)
     stream.follower.conclude()
     stream.start()
-    stream.add(1)
-    both = "broker-a:0 offset 0; broker-a:0 offset 2"
-    wait_until(lambda: stream.where() == both, "both places", seen=stream.where)
+    stream.add(2)
+    places = "broker-a:0 offset 0; broker-a:0 offset 2; broker-a:0 offset 4"
+    wait_until(lambda: stream.where() == places, "all places", seen=stream.where)
     is_alone = []
     stream.report.note = lambda text: is_alone.append(stream.follower._lock.locked())
     stream.follower.conclude()
