@@ -155,7 +155,6 @@ OF_KINDS = (PROJECT / "engine" / "lab" / "scenario" / "kinds", PROJECT / "engine
 ASKING_FOR_CLASSES = {
     "app/lab/views/node_views.py": "an entry of the table of views is for one class, and checks it",
     "app/lab/views/world_view.py": "the class selects the entry of that table",
-    "engine/pipeline/world_export.py": "all brokers of a world: ``world.brokers()`` would do",
     "engine/lab/scenario/scenario.py": "the look-up of all specifications of one kind",
 }
 

@@ -30,8 +30,7 @@ def export_messages(run: LabRun, folder: Path) -> int:
 
     Raises :class:`~engine.pipeline.errors.JobFailed` if a broker is down, or the folder cannot be written.
     """
-    brokers = [node for node in run.world.nodes.values() if isinstance(node, BrokerNode)]
-    tables = {broker.name: pa.Table.from_batches(_batches_of(broker), arrow_schema()) for broker in brokers}
+    tables = {broker.name: pa.Table.from_batches(_batches_of(broker), arrow_schema()) for broker in run.world.brokers()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():

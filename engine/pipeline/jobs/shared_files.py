@@ -89,8 +89,8 @@ class SharedFiles:
 
     def write_new(self, name: str, text: str) -> bool:
         """Create a file with this text, completely or not at all; return False if the name exists."""
-        folder, _, last = name.rpartition("/")
-        draft = f"{folder}/.{last}.{uuid.uuid4().hex}"
+        folder, slash, last = name.rpartition("/")
+        draft = f"{folder}{slash}.{last}.{uuid.uuid4().hex}"
         self._system.mkdirs(self._path(folder))
         if self._local_root is not None:
             return _link_new(self._local_root / draft, self._local_root / name, text)
@@ -133,17 +133,16 @@ class SharedFiles:
     def state_before(self, batch_id: int) -> str | None:
         """Return the text of the last micro-batch before this one, as :meth:`keep_state` stored it; None: no text."""
         numbers = [number for number in self._states() if number < batch_id]
-        return self.read(f"{numbers[-1]}.json") if numbers else None
+        return (self.read(f"{numbers[-1]}.json") or None) if numbers else None
 
     def keep_state(self, batch_id: int, text: str | None) -> None:
-        """Store the text of a micro-batch; None: the next one finds no text. A repetition after a crash finds the one
-        before it again.
+        """Store the text of a micro-batch; None or "": the next one finds no text. A repetition of this one after a
+        crash finds the text of the one before it again.
         """
         for number in self._states():
-            if text is None or number == batch_id or number < batch_id - 1:
+            if number == batch_id or number < batch_id - 1:
                 self.delete(f"{number}.json")
-        if text is not None:
-            self.write_new(f"{batch_id}.json", text)
+        self.write_new(f"{batch_id}.json", text or "")
 
     def _states(self) -> list[int]:
         names = (name.removesuffix(".json") for name in self.names("") if name.endswith(".json"))

@@ -44,6 +44,8 @@ GroupOffsets = dict[tuple[str, str], dict[str, int]]
 FORGET_AFTER_MS = 3_600_000
 #: After a full batch: if none has followed for this many triggers, it was the last.
 TRIGGERS_WITHOUT_A_BATCH = 3
+#: How long the end of the audit waits for a report in progress, or for a micro-batch that was interrupted.
+_LAST_WORD_S = 1.0
 _FOLDER = "audit"
 #: Of the saved state; another number is of another version of GlassMQ.
 _FORMAT = 2
@@ -96,7 +98,8 @@ class Follower:
         self._rules = rules
         self._ask_offsets = ask_offsets
         self._trigger_ms = trigger_ms
-        self._search = PlaceSearch(read) if read is not None else None
+        self._ends = threading.Event()
+        self._search = PlaceSearch(read, self._ends) if read is not None else None
         self._reporter = AuditReporter(report)
         self._rows_max = report.rows_max
         self.book = DeliveryBook(rules.topics)
@@ -133,17 +136,25 @@ class Follower:
             # The batch was as full as a batch may be: the next one follows immediately, unless nothing was left to
             # read.
             wait_ms += TRIGGERS_WITHOUT_A_BATCH * self._trigger_ms
+        self._start_timer(wait_ms)
+
+    def _start_timer(self, wait_ms: int) -> None:
         self._idle = threading.Timer(wait_ms / 1_000, self._judge_when_idle)
         self._idle.daemon = True
         self._idle.start()
 
     def _judge_when_idle(self) -> None:
         """Judge when everything was read and nothing has come since: the end of the grace period needs no later
-        message.
+        message. Report again while there are places to search.
         """
         with self._lock:
+            # A timer that has run out while a batch was added is not the latest.
+            if threading.current_thread() is not self._idle or self._ends.is_set():
+                return
             self.book.settle(self.book.newest_ms)
             self._report()
+            if self._search is not None and self._search.has_more and not self._ends.is_set():
+                self._start_timer(self._trigger_ms)
 
     def _add_messages(self, frame: DataFrame, batch: int) -> LatencySpans:
         rules, book = self._rules, self.book
@@ -211,13 +222,20 @@ class Follower:
         findings, counts = findings_of(self.book, consumption, self._rows_max)
         if self._search is not None:
             findings = list(located(findings, self._search.places(wanted_places(findings))))
-        self._reporter.report(self.book, consumption, (findings, counts))
+        if not self._ends.is_set():
+            self._reporter.report(self.book, consumption, (findings, counts))
 
     def conclude(self) -> None:
-        """Report the conclusion when the audit ends."""
+        """Report the conclusion when the audit ends. No report follows it."""
+        self._ends.set()
         self._idle.cancel()
-        if self.batch >= 0:
-            self._reporter.conclude(self.book, self.consumption if self._rules.has_trace else None)
+        is_alone = self._lock.acquire(timeout=_LAST_WORD_S)
+        try:
+            if self.batch >= 0:
+                self._reporter.conclude(self.book, self.consumption if self._rules.has_trace else None)
+        finally:
+            if is_alone:
+                self._lock.release()
 
 
 def _pending(batch: int) -> str:

@@ -27,10 +27,14 @@ _PLACES = (
 
 
 class NumberPlaces(NamedTuple):
-    """The places of one number: how many there are, and the first of them, such as "broker-a:2 offset 17"."""
+    """The places of one number: how many were found, and the first of them, such as "broker-a:2 offset 17".
+
+    :ivar are_all: False: not everything that can hold the number was read.
+    """
 
     total: int = 0
     first: Sequence[Text] = ()
+    are_all: bool = True
 
 
 #: (producer, topic) -> number -> its places.

@@ -165,7 +165,9 @@ def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditF
             neighbours = (of_producer.get(number, NumberPlaces()).first for number in (first - 1, last + 1))
             where = _between(*neighbours)
         else:
-            where = _listed(of_producer.get(first, NumberPlaces()))
+            # What is out of order is stored once.
+            of_first = of_producer.get(first, NumberPlaces())
+            where = _listed(of_first, are_all=of_first.are_all or finding.kind == "out of order")
         yield replace(finding, where=where)
 
 
@@ -175,10 +177,12 @@ def _between(before: Sequence[Text], after: Sequence[Text]) -> Texts | None:
     return joined("words.semicolon", reported) if reported else None
 
 
-def _listed(places: NumberPlaces) -> Texts:
+def _listed(places: NumberPlaces, *, are_all: bool) -> Texts:
     reported = list(places.first)
     if more := places.total - len(reported):
         reported.append(Text("job.where.more", count=more))
+    if reported and not are_all:
+        reported.append(Text("job.where.perhaps_more"))
     return joined("words.semicolon", reported) if reported else plain("")
 
 

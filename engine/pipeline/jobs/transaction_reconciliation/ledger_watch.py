@@ -11,7 +11,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from engine.pipeline.errors import JobFailed
@@ -56,13 +56,18 @@ class LedgerWatch:
 
     @contextmanager
     def look(self) -> Iterator[Ledgers | None]:
-        """Yield new copies for one micro-batch; None if there are no ledgers. They are kept until the next."""
-        with self._turn:
+        """Yield new copies for one micro-batch; None if there are no ledgers. They are kept until the next, unless this
+        one fails or the watch has ended.
+        """
+        with self._turn, ExitStack() as stack:
             self._forget()
+            stack.callback(self._forget)
             if self._folder is not None:
                 self._seen = _stamps(self._folder)
                 self._ledgers = Ledgers(self._folder, self._rows_max).__enter__()
             yield self._ledgers
+            if not self._ends.is_set():
+                stack.pop_all()
 
     def report_again_by(self, report: Callable[[], None]) -> None:
         """Set the function to call when the kept ledgers were copied again; called within :meth:`look`."""

@@ -17,7 +17,13 @@ from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
 from engine.pipeline.jobs.delivery_audit.latencies import Latencies
 from engine.pipeline.jobs.delivery_audit.locating import NumberPlaces
 from engine.pipeline.jobs.delivery_audit.offset_sets import add_word
-from engine.pipeline.jobs.delivery_audit.results import AuditReporter, findings_of, located, wanted_places
+from engine.pipeline.jobs.delivery_audit.results import (
+    AuditFinding,
+    AuditReporter,
+    findings_of,
+    located,
+    wanted_places,
+)
 from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
 from engine.pipeline.jobs.delivery_audit.summaries import UNNUMBERED
 from engine.protocol import number_set
@@ -183,6 +189,24 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     assert first.where["en"] == "after b:0 offset 1"
     assert last.where is None
     assert "no numbered message is lost" not in notes_on(book)
+
+
+@pytest.mark.parametrize(
+    ("kind", "places", "where"),
+    [
+        ("duplicated", (1, True), "b:0 offset 1"),
+        ("duplicated", (1, False), "b:0 offset 1; perhaps more"),
+        ("duplicated", (0, False), ""),
+        # It is stored once.
+        ("out of order", (1, False), "b:0 offset 1"),
+    ],
+)
+def test_places_of_a_duplicate_that_may_not_be_all_are_called_so(kind, places, where):
+    total, are_all = places
+    finding = AuditFinding(kind, "T", "p", "b:0", 1, 1, 1, Certainty.CERTAIN)
+    found = NumberPlaces(total, [Text("job.where.place", queue="b:0", offset=1)][:total], are_all)
+    (one,) = located([finding], {("p", "T"): {1: found}})
+    assert one.where["en"] == where
 
 
 def test_a_producer_of_whom_nothing_is_stored_is_known_by_its_ledger():
