@@ -33,7 +33,6 @@ PAGE_PACKAGES := static/vendor/.version
 INSTALLED     := $(STAMPS)/installed
 DEVELOPMENT   := $(STAMPS)/development
 JAVA          := $(STAMPS)/java
-FILM          := $(STAMPS)/start_page_film
 PAGE_TOOLS    := node_modules/.package-lock.json
 # Where the machine has no Node.js that is new enough, .venv/bin has one.
 NODE          := PATH="$(CURDIR)/$(BIN):$$PATH" node_modules/.bin
@@ -52,7 +51,7 @@ run: install  ## Start name server, broker and page; the page may inject faults,
 	@exec $(BIN)/glassmq serve $(if $(findstring --http-host,$(SERVE)),,--allow-faults) $(SERVE)
 
 .PHONY: install
-install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES) $(FILM)  ## Make .venv with GlassMQ in it, fetch the page's packages and make the start page's film
+install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES) film  ## Make .venv with GlassMQ in it, fetch the page's packages and make the start page's film
 
 .PHONY: fast
 fast: $(DEVELOPMENT)  ## Compile the engine's hot path; glassmq serve uses it then (needs a C compiler; once, a minute or two)
@@ -140,7 +139,7 @@ coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach o
 	@$(BIN)/coverage report
 
 .PHONY: wheel
-wheel: $(DEVELOPMENT) $(PAGE_PACKAGES) $(FILM)  ## Build a wheel with the page in it, one with the compiled modules too, and glassmq-spark; their version follows the newest git tag
+wheel: $(DEVELOPMENT) $(PAGE_PACKAGES) film  ## Build a wheel with the page in it, one with the compiled modules too, and glassmq-spark; their version follows the newest git tag
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .
 	@if $(BIN)/python -m scripts.fast; then \
 	  GLASSMQ_COMPILED_WHEEL=1 $(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .; fi
@@ -207,9 +206,10 @@ $(JAVA): $(INSTALLED) scripts/java.py
 $(PAGE_PACKAGES): package.json package-lock.json scripts/fetch_page_packages.py | $(STAMPS)/environment
 	@$(BIN)/python -m scripts.fetch_page_packages
 
-# Two seconds, after each change of a source. Without it a server makes the film on request.
-$(FILM): $(INSTALLED) $(shell find engine app -name '*.py' -o -name '*.lark' -o -name '*.json') tutorials/scenarios/basics/start-page.yaml
-	@if $(BIN)/python -m scripts.start_page_film; then touch $@; else echo "The start page's film was not made, see above." >&2; fi
+# The script compares a digest of the sources, which also notices a deleted one. Without the film a server makes it on request.
+.PHONY: film
+film: $(INSTALLED)
+	@$(BIN)/python -m scripts.start_page_film || echo "The start page's film was not made, see above." >&2
 
 $(PAGE_TOOLS): package.json package-lock.json scripts/page_tools.py | $(STAMPS)/environment
 	@$(BIN)/python -m scripts.page_tools

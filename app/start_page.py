@@ -45,6 +45,6 @@ def create_start_page(host: LabHost) -> Blueprint:
 
     @start_page.errorhandler(LabRefused)
     def refused(refusal: LabRefused) -> Response:
-        return json_answer({"reason": refusal.reason, "error": refusal.text}, 503)
+        return json_answer(refusal.as_json(), 503)
 
     return start_page

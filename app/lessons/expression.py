@@ -7,10 +7,10 @@
     nodes.B1.groups.listeners.lag = 0 and not nodes.C1.held    and, or, not, = != < <= > >= + - * /
     count(distinct(history.consumed.key))                      count sum min max first last distinct keys
 
-What a path leads through is the view of :mod:`app.lab` with ``history`` (:mod:`app.lessons.lesson_view`). What does not
-exist is ``null``: it equals only ``null``, it is neither less nor more than anything, and it counts 0. Names in a path
-are letters, digits, ``_ % @ -``; anything else must be in quotes (``members.'10.0.0.4@C1'``). A minus between two
-values therefore needs spaces. Where a field is a list, ``[keys=hello-0]`` tests whether it contains the value.
+What a path leads through is a :class:`app.picture.pages.lesson.LessonView`. What does not exist is ``null``: it equals
+only ``null``, it is neither less nor more than anything, and it counts 0. Names in a path are letters, digits, ``_ % @
+-``; anything else must be in quotes (``members.'10.0.0.4@C1'``). A minus between two values therefore needs spaces.
+Where a field is a list, ``[keys=hello-0]`` tests whether it contains the value.
 
 An expression is data from a file of this project, parsed by :mod:`app.lessons.expression_parser`: nothing is executed.
 """

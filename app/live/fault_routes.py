@@ -15,10 +15,9 @@ from typing import Any
 
 from flask import Blueprint, Response
 
-from app.foundation.refusal_json import refusal_json
 from app.foundation.translator import in_all_languages
 from app.live.live_faults import LiveFaults
-from app.picture.refusal import RefusedRequest
+from app.picture.refusal import RefusedRequest, refusal_json
 from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import json_body, read_json, read_part, read_query
 from engine.faults.errors import FaultRefused

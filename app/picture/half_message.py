@@ -94,6 +94,6 @@ class HalfMessageDecision(TypedDict):
 
     #: A word of ``engine.broker.transactions.half_message_lookup.HalfMessageAction``.
     action: str
-    #: The same, under the name of before.
+    #: The same under its former name.
     deed: str
     message: DecidedByHand

@@ -18,6 +18,7 @@ from app.lab.routes.search_process import SearchProcess
 from app.lab.session.audience import AudienceTransport
 from app.lab.session.host import LabHost
 from app.lab_application import LabApplication, LabSettings, add_lab_application
+from app.picture.refusal import Refusal
 from app.web.api import json_answer
 from app.web.flask_application import create_flask
 
@@ -69,7 +70,8 @@ def create_site_application(
         if request.endpoint not in _REFUSED:
             return None
         why = in_all_languages("site.only_on_a_server")
-        return json_answer({"reason": "needs_a_server", "error": why, "text": why}, 501)
+        refusal: Refusal = {"reason": "needs_a_server", "error": why["en"], "text": why}
+        return json_answer(refusal, 501)
 
     @app.get(NEEDS_A_SERVER)
     def needs_a_server() -> str:

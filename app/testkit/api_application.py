@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 from msgspec import to_builtins
 
 from app.foundation.json_text import dump_json
-from app.foundation.refusal_json import refusal_json
+from app.picture.refusal import refusal_json
 from app.testkit.openapi import DOCUMENT_PATH, ROOT, openapi_document
 from app.testkit.operations import OPERATIONS, AnyOperation, Contradiction, TestSession, UnknownFault
 from app.testkit.replies import Refusal

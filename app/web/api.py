@@ -1,7 +1,7 @@
 """The HTTP API of the live page: JSON for the page and for scripts. The modules ``app/live/*_routes.py`` add the
 requests that change something; all others only read.
 
-Every error is JSON too: :mod:`app.picture.refusal`.
+``docs/operating/http-api.md`` lists all routes. Every error is JSON too: :mod:`app.picture.refusal`.
 """
 
 from __future__ import annotations

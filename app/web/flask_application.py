@@ -14,8 +14,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge
 
 from app.foundation.page_folders import PageFolders
-from app.foundation.refusal_json import refusal_json
 from app.foundation.translator import choose_language, in_all_languages, texts, translate
+from app.picture.refusal import refusal_json
 from app.web.api import json_answer, refusal_answer
 from app.web.framing import frame_options, framing_policy
 from app.web.page_modules import PageModules, page_modules

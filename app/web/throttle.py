@@ -9,7 +9,8 @@ from flask import Response, abort, request
 
 from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
-from app.web.api import json_answer, refusal_answer
+from app.picture.refusal import Refusal
+from app.web.api import json_answer
 
 #: Requests per second of all callers together, in the long run and in one burst.
 REQUESTS_PER_SECOND = 50
@@ -17,8 +18,6 @@ REQUEST_BURST = 200
 
 #: Files cost next to nothing, and one page requests a hundred of them. A health check must not be refused.
 _FREE = ("/static/", "/assets/", "/modules/", "/healthz")
-#: Below these an error is a text in each language; elsewhere it is an English one, with ``text`` in both languages.
-_BILINGUAL = ("/api/lab/", "/api/lessons/", "/api/demonstration")
 
 
 class Throttle:
@@ -36,12 +35,10 @@ class Throttle:
         with self._lock:
             if self._budget.take(self._clock()):
                 return None
-        texts = in_all_languages("error.too_often", limit=REQUESTS_PER_SECOND)
-        if request.path.startswith(_BILINGUAL):
-            refusal = json_answer({"reason": "too_often", "error": texts}, 429)
-        elif request.path.startswith("/api/"):
-            refusal = refusal_answer(texts, 429)
-        else:
+        if not request.path.startswith("/api/"):
             abort(429)
-        refusal.headers["Retry-After"] = "1"
-        return refusal
+        texts = in_all_languages("error.too_often", limit=REQUESTS_PER_SECOND)
+        refusal: Refusal = {"reason": "too_often", "error": texts["en"], "text": texts}
+        answer = json_answer(refusal, 429)
+        answer.headers["Retry-After"] = "1"
+        return answer

@@ -29,7 +29,7 @@ export async function request(method, address, body) {
     if (!response.headers.get("Content-Type")?.startsWith("application/json"))
       return { why: t("live.half.failed", { status }), status };
     const answer = await response.json();
-    return response.ok ? { answer } : { why: bilingual(answer.text ?? answer.error), status, refusal: answer };
+    return response.ok ? { answer } : { why: bilingual(answer.text), status, refusal: answer };
   } catch (error) {
     return { why: t("live.search.unreachable", { why: error.message }) };
   }

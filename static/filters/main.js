@@ -38,11 +38,9 @@ const EXAMPLES = [
   ["mistake", "age BETWEN 0 AND 6", [["age", "3"]]],
 ];
 /**
- * @typedef {object} Evaluated What app/live/filter_bench.py answers; `matches` and `tree`, or what went wrong.
- * @property {boolean} [matches]
- * @property {Picture.FilterPart} [tree]
- * @property {Picture.FilterMistake} [mistake]
- * @property {string} [error]
+ * What app/live/filter_bench.py answers, or why it does not.
+ *
+ * @typedef {Picture.EvaluatedFilter | Picture.RefusedFilter | { error?: string }} Evaluated
  */
 
 const PROPERTIES_MAX = 30;
@@ -182,11 +180,11 @@ function Properties() {
 function Result() {
   const result = answer.value;
   if (!result) return html`<p class="quiet" id="bench-verdict">…</p>`;
-  if (result.mistake) return html`<${Mistake} error=${result.mistake} />`;
-  if (result.error) return html`<p class="problem" id="bench-verdict">${result.error}</p>`;
+  if ("mistake" in result) return html`<${Mistake} error=${result.mistake} />`;
+  if (!("tree" in result)) return html`<p class="problem" id="bench-verdict">${result.error}</p>`;
   return html`
     <p id="bench-verdict" class=${`verdict ${result.matches ? "is-match" : "is-no-match"}`}>
-      ${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree?.outcome}`)}
+      ${t(result.matches ? "filter.matches" : `filter.matches_not_${result.tree.outcome}`)}
     </p>
     <${Tree} part=${result.tree} />
   `;

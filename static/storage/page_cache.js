@@ -11,15 +11,6 @@ import { figuresOf } from "./summary.js";
 import { Panel } from "../parts/panel/panel.js";
 import { ScrollingTable } from "../parts/panel/table.js";
 
-/**
- * @typedef {object} CacheScenario
- * @property {string} name
- * @property {Picture.Words} title
- * @property {Picture.Words} summary
- * @property {Picture.Words} shows
- * @property {Record<string, string>} pictures By theme.
- */
-
 const ARTICLE = "/tutorials/articles/mq-overview";
 
 /** What the article claims, where on these pages one sees what is true of it, and its row at ARTICLE. */
@@ -51,7 +42,7 @@ function Scenarios() {
   if (why) return html`<p class="problem" role="alert">${why}</p>`;
   return html`<ul class="cache-cards">
     ${(answer?.scenarios ?? []).map(
-      (/** @type {CacheScenario} */ scenario) => html`<li key=${scenario.name} class="panel cache-card linked-card">
+      (/** @type {Picture.ScenarioRow} */ scenario) => html`<li key=${scenario.name} class="panel cache-card linked-card">
         ${Object.entries(scenario.pictures).map(
           ([theme, path]) => html`<img
             key=${theme}

@@ -14,12 +14,7 @@ import { Plot } from "./plot.js";
 import { save } from "./save.js";
 
 /**
- * @typedef {object} RunState What app/storage/run_routes.py says of the last run of a kind.
- * @property {"none" | "running" | "ended" | "cancelled" | "failed"} phase
- * @property {string} [error]
- * @property {number} number The step that it is at.
- * @property {number} total
- * @property {Report} [report]
+ * @typedef {Omit<Picture.StorageRun, "report"> & { report: Report | null }} RunState
  *
  * @typedef {object} Report As app/storage/runs/report.py writes it.
  * @property {import("./plot.js").RunPlot[]} plots

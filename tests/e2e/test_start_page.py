@@ -164,7 +164,8 @@ def test_its_world_opens_in_the_lab(serve, open_page):
 def test_without_the_demonstration_the_page_still_leads_on(serve, open_page):
     address = serve(empty_scene())
     page = open_page(f"{address}/healthz")
-    answer = {"status": 503, "json": {"reason": "server_busy", "error": {"en": "too much to do", "zh": "x"}}}
+    refusal = {"reason": "server_busy", "error": "too much to do", "text": {"en": "too much to do", "zh": "x"}}
+    answer = {"status": 503, "json": refusal}
     page.route("**/api/demonstration", lambda route: route.fulfill(**answer))
     page.goto(f"{address}/")
     expect(page.locator("#demonstration [role=alert]")).to_contain_text("too much to do")

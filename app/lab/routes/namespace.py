@@ -1,4 +1,13 @@
-"""The Socket.IO namespace ``/lab``. ``app/lab/__init__.py`` describes the events."""
+"""The Socket.IO namespace ``/lab``.
+
+A page sends ``open`` and ``control`` (:mod:`app.lab.session.requests`), ``command``
+(:mod:`engine.lab.scenario.command`), ``acknowledge`` with the sequence number of the newest patch that it has, and
+``resync`` to get a snapshot.
+
+It gets ``snapshot``, ``patch``, ``journal`` and ``found`` (:mod:`app.picture.session.messages`,
+:mod:`app.picture.session.journal`), ``refused`` (:class:`app.picture.refusal.Refusal`), and ``goodbye`` with a reason
+before the server ends the connection.
+"""
 
 from __future__ import annotations
 

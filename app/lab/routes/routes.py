@@ -141,7 +141,7 @@ def answer_refusals(routes: Blueprint) -> None:
 
     @routes.errorhandler(LabRefused)
     def refused(refusal: LabRefused) -> Response:
-        return json_answer({"reason": refusal.reason, "error": refusal.text}, _STATUS.get(refusal.reason, 400))
+        return json_answer(refusal.as_json(), _STATUS.get(refusal.reason, 400))
 
 
 def known_browser() -> str:

@@ -154,6 +154,7 @@ class StorageRun(TypedDict):
 
     #: A word of MeasurementPhase in app/storage/runs/host.py.
     phase: str
+    #: The step that it is at.
     number: int
     total: int
     #: That of the run before it, until it has ended; null before the first one.

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.lab.scenario.kinds.consumer import ConsumerSpec
-from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.witness.deliveries import DONE
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message_codec import decode_messages
@@ -121,8 +119,7 @@ class ConsumerMeter:
         seconds = (sorted(done.values())[most - 1] - began[0].time_us) / 1e6 if done else 0.0
         deliveries = Counter(entry.key for entry in began)
         again = sum(deliveries.values()) - len(deliveries)
-        listener = self._world.spec_of(ConsumerSpec, name).listener
-        willing = [key for key in deliveries if listener.result_of(key, 0) is ListenerResult.SUCCESS]
+        willing = [key for key in deliveries if self._world.nodes[name].spec.accepts(key)]
         return ConsumerFigures(
             messages=len(done),
             seconds=round(seconds, 3),

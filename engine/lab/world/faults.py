@@ -222,7 +222,7 @@ def _lock_switch(world: ScenarioWorld, command: Command) -> None:
     if command.target:
         target = find_node(world, command.target)
         if target not in roles:
-            known = ", ".join(role.name for role in roles)
+            known = ", ".join(role.name for role in roles) or Text("words.none")
             raise NoSuchTarget("refusal.needs_switch", switch=name, name=target.name, role=target.role, known=known)
         roles = [target]
     else:

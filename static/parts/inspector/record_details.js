@@ -49,7 +49,7 @@ export function FieldsAndBytes({ view, size, base = 0 }) {
   </div>`;
 }
 
-/** @param {{ view: Picture.RecordView, clock: (ms: number) => string }} props */
+/** @param {{ view: Picture.RecordView, clock: (time_us: number) => string }} props */
 function Facts({ view, clock }) {
   const { record } = view;
   /** @param {string} key @param {string} value */

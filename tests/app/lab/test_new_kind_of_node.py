@@ -186,6 +186,11 @@ def test_a_field_of_a_new_kind_is_compared():
     assert [one.messages for one in figures] == [1, 3]
 
 
+def test_a_new_kind_that_consumes_has_the_figures_of_a_consumer(monkeypatch):
+    monkeypatch.setattr(AlarmSpec, "activity", "consuming")
+    assert run_with(with_alarm(), Change("A1", "rings", 1)).figures.calls == 0
+
+
 def test_captions_say_what_a_new_kind_does():
     with LabRun(with_alarm()) as run:
         narrator, sentences = Narrator(run), {}

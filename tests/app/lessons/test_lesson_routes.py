@@ -229,7 +229,7 @@ def test_a_question_that_means_nothing_is_refused_in_both_languages(learner, cha
     answer = learner.http.post(f"/api/lessons/{learner.name}/check", json=body)
     assert answer.status_code == status
     assert answer.get_json()["reason"] == reason
-    assert answer.get_json()["error"]["zh"]
+    assert answer.get_json()["text"]["zh"]
 
 
 @pytest.mark.parametrize(

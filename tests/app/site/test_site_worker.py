@@ -107,4 +107,4 @@ def test_a_search_runs_in_a_worker_of_its_own_and_is_ended_there(page):
 def test_what_only_a_server_does_is_refused_in_both_languages(page, method, address):
     status, answer = page.ask(method, address, {})
     assert status == 501 and answer["reason"] == "needs_a_server"
-    assert set(answer["error"]) == {"en", "zh"} and answer["text"] == answer["error"]
+    assert set(answer["text"]) == {"en", "zh"} and answer["text"]["en"] == answer["error"]

@@ -118,6 +118,9 @@ class ConsumerSpec(MemberSpec, BankNodeSpec):
     def usual(self) -> Mapping[str, Mapping[str, int | str]]:
         return {"listener": {"result": ListenerResult.SUCCESS.value, "duration_ms": self.listener.duration_ms}}
 
+    def accepts(self, key: str) -> bool:
+        return self.listener.result_of(key, 0) is ListenerResult.SUCCESS
+
 
 def _parse(name: str, section: Section) -> ConsumerSpec:
     expression, expression_type = _expression(section, parse_topic(section))

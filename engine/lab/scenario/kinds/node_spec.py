@@ -124,6 +124,10 @@ class NodeSpec:
         """Return command -> its fields that restore what random faults may have changed with the same command."""
         return {}
 
+    def accepts(self, key: str) -> bool:
+        """Return whether its listener consumes a message with ``key`` the first time that it gets it."""
+        return True
+
     def with_field(self, name: str, value: int) -> Self:
         """Return it with another value of one of ``compared_fields``. Raises
         :class:`~engine.lab.scenario.errors.SettingRefused`."""

@@ -199,7 +199,7 @@ def test_one_job_too_many_is_refused_and_its_files_are_gone(tmp_path, exports):
     lab = lab_with(tmp_path, WAITS)
     browser = opened(lab)
     assert [begin(browser).status_code for _ in range(3)] == [201, 201, 503]
-    assert "are running" in begin(browser).json["error"]["en"]
+    assert "are running" in begin(browser).json["text"]["en"]
     assert len(list(exports.iterdir())) == 2
     lab.close()
 
@@ -272,11 +272,11 @@ def test_what_is_audited_is_what_was_seen(lab):
     browser.control("step")
     answer = begin(browser, event=seen)
     assert (answer.status_code, answer.json["reason"]) == (400, "audit_elsewhere")
-    assert str(seen + 1) in answer.json["error"]["zh"]
+    assert str(seen + 1) in answer.json["text"]["zh"]
     for asked in (None, "1"):
         answer = begin(browser, event=asked)
         assert (answer.status_code, answer.json["reason"]) == (400, "bad_request")
-        assert "event: " in answer.json["error"]["en"]
+        assert "event: " in answer.json["text"]["en"]
 
 
 @pytest.mark.usefixtures("no_export")

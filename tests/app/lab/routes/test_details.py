@@ -47,7 +47,7 @@ def test_a_message_of_a_queue_opens_as_the_record_that_its_entry_points_to(brows
 def test_a_record_that_is_not_there_is_a_404_in_both_languages(browser, path):
     answer = get(browser, path)
     assert answer.status_code == 404
-    assert answer.get_json()["error"]["en"] != answer.get_json()["error"]["zh"]
+    assert answer.get_json()["text"]["en"] != answer.get_json()["text"]["zh"]
 
 
 def test_a_stranger_s_world_shows_no_record(lab, browser):

@@ -231,7 +231,7 @@ def test_a_page_searches_its_own_world(lab, browser):
 def test_what_a_page_cannot_ask_for_is_refused_by_name(lab, browser, fields, problem):
     answer = begin(lab, browser, **fields)
     assert answer.status_code == 400
-    assert problem in answer.get_json()["error"]["en"]
+    assert problem in answer.get_json()["text"]["en"]
 
 
 def plan_of(lab, browser, **fields):
@@ -361,4 +361,4 @@ def test_a_scenario_without_orderly_consumers_is_not_searched(lab):
     browser.open(scenario="hello")
     answer = begin(lab, browser)
     assert answer.status_code == 400
-    assert "顺序" in answer.get_json()["error"]["zh"]
+    assert "顺序" in answer.get_json()["text"]["zh"]

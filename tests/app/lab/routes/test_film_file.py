@@ -71,3 +71,9 @@ def test_the_digest_changes_with_every_source(tmp_path, monkeypatch, name):
     (tmp_path / "built" / "manifest.json").write_text("{}")
     digests.add(film_file.sources_digest.__wrapped__())
     assert len(digests) == 2
+
+
+def test_make_always_runs_the_script_which_notices_a_deleted_source():
+    command = ["make", "-n", "film"]
+    printed = subprocess.run(command, cwd=film_file.BUILT.parents[1], capture_output=True, text=True, check=True).stdout
+    assert "-m scripts.start_page_film" in printed

@@ -100,7 +100,7 @@ def test_a_frame_that_is_not_kept_and_a_world_that_is_not_yours_are_404(lab, bro
     for path in ("frames/1", "export.json", "export.html"):
         answer = stranger.get(f"/api/lab/{browser.world}/{path}")
         assert answer.status_code == 404
-        assert answer.get_json()["error"]["zh"]
+        assert answer.get_json()["text"]["zh"]
 
 
 def test_an_exported_run_is_imported_as_the_identical_world(lab, browser):
@@ -134,7 +134,7 @@ def test_what_is_no_exported_run_is_refused(browser, body):
     answer = browser.http.post("/api/lab/import", data=body)
     assert answer.status_code in (400, 413)
     if answer.status_code == 400:
-        assert answer.get_json()["error"]["en"]
+        assert answer.get_json()["text"]["en"] == answer.get_json()["error"]
 
 
 def test_an_imported_run_s_scenario_is_checked_and_never_taken_for_a_path(lab, browser):
@@ -149,7 +149,7 @@ def test_an_imported_run_s_name_that_leads_elsewhere_is_refused(lab, browser, na
     run = browser.http.get(f"/api/lab/{browser.world}/export.json").get_json()
     answer = browser.http.post("/api/lab/import", json={**run, "scenario": name})
     assert answer.status_code == 400
-    texts = answer.get_json()["error"]
+    texts = answer.get_json()["text"]
     assert "allowed" in texts["en"] or "at most 60" in texts["en"]
     assert texts["zh"]
     assert len(lab.host.worlds.sessions) == 1

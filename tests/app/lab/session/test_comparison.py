@@ -132,7 +132,7 @@ def test_another_setting_counts_from_the_beginning(lab, browser):
     [{"kind": "no-such-thing"}, "off", {"kind": "crash", "target": "X9"}, {"kind": "setting", "target": "C1"}],
 )
 def test_a_change_that_cannot_be_is_refused(browser, command):
-    assert change(browser, command, status=400)["error"]["zh"]
+    assert change(browser, command, status=400)["text"]["zh"]
 
 
 def test_a_command_that_the_world_refuses_where_it_stands_gives_no_link_but_the_reason(lab, browser):
@@ -144,8 +144,8 @@ def test_a_command_that_the_world_refuses_where_it_stands_gives_no_link_but_the_
     assert other.view["commands"][-1]["kind"] == "fire-timer"
     gone = change(browser, {**fire, "due_us": 1_000}, from_start=False, status=400)
     assert gone["reason"] == "command"
-    assert timer["actor"] in gone["error"]["en"]
-    assert "1000" in gone["error"]["zh"]
+    assert timer["actor"] in gone["text"]["en"]
+    assert "1000" in gone["text"]["zh"]
 
 
 def test_there_is_no_last_command_to_leave_out_where_none_was_given(browser):

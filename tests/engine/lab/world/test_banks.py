@@ -276,7 +276,7 @@ def test_only_what_has_a_disk_can_have_a_full_one(kind, target, started):
 
 
 def test_only_a_bank_can_be_made_to_credit_again(started):
-    problem = r"C1 \(consumer\) has no switch idempotent-consumer; nodes with this switch: $"
+    problem = r"C1 \(consumer\) has no switch idempotent-consumer; nodes with this switch: none$"
     with pytest.raises(NoSuchTarget, match=problem):
         apply(started(), "lock-switch", "C1", lock="idempotent-consumer", on=False)
 
