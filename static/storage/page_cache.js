@@ -39,10 +39,12 @@ export function PageCache() {
 
 function Scenarios() {
   const { answer, why } = useAnswer("/api/storage/scenarios");
+  /** @type {Picture.ScenarioRow[]} */
+  const scenarios = answer?.scenarios ?? [];
   if (why) return html`<p class="problem" role="alert">${why}</p>`;
   return html`<ul class="cache-cards">
-    ${(answer?.scenarios ?? []).map(
-      (/** @type {Picture.ScenarioRow} */ scenario) => html`<li key=${scenario.name} class="panel cache-card linked-card">
+    ${scenarios.map(
+      (scenario) => html`<li key=${scenario.name} class="panel cache-card linked-card">
         ${Object.entries(scenario.pictures).map(
           ([theme, path]) => html`<img
             key=${theme}

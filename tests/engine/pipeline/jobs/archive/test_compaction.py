@@ -216,9 +216,16 @@ def test_a_place_is_listed_again_only_when_it_may_have_enough_small_files(
     archive, monkeypatch, remembered, footers_read
 ):
     listed, footers = [], []
-    files_below, parquet_rows = SharedFiles.files_below, SharedFiles.parquet_rows
-    monkeypatch.setattr(SharedFiles, "files_below", lambda *a: listed.append(a[1]) or files_below(*a))
-    monkeypatch.setattr(SharedFiles, "parquet_rows", lambda *a: footers.append(a[1]) or parquet_rows(*a))
+
+    def noting(method, noted):
+        def noted_method(files, path, *more):
+            noted.append(path)
+            return method(files, path, *more)
+
+        return noted_method
+
+    monkeypatch.setattr(SharedFiles, "files_below", noting(SharedFiles.files_below, listed))
+    monkeypatch.setattr(SharedFiles, "parquet_rows", noting(SharedFiles.parquet_rows, footers))
     monkeypatch.setattr(compaction_module, "ROWS_REMEMBERED_MAX", remembered)
     compaction = archive.compaction(files_min=3, max_messages_per_file=3)
     for number in (6, 7, 8):
