@@ -102,7 +102,7 @@ class Compaction:
 
     def _delete(self, replaced: tuple[str, ...]) -> bool:
         """Delete replaced files. Return whether none is left."""
-        if replaced != self._deleted:
+        if replaced and replaced != self._deleted:
             place = replaced[0].rpartition("/")[0]
             if names := self._existing(place, replaced):
                 # A power failure must not undo the move of the file that has their rows.
