@@ -187,7 +187,7 @@ def test_a_violation_is_reported_with_its_link_and_ends_with_code_1(monkeypatch,
     ("arguments", "reported"),
     [
         (["no-such-scenario"], "no-such-scenario"),
-        (["missing.yaml"], "cannot be read"),
+        (["missing.yaml"], "missing.yaml: No such file or directory"),
         (["general", "--seeds", "0"], "--seeds"),
         (["general", "--faults", "some"], "--faults"),
         (["general", "--processes", "1000"], "--processes"),
