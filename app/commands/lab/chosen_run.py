@@ -35,10 +35,10 @@ def chosen_run(scenario_name: str, link: str | None, event: int | None = None, t
     with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
         if event is not None:
             run.run_events(event)
+            if run.event_number < event:
+                raise FieldRefused("--at", f"the run has no event {event}", f"0 to {run.event_number}")
         elif to_s is not None:
             run.run_to_time(min(round(to_s * 1_000), scenario.duration_ms) * 1_000)
-        if event is not None and run.event_number < event:
-            raise FieldRefused("--at", f"the run has no event {event}", f"0 to {run.event_number}")
         return run.recording()
 
 
@@ -57,8 +57,8 @@ def linked_run(scenario: Scenario, link: str) -> Recording:
         raise FieldRefused("--link", f"it leads to a run of {recording.scenario.name}", f"a run of {scenario.name}")
     with LabRun(recording.scenario, recording.seed, recording.commands, check=False) as run:
         run.stand_at(recording.event, recording.time_us)
-        if recording.is_changed or not run.is_at(recording):
-            reason = "changed_scenario" if recording.is_changed else "other_version"
+        reason = run.difference_from(recording)
+        if reason is not None:
             click.echo(translate("en", f"lab.differs.{reason}"), err=True)
         # The commands that the run did not reach belong to what follows.
         return dataclasses.replace(run.recording(), commands=recording.commands)

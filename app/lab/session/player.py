@@ -251,9 +251,9 @@ class WorldPlayer:
         self._changed()
 
     def _report_difference(self, recording: Recording) -> None:
-        if recording.is_changed or not self.run.is_at(recording):
-            reason = "changed_scenario" if recording.is_changed else "other_version"
-            self._differs = in_all_languages("lab.differs." + reason)
+        reason = self.run.difference_from(recording)
+        if reason is not None:
+            self._differs = in_all_languages(f"lab.differs.{reason}")
             self._changed()
 
     # ------------------------------------------------------------------------------ checks

@@ -154,7 +154,7 @@ class ScenarioNode:
         return False
 
     def locked_since_us(self, key: str, known_us: int | None) -> int | None:
-        """Return since when its account has been locked for this transfer, if it is; ``known_us``: as of before."""
+        """Return since when its account has been locked for this transfer, if it is; ``known_us``: the last answer."""
         return None
 
     def free_record(self, key: RecordKey) -> bool:

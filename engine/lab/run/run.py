@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from engine.lab.checkers import CheckerSet, Violation
 from engine.lab.run.condition_watch import ConditionWatch
@@ -299,6 +299,12 @@ class LabRun:
         """
         place = (self.event_number, self.now_us) == (recording.event, recording.time_us)
         return place and recording.journal_hash in ("", self.journal_hash)
+
+    def difference_from(self, recording: Recording) -> Literal["changed_scenario", "other_version"] | None:
+        """Return why this is another run than the recorded one, at its place; None: nothing tells that it is."""
+        if recording.is_changed:
+            return "changed_scenario"
+        return None if self.is_at(recording) else "other_version"
 
     # --- end ---------------------------------------------------------------------------------------------------------
 

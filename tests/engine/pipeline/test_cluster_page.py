@@ -1,4 +1,6 @@
-"""The section "Running on a cluster" of ``docs/pipeline.md``: its blocks run in their order, as they stand there."""
+"""The section "Running on a cluster" of ``docs/pipeline.md``: the blocks of some parts run in their order, as they
+stand there. ``NOT_RUN`` has the others.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ RUN = ["Programs", "Packed environment"]
 #: Parts that are not run, and why.
 NOT_RUN = {
     "Packages of the executors": "its environment is for the ways to submit a program",
-    "Ways to submit a program": "four starts of Spark; test_registration.py and test_spark_wheel.py run its ways",
+    "Ways to submit a program": "no test runs its lines; test_registration.py runs --py-files, and"
+    " test_spark_wheel.py the wheel",
 }
 
 
@@ -80,11 +83,8 @@ def machine(tmp_path):
 def follow(parts, machine, name_server, master):
     """Run what the parts say and return what was printed. Addresses, folders and the source of GlassMQ are replaced."""
     replaced = {
-        r"/opt/spark-python": machine / "spark-python",
         r"spark://host:7077": f"'{master}'",
         r"broker-host:9876": name_server,
-        r"/data/orders": machine / "orders",
-        r"'glassmq\[spark\]'": f"--editable '{PROJECT}[spark]'",
         r"\bdist(?=[/ ])": machine / "dist",
     }
     script = ["set -e"]
