@@ -59,6 +59,6 @@ def linked_run(scenario: Scenario, link: str) -> Recording:
         run.stand_at(recording.event, recording.time_us)
         reason = run.difference_from(recording)
         if reason is not None:
-            click.echo(translate("en", f"lab.differs.{reason}"), err=True)
+            click.echo(translate("en", "lab.differs." + reason), err=True)
         # The commands that the run did not reach belong to what follows.
         return dataclasses.replace(run.recording(), commands=recording.commands)

@@ -253,7 +253,7 @@ class WorldPlayer:
     def _report_difference(self, recording: Recording) -> None:
         reason = self.run.difference_from(recording)
         if reason is not None:
-            self._differs = in_all_languages(f"lab.differs.{reason}")
+            self._differs = in_all_languages("lab.differs." + reason)
             self._changed()
 
     # ------------------------------------------------------------------------------ checks
