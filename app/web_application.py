@@ -11,7 +11,6 @@ from flask import Flask, Response, redirect, render_template
 from flask.typing import ResponseReturnValue
 
 from app.foundation.page_folders import PageFolders
-from app.foundation.translator import texts
 from app.lab.routes.namespace import NAMESPACE as LAB_NAMESPACE
 from app.lab.routes.namespace import LabNamespace
 from app.lab.routes.routes import command_table
@@ -42,7 +41,6 @@ from app.web.socket_namespace import LiveNamespace, SocketTransport, create_sock
 from app.web.socketio import SocketIO
 from app.web.stream import LiveStream, StreamSource
 from app.web.throttle import Throttle
-from engine.texts import LANGUAGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +150,6 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
     @app.get("/live/")
     def live_with_slash() -> ResponseReturnValue:
         return redirect("/live", 308)
-
-    @app.get("/translations/<language>.json")
-    def translations(language: str) -> Response:
-        if language not in LANGUAGES:
-            return json_answer({"error": f"no such language; allowed: {', '.join(LANGUAGES)}"}, 404)
-        return json_answer(texts(language))
 
     @app.get("/healthz")
     def healthz() -> Response:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from app.foundation.option_types import Read
+from app.foundation.option_types import Read, usage_errors
 from app.foundation.terminal_text import table_lines
 from app.remote.cluster_access import access_options
 from engine.client.foundation.client_config import parse_name_server_addresses
@@ -136,9 +136,5 @@ def load_scenario_argument(name: str) -> Scenario:
     from engine.lab.scenario.scenario_files import load_scenario, read_scenario_file
 
     path = Path(name)
-    try:
+    with usage_errors(LabError, OSError, UnicodeDecodeError, option=name):
         return read_scenario_file(path) if path.suffix in (".yaml", ".yml") or path.exists() else load_scenario(name)
-    except UnicodeDecodeError:
-        raise click.ClickException(f"{name} is not UTF-8 text") from None
-    except LabError as error:
-        raise click.ClickException(f"{name}: {error}") from None

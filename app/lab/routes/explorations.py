@@ -7,12 +7,11 @@ import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.routes.search_order import ENDS, NoteState, SearchOrder, order_of, outline
-from app.picture.pages.search import RefusedSearch, SearchPlan
+from app.picture.pages.search import RefusedSearch, SearchPhaseReport, SearchPlan, WholeSearch
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, make_plan, useful_switches
 from engine.lab.scenario.errors import LabError
@@ -47,7 +46,7 @@ class _Search:
     """One search of the explorer. ``state`` is replaced as a whole, and no more after its end."""
 
     owner: str
-    state: JsonObject
+    state: WholeSearch | SearchPhaseReport
     work: RunningSearch = field(init=False)
 
     @property
@@ -55,10 +54,10 @@ class _Search:
         """Return whether its last report is still to come."""
         return self.state["phase"] not in ENDS
 
-    def note(self, state: JsonObject) -> None:
+    def note(self, state: WholeSearch | SearchPhaseReport) -> None:
         """Take a report, or a part of one."""
         if self.is_running:
-            self.state = {**self.state, **state}
+            self.state = cast("WholeSearch | SearchPhaseReport", {**self.state, **state})
             if state["phase"] == "failed":
                 log.warning("a search ended without a result: %s", state.get("error", "its process is gone"))
 
@@ -105,13 +104,13 @@ class Explorations:
             "frames": list(LOST_FRAMES),
         }
 
-    def state(self, owner: str, identity: str) -> JsonObject:
+    def state(self, owner: str, identity: str) -> WholeSearch | SearchPhaseReport:
         """Return the progress of a search of ``owner``. Raises :class:`LabRefused`."""
         search = self._find(owner, identity)
         search.work.asked()
         return search.state
 
-    def cancel(self, owner: str, identity: str) -> JsonObject:
+    def cancel(self, owner: str, identity: str) -> WholeSearch | SearchPhaseReport:
         """End a search, and return its last state. Raises :class:`LabRefused`."""
         search = self._find(owner, identity)
         search.note({"phase": "cancelled"})

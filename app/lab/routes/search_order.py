@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import NAME_MAX
-from app.picture.pages.search import SearchOutline
+from app.picture.pages.search import SearchOutline, SearchPhaseReport, WholeSearch
 from engine.fields.field import Field
 from engine.lab.explorer.exploration import Exploration, ExplorationPlan, SearchPhase
 from engine.lab.explorer.lost_frames import LOST_FRAMES
@@ -29,8 +28,8 @@ from engine.lab.scenario.scenario_names import NODES_MAX
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS, parse_scenario
 from engine.lab.scenario.switches import SWITCHES
 
-#: Takes a report of a search: its whole state, or its new ``phase``.
-NoteState = Callable[[JsonObject], None]
+#: Takes a report of a search.
+NoteState = Callable[[WholeSearch | SearchPhaseReport], None]
 #: Seconds between the progress reports of a search.
 SAY_EVERY_S = 0.2
 #: The phases after which nothing is reported any more.
@@ -87,41 +86,32 @@ def order_of(request: ExplorationRequest) -> SearchOrder:
     return SearchOrder(request.scenario.name, request.scenario.text, fields)
 
 
-def search(order: SearchOrder, forks: ProcessTree | None = None) -> Iterator[JsonObject]:
-    """Search, and yield the states to report; the last one says what was found, or why the search failed."""
+def search(order: SearchOrder, forks: ProcessTree | None = None) -> Iterator[WholeSearch]:
+    """Search, and yield the states to report, when they are due; the last one says what was found, or why the search
+    failed.
+    """
     request = ExplorationRequest(parse_scenario(order.scenario_text, order.scenario_name), **order.fields)
     exploration = Exploration(make_plan(request), forks=forks)
-    try:
-        yield from _states(exploration, request)
-    except LabError as error:
-        yield {**exploration.state.to_dict(), "phase": "failed", "error": dict(error.text)}
-
-
-def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[JsonObject]:
-    """Yield the states to report, when they are due; the last one says that the search is done."""
     started, said_at = time.monotonic(), 0.0
     search_s = 0.0
 
-    def state() -> JsonObject:
-        """Return the state. ``seconds`` are wall-clock time; ``search_seconds`` leave out the time for minimizing a
-        finding.
-        """
-        return {
-            **exploration.state.to_dict(),
-            **outline(exploration.plan),
-            "seconds": round(time.monotonic() - started, 3),
-            "search_seconds": round(search_s, 3),
-        }
+    def state() -> WholeSearch:
+        own = {**exploration.state.to_dict(), **outline(exploration.plan)}
+        seconds = round(time.monotonic() - started, 3)
+        return cast("WholeSearch", own | {"seconds": seconds, "search_seconds": round(search_s, 3), "why": None})
 
-    for _ in exploration.steps():
-        if exploration.state.phase is SearchPhase.SEARCHING:
-            search_s = time.monotonic() - started
-        if time.monotonic() - said_at >= SAY_EVERY_S:
-            said_at = time.monotonic()
-            yield state()
-    nothing = exploration.state.finding is None and exploration.state.is_complete
-    why = explain_nothing(exploration.plan, request.without) if nothing else None
-    yield {**state(), "why": None if why is None else dict(why)}
+    try:
+        for _ in exploration.steps():
+            if exploration.state.phase is SearchPhase.SEARCHING:
+                search_s = time.monotonic() - started
+            if time.monotonic() - said_at >= SAY_EVERY_S:
+                said_at = time.monotonic()
+                yield state()
+        nothing = exploration.state.finding is None and exploration.state.is_complete
+        why = explain_nothing(exploration.plan, request.without) if nothing else None
+        yield {**state(), "why": None if why is None else dict(why)}
+    except LabError as error:
+        yield {**state(), "phase": "failed", "error": dict(error.text)}
 
 
 def outline(plan: ExplorationPlan) -> SearchOutline:

@@ -17,9 +17,10 @@ import { Icon } from "../controls/icons.js";
 const ADDRESS = "/api/lab/explorations";
 const ASK_EVERY_MS = 400;
 
-/** The search of this page: what the server last reported about it, with its id; or null. */
+/** The search of this page as the server last reported it, with its id; or null. At first, only its phase is known. */
 const search = signal(/** @type {any} */ (null));
 
+/** @param {Picture.WholeSearch | null} state */
 const isRunning = (state) => state !== null && !["done", "cancelled", "failed"].includes(state.phase);
 
 /** What a search with these settings would do. */
@@ -71,6 +72,7 @@ export function Explorer() {
   </div>`;
 }
 
+/** @param {{ state: Picture.WholeSearch }} props */
 function Progress({ state }) {
   const running = isRunning(state);
   const figures = [t("lab.explorer.schedules", { n: state.schedules })];
@@ -103,6 +105,7 @@ function Progress({ state }) {
 /** What is enough, by its kind; a paused process counts as a stall. */
 const FOUND = { hold: "lab.explorer.found", crash: "lab.explorer.found_crash", loss: "lab.explorer.found_loss" };
 
+/** @param {{ finding: Picture.Finding }} props */
 function Finding({ finding }) {
   const { violation, holds, link, end_link: endLink, later } = finding;
   const now = view.value.time_us;
@@ -156,6 +159,7 @@ function Finding({ finding }) {
   </section>`;
 }
 
+/** @param {{ state: Picture.WholeSearch }} props */
 function Nothing({ state }) {
   if (state.error) return html`<p class="panel-note">${bilingual(state.error)}</p>`;
   if (state.phase !== "done")

@@ -13,6 +13,7 @@ import { acting } from "../actions/thing.js";
 import { span } from "../../common/world/format.js";
 import { frameName, frameShape, shortName } from "../../common/world/frame_words.js";
 import { Roving } from "../../common/roving.js";
+import { LOST_MS, LostFrames } from "../../common/world/lost_frames.js";
 import { framesInFlight, view } from "../../common/world/view.js";
 import { boxOf, endsOf, fly, measureLines, pointOn } from "./curves.js";
 import { LabelRoom } from "./labels.js";
@@ -21,11 +22,6 @@ import { Links } from "./links.js";
 const MOST_BUTTONS = 32;
 const MOST_TRACES = 24;
 const TRACE_MS = 420;
-/** How long a lost frame stays visible in virtual time, and where a playing world is past that in an instant, for
-    so long on the watcher's clock. */
-const LOST_US = 30_000;
-const LOST_MS = 1_500;
-const MOST_LOST = 6;
 /** Of more frames of one name on one way only the first says it. */
 const MOST_NAMES = 3;
 /** The distance between requests and responses, so that they do not overlap; pixels. */
@@ -207,20 +203,12 @@ const shareOf = (frame, time) =>
 function useLostFrames() {
   const lost = useSignal(/** @type {Picture.Frame[]} */ ([]));
   useEffect(() => {
-    const until = new Map();
-    let [before, timer] = [view.peek().time_us, 0];
+    const known = new LostFrames(view.peek().time_us);
+    let timer = 0;
     const look = () => {
-      const { frames, playing, time_us: now } = view.peek();
-      const clock = performance.now();
-      const dropped = frames.filter((frame) => frame.dropped && frame.source !== frame.target && frame.sent_us <= now);
-      if (now < before) until.clear();
-      for (const { id, sent_us: sent } of dropped)
-        if (playing && sent > before && !until.has(id)) until.set(id, clock + LOST_MS);
-      before = now;
-      for (const [id, end] of until) if (end <= clock) until.delete(id);
-      lost.value = dropped.filter(({ id, sent_us: sent }) => now - sent < LOST_US || until.has(id)).slice(-MOST_LOST);
+      lost.value = known.look(view.peek(), performance.now());
       clearTimeout(timer);
-      if (until.size > 0) timer = setTimeout(look, LOST_MS);
+      if (known.isTimed) timer = setTimeout(look, LOST_MS);
     };
     const stop = view.subscribe(look);
     return () => (stop(), clearTimeout(timer));

@@ -15,7 +15,7 @@ DOCUMENT = PROJECT / "docs" / "operating" / "http-api.md"
 #: Modules with an answer that no type describes: how many, and why.
 WITHOUT_A_TYPE = {
     "app/lab/routes/exploration_routes.py": (1, "a plan or its refusal, each with what was changed: both have types"),
-    "app/web_application.py": (2, "a health check, and an unknown language of the texts: no data of a page"),
+    "app/web_application.py": (1, "a health check is no data of a page"),
 }
 
 

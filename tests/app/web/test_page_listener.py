@@ -71,7 +71,7 @@ def test_an_answer_says_its_date_once(server, path):
         (b"GET http://evil.example/live HTTP/1.1", [], b"421"),
         (b"GET /static/../app/web_application.py HTTP/1.1", [], b"404"),
         (b"GET /static/%2e%2e/app/web_application.py HTTP/1.1", [], b"404"),
-        (b"GET /translations/../../pyproject.toml HTTP/1.1", [], b"404"),
+        (b"GET /lessons/../../pyproject.toml HTTP/1.1", [], b"404"),
         (b"GET /live%00 HTTP/1.1", [], b"404"),
         (b"GET /api/messages?topic=%ff&key=%00 HTTP/1.1", [], b"200"),
         (b"GET /socket.io/?EIO=99&transport=polling HTTP/1.1", [], b"400"),

@@ -274,11 +274,6 @@ def test_the_browser_s_languages_are_weighed(client, accepted, word):
     assert word in client.get("/nowhere", headers={"Accept-Language": accepted}).text
 
 
-def test_translations_are_served_and_unknown_languages_named(client):
-    assert get_json(client, "/translations/zh.json")["error.not_found"]
-    assert "en, zh" in get_json(client, "/translations/xx.json", 404)["error"]
-
-
 @pytest.mark.parametrize("address", ["/", "/live", "/healthz", "/api/live/state", "/nowhere", "/api/messages/at/x"])
 def test_every_answer_carries_the_security_headers(client, address):
     headers = client.get(address).headers

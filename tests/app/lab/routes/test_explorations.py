@@ -12,11 +12,13 @@ from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.exploration_routes import FIELDS, exploration_of
 from app.lab.routes.explorations import Explorations
 from app.lab.routes.search_process import TIME_MAX_S, SearchProcess
+from app.picture.pages.search import SearchPhaseReport, WholeSearch
 from engine.fields.field import read_fields
 from engine.lab.explorer.plan import ExplorationRequest, make_plan
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
+from tests.support.picture.schema_problems import schema_problems
 from tests.support.waiting import wait_until
 
 SCENARIO = load_scenario("two-consumers")
@@ -92,6 +94,7 @@ def test_a_search_says_how_far_it_has_come_and_what_it_found(explorations):
     assert hold["label"]["zh"] == "调用监听器"
     assert state["finding"]["violation"]["anomaly"] == "duplicate"
     assert state["finding"]["link"]
+    assert list(schema_problems(state, WholeSearch)) == []
 
 
 def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
@@ -101,6 +104,7 @@ def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
     assert state["is_complete"]
     assert (state["from_us"], state["to_us"]) == (400_000, 5_400_000)
     assert "consuming" in state["why"]["zh"]
+    assert list(schema_problems(state, WholeSearch)) == []
 
 
 def test_a_search_can_be_cancelled_and_makes_room_for_the_next(explorations):
@@ -111,7 +115,8 @@ def test_a_search_can_be_cancelled_and_makes_room_for_the_next(explorations):
     assert caught.value.reason == "too_many_searches"
     assert explorations.cancel("me", identity)["phase"] == "cancelled"
     assert explorations.state("me", identity)["phase"] == "cancelled"
-    explorations.start("me", QUICK)
+    begun = explorations.state("me", explorations.start("me", QUICK))
+    assert list(schema_problems(begun, WholeSearch | SearchPhaseReport)) == []
 
 
 def test_a_server_runs_two_searches_at_most(explorations):

@@ -155,7 +155,7 @@ def test_old_names_accept_what_they_accepted_and_mean_the_same_without_it(name):
         ("compare batch-trade-offs --set C9.pullBatchSize=1", 2),
         ("compare batch-trade-offs --set C1.pullBatchSize=1 --watch Z", 2),
         ("compare batch-trade-offs --set C1.pullBatchSize=1 --seed -1", 2),
-        ("compare nowhere --set C1.pullBatchSize=1", 1),
+        ("compare nowhere --set C1.pullBatchSize=1", 2),
         ("crash-points", 2),
         ("crash-points hello", 1),
         ("crash-points xa-two-phase --restart-after-ms 0", 2),
