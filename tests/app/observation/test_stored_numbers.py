@@ -18,6 +18,7 @@ from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import broker_lab
+from tests.support.live.healthy_facts import HEALTHY
 
 P = "shop@1"
 
@@ -153,12 +154,12 @@ def test_the_verdict_hears_of_what_is_missing(lab):
     send(lab, 0, 3)
     lab.run_for(SETTLING_MS + 2_000)
     view = StoredNumbers(lab.broker).see_all()
-    assert facts_of({"numbers": view}).missing_numbers == {"Orders": 2}
-    assert facts_of({"numbers": None}).missing_numbers == {}
+    assert facts_of({**HEALTHY, "numbers": view}).missing_numbers == {"Orders": 2}
+    assert facts_of({**HEALTHY, "numbers": None}).missing_numbers == {}
     # Its ledger makes the missing ones unknown: they are not there for that.
     report(lab, NumberingLedger(P, "Orders", 4, unknown=((1, 2),)))
     lab.run_for(SETTLING_MS + 2_000)
-    facts = facts_of({"numbers": StoredNumbers(lab.broker).see_all()})
+    facts = facts_of({**HEALTHY, "numbers": StoredNumbers(lab.broker).see_all()})
     assert (facts.missing_numbers, facts.unknown_numbers) == ({"Orders": 0}, {"Orders": 2})
 
 
