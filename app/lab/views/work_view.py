@@ -5,7 +5,6 @@ idempotence guards.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -286,7 +285,10 @@ def _client(transaction: OpenTransaction, names: Mapping[str, str]) -> str | Non
 
 
 def _logged(server: BinlogSqlServer) -> list[picture.LoggedTransaction]:
-    return [cast("picture.LoggedTransaction", asdict(transaction)) for transaction in server.logged]
+    return [
+        {"xid": one.xid, "state": one.state, "is_in_binlog": one.is_in_binlog, "by_recovery": one.by_recovery}
+        for one in server.logged
+    ]
 
 
 def _transaction_view(
