@@ -43,7 +43,7 @@ LAB_STATE = "common/world/view.js"
 def ways_to_the_lab(static: Path) -> Iterator[str]:
     """One line for each module that the live page loads and that imports the state of the lab's page."""
     root = static.resolve()
-    found = {path: None for path in sorted((root / "live").rglob("*.js"))}
+    found = dict.fromkeys(sorted((root / "live").rglob("*.js")))
     for path in (waiting := [*found]):
         for address in _IMPORT.findall(path.read_text(encoding="utf-8")):
             target = (path.parent / address).resolve()
