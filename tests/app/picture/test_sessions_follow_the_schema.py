@@ -12,7 +12,7 @@ from app.lab.session.film import FilmMaker
 from app.lab.session.journal_pages import JournalFilter, search_backward
 from app.lab.session.player import WorldPlayer
 from app.lab.session.why_job import WhyJob
-from app.picture.live.fault import ActiveFaults
+from app.picture.live.fault import AllowedFaults
 from app.picture.session.comparison import FirstDifference
 from app.picture.session.film import Demonstration, Film
 from app.picture.session.journal import JournalMatches, PlayedWindow
@@ -75,5 +75,5 @@ def test_faults_and_recorded_frames_of_a_live_broker_follow_the_schema(tmp_path)
         live.send(message("orders", "one"))
         view = faults.view()
         assert view["hits"] and view["recording"]["count"]
-        assert list(schema_problems(view, ActiveFaults)) == []
+        assert list(schema_problems(view, AllowedFaults)) == []
         assert list(schema_problems(faults.ask(lambda service: service.frames()), FrameFile)) == []
