@@ -17,7 +17,7 @@ from scripts.fetch_page_packages import PAGE_PACKAGES
 from tests.support.rules.determinism_rules import broken_rules
 from tests.support.rules.import_direction import ALLOWED_IMPORTS, wrong_imports
 from tests.support.rules.kind_questions import class_questions, kind_names
-from tests.support.rules.page_imports import foreign_imports, readers_of_live_state
+from tests.support.rules.page_imports import foreign_imports, readers_of_live_state, ways_to_the_lab
 from tests.support.rules.rooms import crowded_folders, import_circle, imports_of, modules_below, upward_imports
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -432,6 +432,14 @@ def test_components_of_several_pages_do_not_read_the_live_state(tmp_path):
         'import { state } from "../../common/cluster/view.js";\nimport { t } from "../../common/i18n.js";\n'
     )
     assert list(readers_of_live_state(tmp_path)) == ["parts/lane/lane.js imports ../../common/cluster/view.js"]
+
+
+def test_the_live_page_does_not_load_the_state_of_the_lab(tmp_path):
+    assert list(ways_to_the_lab(PROJECT / "static")) == []
+    for name, imported in {"live/main.js": "../parts/tree.js", "parts/tree.js": "../common/world/view.js"}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f'import {{ x }} from "{imported}";')
+    assert list(ways_to_the_lab(tmp_path)) == ["parts/tree.js imports ../common/world/view.js"]
 
 
 def test_folders_of_modules_that_pages_share_hold_at_most_twenty_files():

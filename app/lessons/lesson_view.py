@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonValue
@@ -48,5 +48,5 @@ def _until(event: int, entries: Iterable[NamedTuple]) -> list[dict[str, JsonValu
     return [_plain(row) for row in rows if row["event"] <= event]
 
 
-def _plain(row: dict[str, Any]) -> dict[str, JsonValue]:
+def _plain(row: dict[str, JsonValue | tuple[JsonValue, ...]]) -> dict[str, JsonValue]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}

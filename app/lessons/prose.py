@@ -53,10 +53,6 @@ class Prose:
             parts += (f'<span class="lesson-figure">{escape(figure_text(figure.value(view)))}</span>', piece)
         return "".join(parts)
 
-    def missing_figures(self, view: ShownWorld) -> int:
-        """Return how many figures have no value in the world that ``view`` shows."""
-        return sum(figure.value(view) in (None, []) for figure in self.figures)
-
 
 def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Prose:
     """Parse ``text``, which begins at ``line`` of ``file``. ``inline``: one paragraph, without ``<p>``.

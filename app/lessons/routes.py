@@ -25,7 +25,7 @@ from app.lessons.lesson_page import lesson_data, lesson_entry, progress_json, se
 from app.lessons.progress import LearnerProgress
 from app.lessons.progress_file import progress_file, read_progress_file
 from app.lessons.rehearsal import Rehearsal, known_rehearsal, rehearse_once
-from app.picture.pages.lesson import StepCheck
+from app.picture.pages.lesson import CheckedStep, ImportedProgress, StepCheck
 from app.web.api import json_answer
 
 log = logging.getLogger("glassmq.http")
@@ -81,7 +81,8 @@ def create_lesson_routes(host: LabHost, progress: LearnerProgress) -> Blueprint:
         result = host.ask(in_lab)
         if result["done"]:
             progress.note(browser, name, request.done_step(result["prediction"]))
-        return json_answer({**result, **progress_json(progress.done(browser, name))})
+        checked: CheckedStep = {**result, **progress_json(progress.done(browser, name))}
+        return json_answer(checked)
 
     @lessons.post("/api/lessons/<name>/reset")
     def reset(name: str) -> Response:
@@ -112,7 +113,8 @@ def _add_progress_file(lessons: Blueprint, progress: LearnerProgress) -> None:
         taken = [each for each in steps if each.done.step in known.get(each.lesson, ())]
         for each in taken:
             progress.note(browser, each.lesson, each.done, each.done_at)
-        return json_answer({"taken": len(taken), "unknown": len(steps) - len(taken)})
+        imported: ImportedProgress = {"taken": len(taken), "unknown": len(steps) - len(taken)}
+        return json_answer(imported)
 
 
 def lesson_words() -> dict[str, str]:

@@ -17,7 +17,8 @@ from flask import Blueprint, Response
 
 from app.foundation.translator import in_all_languages
 from app.live.live_faults import LiveFaults
-from app.picture.refusal import RefusedRequest, refusal_json
+from app.picture.live.fault import NoFaults
+from app.picture.refusal import RefusedField, RefusedRequest, refusal_json
 from app.web.api import json_answer, refusal_answer
 from app.web.api_parameters import json_body, read_json, read_part, read_query
 from engine.faults.errors import FaultRefused
@@ -45,8 +46,9 @@ def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
     def show() -> Response:
         read_query()
         if faults is None:
-            return json_answer({"is_allowed": False, "is_active": False})
-        return json_answer({"is_allowed": True, **faults.view()})
+            nothing: NoFaults = {"is_allowed": False, "is_active": False}
+            return json_answer(nothing)
+        return json_answer(faults.view())
 
     @api.post("/faults")
     def break_it() -> Response:
@@ -124,7 +126,8 @@ def _add_error_answers(api: Blueprint) -> None:
     def malformed(error: CommandRefused) -> Response:
         reported: RefusedRequest = {"error": str(error), "text": dict(error.text)}
         if isinstance(error.__cause__, FieldRefused):
-            return json_answer({**refusal_json(error.__cause__), **reported}, 400)
+            field: RefusedField = {**refusal_json(error.__cause__), **reported}
+            return json_answer(field, 400)
         return json_answer(reported, 400)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from app.live.fault_service import FaultService
 
 if TYPE_CHECKING:
-    from app.picture.live.fault import ActiveFaults, PausedEngine
+    from app.picture.live.fault import ActiveFaults, AllowedFaults, PausedEngine
     from engine.runtime.live.engine_thread import EngineThread
 
 _T = TypeVar("_T")
@@ -28,14 +28,14 @@ class LiveFaults:
         self._thread = thread
         self._service = service
 
-    def view(self) -> ActiveFaults | PausedEngine:
+    def view(self) -> AllowedFaults | PausedEngine:
         """Return the active faults and the held frames; while the engine is paused, only the pause and its remaining
         time.
         """
         paused_ms = self._thread.paused_ms
         if paused_ms:
-            return {"is_active": True, "paused_ms": paused_ms}
-        return self._thread.call(self._service.view)
+            return {"is_allowed": True, "is_active": True, "paused_ms": paused_ms}
+        return {"is_allowed": True, **self._thread.call(self._service.view)}
 
     def apply(self, command: object) -> ActiveFaults | PausedEngine:
         """Carry out a command; ``resume`` ends a pause."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.observation.bounds import client_text
-from engine.idempotence.loss_detection.judge import SETTLING_MS, ProducerVerdict, TopicVerdict, judge, judging
+from engine.idempotence.loss_detection.judge import SETTLING_MS, ProducerVerdict, TopicVerdict, judging
 from engine.idempotence.loss_detection.reader_report import ReaderReport
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.message.compression import decompress_body
@@ -83,14 +83,6 @@ class StoredNumbers:
             else:
                 verdicts.append(verdict)
         self.view = self._view(verdicts)
-
-    def see_all(self) -> Numbers | None:
-        """Read everything stored by now to the end, and return the view."""
-        self._find_topics()
-        while self.look():
-            pass
-        self.view = self._view(judge([self.report], self._until_ms()))
-        return self.view
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

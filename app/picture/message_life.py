@@ -165,3 +165,15 @@ class MessageLives(TypedDict):
     omitted: int
     #: By key.
     messages: dict[str, MessageLife]
+
+
+class FoundLives(TypedDict):
+    """Lives of messages of a world that a search has found, the newest last."""
+
+    messages: list[MessageLife]
+
+
+class FoundStoredLives(TypedDict):
+    """Lives of stored messages that a search has found, the newest first."""
+
+    messages: list[StoredMessageLife]

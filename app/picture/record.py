@@ -40,6 +40,12 @@ class RecordSummary(StoredRecord):
     properties_bytes: int
 
 
+class FoundMessages(TypedDict):
+    """The messages that a search has found."""
+
+    messages: list[RecordSummary]
+
+
 class MessagePage(TypedDict):
     """Messages of a topic that were stored within a span of time, the newest first."""
 
@@ -124,3 +130,11 @@ class QueueEntryView(TypedDict):
     tags_code: str
     hex: str
     fields: list[RecordField]
+
+
+class QueueEntries(TypedDict):
+    """Entries of a consume queue, one after the other."""
+
+    #: Number of the first one.
+    start: int
+    entries: list[QueueEntryView]

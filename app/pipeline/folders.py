@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.foundation.translator import in_all_languages
+from engine.fields.refusal import FieldRefused, shown
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.pipeline.jobs.arguments import ArgumentRefused, by_parameter
 from engine.pipeline.jobs.description import JobDescription, ParameterKind
-from engine.texts import joined, plain
+from engine.texts import Text, joined, plain
 
 #: Parts of a path that a page may name: no "..", no drive, no scheme, nothing hidden.
 _PART = re.compile(r"[\w][\w.@=+ -]{0,99}")
@@ -38,23 +39,22 @@ def confine_folders(description: JobDescription, arguments: Mapping[str, object]
         if parameter.kind is ParameterKind.FOLDER:
             confined[parameter.name] = str(_confine(parameter.name, given, root))
         elif parameter.kind is ParameterKind.SCENARIO and str(given).strip() not in scenario_names():
-            raise ArgumentRefused(parameter.name, in_all_languages("pipeline.wrong_scenario"))
+            raise _refusal(parameter.name, given, in_all_languages("pipeline.wrong_scenario"))
     return confined
 
 
 def _confine(name: str, given: object, root: Path) -> Path:
     parts = given.split("/") if isinstance(given, str) else []
     taken = _TAKEN if name in _READ_ONLY else (*_TAKEN, EXPORTS_FOLDER)
+    text = in_all_languages("pipeline.wrong_folder", taken=joined("words.or_listed", map(plain, taken)))
     if not 1 <= len(parts) <= _PARTS_MAX or not all(_PART.fullmatch(part) for part in parts) or parts[0] in taken:
-        raise _refusal(name, taken)
+        raise _refusal(name, given, text)
     top = root.resolve()
     folder = (top / Path(*parts)).resolve()
     if not folder.is_relative_to(top):  # a symbolic link leads out
-        raise _refusal(name, taken)
+        raise _refusal(name, given, text)
     return folder
 
 
-def _refusal(name: str, taken: tuple[str, ...]) -> ArgumentRefused:
-    return ArgumentRefused(
-        name, in_all_languages("pipeline.wrong_folder", taken=joined("words.or_listed", map(plain, taken)))
-    )
+def _refusal(name: str, given: object, text: Mapping[str, str]) -> ArgumentRefused:
+    return ArgumentRefused(FieldRefused(name, Text("field.bad", value=shown(given)), text, text))

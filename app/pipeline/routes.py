@@ -7,6 +7,8 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from app.foundation.translator import in_all_languages
+from app.picture.pages.pipeline import PipelineInfo, RunList, StartedRun
+from app.picture.refusal import refusal_json
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import (
     RUNNING_MAX,
@@ -59,21 +61,21 @@ def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
         problem = in_all_languages("pipeline.switched_off") if host is None else None
         if host is not None and missing is not None:
             problem = in_all_languages("pipeline.missing", package=missing)
-        return json_answer(
-            {
-                "jobs": [description_json(registry.describe(name)) for name in registry.JOB_NAMES],
-                "problem": problem,
-                "running_max": RUNNING_MAX,
-                "master": None if host is None else host.settings.master,
-                "folder": None if host is None else str(host.settings.folder),
-                "asks_for_keys": host is not None and host.settings.asks_for_keys,
-            }
-        )
+        info: PipelineInfo = {
+            "jobs": [description_json(registry.describe(name)) for name in registry.JOB_NAMES],
+            "problem": problem,
+            "running_max": RUNNING_MAX,
+            "master": None if host is None else host.settings.master,
+            "folder": None if host is None else str(host.settings.folder),
+            "asks_for_keys": host is not None and host.settings.asks_for_keys,
+        }
+        return json_answer(info)
 
     @api.get("/pipeline/runs")
     def runs() -> Response:
         read_query()
-        return json_answer({"runs": [] if host is None else host.runs()})
+        answer: RunList = {"runs": [] if host is None else host.runs()}
+        return json_answer(answer)
 
     @api.get("/pipeline/runs/<run_id>")
     def run(run_id: str) -> Response:
@@ -86,7 +88,8 @@ def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
         job, arguments, keys = read_json(*_BODY, bytes_max=_BODY_MAX_BYTES).values()
         confined = confine_folders(registry.describe(job), arguments, pipeline.settings.folder)
         credentials = None if keys is None else BrokerCredentials(**keys)
-        return json_answer({"id": pipeline.start(job, confined, credentials)}, 201)
+        started: StartedRun = {"id": pipeline.start(job, confined, credentials)}
+        return json_answer(started, 201)
 
     @api.post("/pipeline/runs/<run_id>/stop")
     def stop(run_id: str) -> Response:
@@ -104,7 +107,7 @@ class _SwitchedOff(Exception):
 def _add_refusals(api: Blueprint) -> None:
     @api.errorhandler(ArgumentRefused)
     def refused_argument(refusal: ArgumentRefused) -> Response:
-        return json_answer({"error": str(refusal), "text": dict(refusal.text), "parameter": refusal.parameter}, 400)
+        return json_answer(refusal_json(refusal.refused), 400)
 
     @api.errorhandler(UnknownJob)
     def unknown_job(error: UnknownJob) -> Response:

@@ -15,7 +15,7 @@ from flask import Blueprint, Response
 
 from app.foundation.translator import in_all_languages
 from app.picture.pages.lab import ScenarioRow
-from app.picture.pages.storage import BothStores, FileSizes
+from app.picture.pages.storage import BothStores, FileSizes, StorageScenarios
 from app.storage.laboratory import kafka_side, rocketmq_side
 from app.storage.laboratory.laboratory import Laboratory, LaboratoryBusy
 from app.storage.laboratory.search import SearchQuestion, search
@@ -70,7 +70,8 @@ def add_storage_routes(
     @api.get("/storage/scenarios")
     def storage_scenarios() -> Response:
         read_query()
-        return json_answer({"scenarios": scenarios()})
+        answer: StorageScenarios = {"scenarios": scenarios()}
+        return json_answer(answer)
 
     @api.get("/storage/stores")
     def storage_stores() -> Response:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from app.picture.consumer_group import ConsumerGroup
+    from app.picture.live_state import HealthFacts
+    from app.picture.topic import Topic
 
 
 class QueueOf(NamedTuple):
@@ -70,66 +75,64 @@ class Facts:
     slaves_needed: int = 0
 
 
-def facts_of(state: Mapping[str, Any]) -> Facts:
-    """Return the facts of a live state; missing parts count as healthy."""
-    topics, rates = state.get("topics", {}), state.get("rates", {})
-    transactions = state.get("transactions") or {}
+def facts_of(state: HealthFacts) -> Facts:
+    """Return the facts of a live state."""
+    rates, transactions, copies = state["rates"], state["transactions"], state["replication"]
+    numbers = {} if state["numbers"] is None else state["numbers"]["topics"]
     # A check-back stores its half message again: the newest copy counts.
     undecided = {
         message["id"]: message["born_us"] // 1_000
-        for message in transactions.get("messages", ())
+        for message in (() if transactions is None else transactions["messages"])
         if message["decided_by"] is None
     }
-    numbers = (state.get("numbers") or {"topics": {}})["topics"]
-    copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
     return Facts(
-        now_ms=state.get("cluster", {}).get("now_us", 0) // 1_000,
-        connections=len(state.get("connections", {})) + state.get("omitted", {}).get("connections", 0),
-        groups=_groups(state.get("groups", {}), topics),
+        now_ms=state["cluster"]["now_us"] // 1_000,
+        connections=len(state["connections"]) + state["omitted"]["connections"],
+        groups=_groups(state["groups"], state["topics"]),
         undecided=tuple(sorted(undecided.values())),
         given_up=tuple(
             message["given_up_us"] // 1_000
-            for message in transactions.get("given_up", ())
+            for message in (() if transactions is None else transactions["given_up"])
             if message["checked_again"] is None
         ),
-        dead_letters=state.get("dead_letters", {}),
-        damaged=state.get("commit_log", {}).get("damage", {}).get("count", 0),
-        put_failures=state.get("put_failures", 0),
-        put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
-        unsent=state.get("unsent", {}),
+        dead_letters=state["dead_letters"],
+        damaged=state["commit_log"]["damage"]["count"],
+        put_failures=state["put_failures"],
+        put_p99_us=rates["put_p99_us"] if rates["in_messages"] else None,
+        unsent=state["unsent"],
         client_names={
             address: state["client_names"][client]
-            for address, connection in state.get("connections", {}).items()
-            for client in connection.get("client_ids", ())
-            if client in state.get("client_names", {})
+            for address, connection in state["connections"].items()
+            for client in connection["client_ids"]
+            if client in state["client_names"]
         },
         idempotence={group: reported["counters"] for group, reported in state.get("idempotence", {}).items()},
         missing_numbers={name: topic["missing"] for name, topic in numbers.items()},
         unknown_numbers={name: topic["unknown"] for name, topic in numbers.items()},
-        disk_used=state.get("disk_used", 0.0),
-        is_apart=copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
-        slaves=len(copies["slaves"]),
-        slaves_needed=copies["needed"],
+        disk_used=state["disk_used"],
+        is_apart=copies is not None and copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
+        slaves=0 if copies is None else len(copies["slaves"]),
+        slaves_needed=0 if copies is None else copies["needed"],
     )
 
 
-def _groups(groups: Mapping[str, Any], topics: Mapping[str, Any]) -> dict[str, GroupFacts]:
+def _groups(groups: Mapping[str, ConsumerGroup], topics: Mapping[str, Topic]) -> dict[str, GroupFacts]:
     queues: dict[str, dict[QueueOf, QueueProgressFacts]] = {}
     for topic, view in topics.items():
         for queue_id, queue in view["queues"].items():
-            for group, committed in queue["committed"].items():
-                subscriptions = groups.get(group, {}).get("subscriptions", {})
-                if subscriptions and topic not in subscriptions:
+            for name, committed in queue["committed"].items():
+                group = groups.get(name)
+                if group is not None and group["subscriptions"] and topic not in group["subscriptions"]:
                     continue  # an offset from before it read other topics
-                owners = groups.get(group, {}).get("assignment", {}).get(topic, {})
-                progress = QueueProgressFacts(committed, max(0, queue["max"] - committed), queue_id in owners)
-                queues.setdefault(group, {})[QueueOf(topic, int(queue_id))] = progress
+                is_owned = group is not None and queue_id in group["assignment"].get(topic, {})
+                progress = QueueProgressFacts(committed, max(0, queue["max"] - committed), is_owned)
+                queues.setdefault(name, {})[QueueOf(topic, int(queue_id))] = progress
     return {
         name: GroupFacts(
             sum(progress.behind for progress in queues.get(name, {}).values()),
-            len(view["members"]) + view.get("omitted_members", 0),
+            len(group["members"]) + group["omitted_members"],
             queues.get(name, {}),
         )
-        for name, view in groups.items()
-        if view.get("lag") is not None
+        for name, group in groups.items()
+        if group["lag"] is not None
     }

@@ -23,8 +23,10 @@ from engine.protocol.message.message_id import decode_offset_message_id
 from engine.runtime.live.engine_thread import EngineUnavailable
 
 if TYPE_CHECKING:
+    from app.picture.message_life import FoundStoredLives
     from app.picture.rates import History, SecondLists
-    from app.picture.record import RecordSummary
+    from app.picture.record import FoundMessages, QueueEntries, RecordSummary
+    from app.picture.refusal import RefusedRequest
     from app.web.live_source import LiveSource
 
 #: Messages that one search returns at most, and the default.
@@ -55,7 +57,8 @@ def json_answer(value: object, status: int = 200) -> Response:
 
 def refusal_answer(text: Mapping[str, str], status: int) -> Response:
     """Return a refusal with its text in each language; ``error`` is the English one."""
-    return json_answer({"error": text["en"], "text": dict(text)}, status)
+    refused: RefusedRequest = {"error": text["en"], "text": dict(text)}
+    return json_answer(refused, status)
 
 
 def create_api(source: LiveSource) -> Blueprint:
@@ -83,12 +86,14 @@ def create_api(source: LiveSource) -> Blueprint:
 
     @api.get("/messages")
     def messages() -> Response:
-        return json_answer({"messages": _search(source)})
+        found: FoundMessages = {"messages": _search(source)}
+        return json_answer(found)
 
     @api.get("/messages/trail")
     def message_trail() -> Response:
         name, topic = read_query(Field("name", "text", 1, _KEY_MAX, strip=True), _TOPIC_OR_ANY).values()
-        return json_answer({"messages": source.ask(lambda live: live.trails(name, topic))()})
+        found: FoundStoredLives = {"messages": source.ask(lambda live: live.trails(name, topic))()}
+        return json_answer(found)
 
     @api.get("/messages/at/<offset>")
     def message_at(offset: str) -> Response:
@@ -130,7 +135,8 @@ def _add_topic_routes(api: Blueprint, source: LiveSource) -> None:
         entries = source.ask(lambda live: live.operator.queue_entries(topic, number, page["start"], page["count"]))
         if entries is None:
             return _no_queue(topic, number)
-        return json_answer({"start": page["start"], "entries": [queue_entry_view(entry) for entry in entries]})
+        answer: QueueEntries = {"start": page["start"], "entries": [queue_entry_view(entry) for entry in entries]}
+        return json_answer(answer)
 
 
 def _no_queue(topic: str, queue_id: int | None) -> Response:

@@ -104,6 +104,17 @@ export function span(value) {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/**
+ * Ranges of numbers, both ends in them: "3, 5–7, …".
+ *
+ * @param {number[][]} ranges
+ * @param {number} most Ranges.
+ */
+export function rangesText(ranges, most = Infinity) {
+  const shown = ranges.slice(0, most).map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`));
+  return [...shown, ...(ranges.length > most ? ["…"] : [])].join(", ");
+}
+
 /** @param {number} value */
 const two = (value) => String(value).padStart(2, "0");
 

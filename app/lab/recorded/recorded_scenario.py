@@ -188,8 +188,9 @@ class _Builder:
         ]
         frames = self._file.frames
         for place, rule in enumerate(self._file.rules):
-            following = next((one for one in frames if one.at_us >= rule["made_ms"] * 1_000), frames[-1])
-            sent.append((self._clients.ms_at(rule["made_ms"] * 1_000, following.number), place))
+            made_us = int(rule["made_ms"]) * 1_000
+            following = next((one for one in frames if one.at_us >= made_us), frames[-1])
+            sent.append((self._clients.ms_at(made_us, following.number), place))
         times: dict[str | int, int] = {}
         last_ms = 0
         for at_ms, one in sorted(sent, key=lambda entry: entry[0]):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from app.lab.session.host import LabHost
     from app.lab.session.player import WorldPlayer
     from app.lab.session.worlds import LabWorlds
+    from app.picture.message_life import FoundLives
     from app.picture.session.why import Why
 
 _Found = TypeVar("_Found")
@@ -67,8 +68,9 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     @lab.get("/api/lab/<world>/lives")
     def lives(world: str) -> Response:
         text = read_query(Field("contains", "text", 1, KEY_MAX))["contains"]
-        found = look(world, lambda player: LifeView(player.run_looked_at().world).find(text, LIVES_FOUND_MAX))
-        return json_answer({"messages": found})
+        lives = look(world, lambda player: LifeView(player.run_looked_at().world).find(text, LIVES_FOUND_MAX))
+        found: FoundLives = {"messages": lives}
+        return json_answer(found)
 
     @lab.get("/api/lab/<world>/why")
     def why(world: str) -> Response:

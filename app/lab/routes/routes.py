@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from app.lab.session.host import LabHost
     from app.lab.session.session import WorldSession
     from app.live.live_faults import LiveFaults
-    from app.picture.pages.lab import ShownCommand, StageTables
+    from app.picture.pages.lab import ImportedRun, ShownCommand, StageTables
     from app.picture.session.film import Film
 
 #: A source file; :func:`source_file` says which there are.
@@ -130,7 +130,8 @@ def create_lab_routes(
         except (RecordingRefused, ScenarioError) as error:
             raise refusal_of(error, "import") from error
         world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(recording, browser)))
-        return json_answer({"world": world, "scenario": scenario, "address": f"/lab/{scenario}?world={world}"}, 201)
+        imported: ImportedRun = {"world": world, "scenario": scenario, "address": f"/lab/{scenario}?world={world}"}
+        return json_answer(imported, 201)
 
     answer_refusals(lab)
     return lab

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, TREE_NODES_SHOWN
 from app.lab.views.money.bank_view import bank_view
@@ -84,7 +84,14 @@ def consumer_view(role: ConsumerNode) -> Consumer:
     """Return the view of a consumer."""
     consumer = role.consumer
     listener_calls: list[ListenerCall] = [
-        cast("ListenerCall", {**call._asdict(), "offsets": list(call.offsets), "keys": list(call.keys)})
+        {
+            "topic": call.topic,
+            "broker": call.broker,
+            "queue_id": call.queue_id,
+            "offsets": list(call.offsets),
+            "keys": list(call.keys),
+            "since_us": call.since_us,
+        }
         for call in islice(role.listener_calls.values(), IN_FLIGHT_SHOWN)
     ]
     return {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from app.lab.foundation.bounds import ROUTES_SHOWN
 from app.lab.views.broker_view import BrokerView
@@ -38,6 +38,10 @@ from engine.lab.nodes.xa_nodes import CoordinatorNode, ManagerNode, ResourceMana
 from engine.lab.raft.raft_client_node import RaftClientNode
 from engine.lab.raft.raft_peer_node import RaftPeerNode
 
+if TYPE_CHECKING:
+    from app.picture.world.broker import DownBroker, WorldBroker
+    from app.picture.world.node import NameServer
+
 _Node = TypeVar("_Node", bound=ScenarioNode)
 
 
@@ -64,19 +68,21 @@ class _BrokerNodeView:
         self._lives = lives
         self._known: BrokerView | None = None
 
-    def build(self, owners: Owners) -> Mapping[str, object]:
+    def build(self, owners: Owners) -> DownBroker | WorldBroker:
         role, broker = self._role, self._role.broker
-        fixed: dict[str, object] = {"switched_off": list(role.switched_off)}
         if broker is None or not broker.address:
             self._known = None
-            return fixed
+            return {"switched_off": list(role.switched_off)}
         known = self._known
         if known is None or known.broker is not broker:
             known = self._known = BrokerView(broker)
-        fixed["flush"] = role.spec.flush
         copies = self._lives.copies_of(role.name)
-        dead_letters = None if copies is None else dead_letters_view(broker, copies, self._lives)
-        return {**fixed, **known.build(), "dead_letters": dead_letters}
+        return {
+            **known.build(),
+            "switched_off": list(role.switched_off),
+            "flush": role.spec.flush,
+            "dead_letters": None if copies is None else dead_letters_view(broker, copies, self._lives),
+        }
 
 
 #: An entry of the table: class of the node, and what makes its view.
@@ -98,7 +104,7 @@ def plain_view(kind: type[_Node], build: Callable[[_Node], Mapping[str, object]]
     return view_of_kind(kind, lambda role, lives: NodeView(lambda owners: build(role)))
 
 
-def _name_server(role: NameServerNode) -> Mapping[str, object]:
+def _name_server(role: NameServerNode) -> NameServer:
     """Return which brokers it knows (broker id -> address), and which brokers have which topic."""
     server = role.name_server
     if server is None:

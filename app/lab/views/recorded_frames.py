@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 from app.lab.foundation.refusal import LabRefused, fields_refused
 from engine.faults.fault_rule import RULE_FIELDS, FaultAction
@@ -90,7 +90,7 @@ class RecordedFrames:
     frames: list[RecordedFrame]
     broker: str
     names: Mapping[str, str]
-    rules: list[dict[str, Any]]
+    rules: list[dict[str, int | float | str]]
     states: list[StateChange]
 
 

@@ -5,9 +5,8 @@ idempotence guards.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
 from app.observation.unix_time import world_us
@@ -191,7 +190,7 @@ class DatabaseView:
         self._role = role
         works = [node.work for node in role.world.scenario.of_kind(ConsumerSpec) if node.work is not None]
         self._has_stock = any(work.database == role.name and TAKE in work.steps for work in works)
-        self._read_from: tuple[Any, ...] = ()
+        self._read_from: tuple[BankDatabase, Database, int, int, bool] | None = None
         self._orders: tuple[list[picture.Order], int] = ([], 0)
         self._twice = 0
         self._stock: picture.Stock | None = None
@@ -228,7 +227,7 @@ class DatabaseView:
     def _read(self, database: BankDatabase) -> None:
         connection = database.tables.conn
         state = (database, database.tables, database.commit_count, connection.total_changes, database.in_transaction)
-        if self._read_from[1:] == state[1:] and self._read_from[:1] == (database,):
+        if self._read_from == state:
             return
         now, committed = database.tables, database.committed()
         self._orders = (_orders(now, committed), committed["orders"].count)
@@ -286,7 +285,10 @@ def _client(transaction: OpenTransaction, names: Mapping[str, str]) -> str | Non
 
 
 def _logged(server: BinlogSqlServer) -> list[picture.LoggedTransaction]:
-    return [cast("picture.LoggedTransaction", asdict(transaction)) for transaction in server.logged]
+    return [
+        {"xid": one.xid, "state": one.state, "is_in_binlog": one.is_in_binlog, "by_recovery": one.by_recovery}
+        for one in server.logged
+    ]
 
 
 def _transaction_view(

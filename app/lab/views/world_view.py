@@ -7,7 +7,6 @@ in; everything else stays the same object from view to view, which also makes th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, VIOLATIONS_SHOWN
@@ -142,7 +141,7 @@ class WorldView:
             if known is None or acted is None or name in acted or known[0] != state:
                 known = (state, self._node(role, held, owners))
             self._nodes[name] = known
-            nodes[name] = cast("NodePicture", known[1])
+            nodes[name] = cast("NodePicture", known[1])  # what the table of views makes has one type per entry
         return nodes
 
     def _nodes_that_acted(self) -> set[str] | None:
@@ -261,7 +260,17 @@ def _try_button_json(button: TryButton) -> picture.TryButton:
 
 def _next_step(run: LabRun) -> NextStep | None:
     step = next_step(run.world)
-    return None if step is None else cast("NextStep", asdict(step))
+    if step is None:
+        return None
+    return {
+        "actor": step.actor,
+        "node": step.node,
+        "label": step.label,
+        "due_us": step.due_us,
+        "file": step.file,
+        "line": step.line,
+        "function": step.function,
+    }
 
 
 def _caption_view(caption: Caption) -> picture.Caption:

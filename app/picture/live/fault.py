@@ -135,8 +135,22 @@ class ActiveFaults(TypedDict):
     recording: FrameRecordNow | None
 
 
+class AllowedFaults(ActiveFaults):
+    """The active faults, and that they are allowed."""
+
+    is_allowed: bool
+
+
 class PausedEngine(TypedDict):
     """All that is known while the engine is paused."""
 
+    is_allowed: bool
     is_active: bool
     paused_ms: int
+
+
+class NoFaults(TypedDict):
+    """The answer of a server that allows no faults."""
+
+    is_allowed: bool
+    is_active: bool

@@ -120,3 +120,13 @@ class FaultTables(TypedDict):
     commands: dict[str, ShownCommand]
     #: RocketMQ's short names of a header's fields -> long ones.
     header_letters: dict[str, str]
+
+
+class ImportedRun(TypedDict):
+    """A world that was made of an exported run."""
+
+    #: Its id.
+    world: str
+    scenario: str
+    #: Of its page.
+    address: str

@@ -117,6 +117,10 @@ class StepCheck(TypedDict):
     prediction: JudgedPrediction | None
 
 
+class CheckedStep(StepCheck, LessonProgress):
+    """The check of a step, and how far the browser is now."""
+
+
 class LessonView(WorldPicture):
     """The world that a lesson's expressions are about, with what its clients have done."""
 
@@ -171,3 +175,10 @@ class ProgressFile(TypedDict):
 
     format: str
     steps: list[StoredStep]
+
+
+class ImportedProgress(TypedDict):
+    """How many steps of a file were taken, and how many are of no lesson."""
+
+    taken: int
+    unknown: int

@@ -183,3 +183,15 @@ class PipelineRuns(TypedDict):
     runs: dict[str, ShownRun]
     #: Ids, newest first.
     order: list[str]
+
+
+class RunList(TypedDict):
+    """All runs, newest first."""
+
+    runs: list[ShownRun]
+
+
+class StartedRun(TypedDict):
+    """A run that was started."""
+
+    id: str

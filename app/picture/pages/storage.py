@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from app.foundation.json_types import JsonValue
+from app.picture.pages.lab import ScenarioRow
 from app.picture.record import RecordField
 
 StoreName = Literal["rocketmq", "kafka"]
@@ -46,6 +47,12 @@ class StoredTraffic(TypedDict):
     distinct_keys: int
     codec: str
     batch_records: int
+
+
+class StorageScenarios(TypedDict):
+    """The scenarios of the lab that are about storage."""
+
+    scenarios: list[ScenarioRow]
 
 
 class BothStores(TypedDict):

@@ -39,7 +39,8 @@ class NextStep(TypedDict):
     node: str
     label: str
     due_us: int
-    #: Where in the engine's source it continues; None: not known, like the next two.
-    file: str | None
-    line: int | None
-    function: str | None
+    #: Where in the engine's source it continues; empty: not known.
+    file: str
+    #: 0: not known.
+    line: int
+    function: str

@@ -37,15 +37,20 @@ class NodeProcess(TypedDict):
     page_cache: PageCache | None
 
 
-class NameServerPicture(NodeProcess):
-    """A name server; without a process it knows nothing."""
+class NameServer(TypedDict):
+    """What a name server knows; nothing without a process."""
 
-    role: Literal["name_server"]
     address: NotRequired[str]
     #: Broker name -> broker id -> address.
     brokers: NotRequired[dict[str, dict[str, str]]]
     #: Topic -> names of the brokers that have it.
     routes: NotRequired[dict[str, list[str]]]
+
+
+class NameServerPicture(NodeProcess, NameServer):
+    """A name server."""
+
+    role: Literal["name_server"]
 
 
 class DownBrokerPicture(NodeProcess, DownBroker):

@@ -19,7 +19,6 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.kinds.consumer import ConsumerSpec
 from engine.lab.scenario.kinds.producer import ProducerSpec
 from engine.lab.scenario.scenario import Command, Scenario
-from engine.lab.witness.deliveries import DONE
 from engine.lab.world.faults import apply_command, follow_script
 from engine.lab.world.world import ScenarioWorld
 
@@ -147,7 +146,7 @@ class CheckerWatch:
         self._checkers = CheckerSet(world)
         self._after_event = self._checkers.after_event
         self._loop = world.loop
-        self._history = world.history
+        self._deliveries = world.witness.deliveries
         self._ended = 0
         self._consumed: dict[tuple[str, str, str, int, int], None] = {}
         #: Number of expected consumptions; None: the run is watched to its end.
@@ -159,20 +158,18 @@ class CheckerWatch:
         found = self._after_event(self._loop.event_number)
         if found:
             self._found = found[0]
-        return self._found or len(self._history.consumes_ended) != self._ended
+        return self._found or len(self._deliveries.ended()) != self._ended
 
     def look(self) -> Violation | None:
         """Return the violation."""
-        for entry in self._history.consumes_ended[self._ended :]:
-            if entry.result in DONE:
-                place = (entry.group, entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
-                self._consumed[place] = None
-        self._ended = len(self._history.consumes_ended)
+        ended = self._deliveries.ended()
+        self._consumed |= {(one.began.group, *one.place): None for one in ended[self._ended :] if one.is_done}
+        self._ended = len(ended)
         return self._found
 
     def is_done(self) -> bool:
         """Return whether each group has consumed every message, and no listener call is in progress."""
-        return len(self._consumed) == self._wanted and len(self._history.consumes_began) == self._ended
+        return len(self._consumed) == self._wanted and len(self._deliveries.all()) == self._ended
 
     def at_end(self) -> Violation | None:
         """Return what is missing when the story is over."""

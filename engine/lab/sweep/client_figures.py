@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.lab.witness.deliveries import DONE
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.names import is_retry_topic
@@ -18,7 +17,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.runtime.lab.lab_link_fault import Parcel
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.history import ConsumeBegan
+    from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
     from engine.lab.witness.frame_log import FrameLog
     from engine.lab.world.world import ScenarioWorld
 
@@ -109,12 +108,13 @@ class ConsumerMeter:
 
     def figures(self) -> ConsumerFigures:
         """Return the figures of the client's activity so far."""
-        history, name = self._world.history, self._name
-        began = [entry for entry in history.consumes_began if entry.node == name]
+        name, seen = self._name, self._world.witness.deliveries
+        began = [one.began for one in seen.all() if one.began.node == name]
+        ended = [one for one in seen.ended() if one.began.node == name]
         done: dict[str, int] = {}
-        for entry in history.consumes_ended:
-            if entry.node == name and entry.result in DONE:
-                done.setdefault(entry.key, entry.time_us)
+        for one in ended:
+            if one.ended is not None and one.is_done:
+                done.setdefault(one.ended.key, one.ended.time_us)
         most = -(-len(done) * 9 // 10)
         seconds = (sorted(done.values())[most - 1] - began[0].time_us) / 1e6 if done else 0.0
         deliveries = Counter(entry.key for entry in began)
@@ -129,30 +129,11 @@ class ConsumerMeter:
             pull_ms=_mean_ms(self._reply_us),
             pulled_again=sum(self._sent.values()) - len(self._sent),
             calls=_calls(began),
-            threads_busy=self._threads_busy(began, seconds),
+            threads_busy=_threads_busy(began, [one.ended for one in ended if one.ended is not None], seconds),
             consumed_again=again,
             without_need=sum(deliveries[key] - 1 for key in willing),
             never_consumed=len(deliveries) - len(done),
         )
-
-    def _threads_busy(self, began: list[ConsumeBegan], seconds: float) -> float:
-        """Return the calls in progress, summed over the time since the first one began."""
-        if not seconds:
-            return 0.0
-        # Messages of one call begin in one event, and end in one.
-        starts = {entry.event: entry.time_us for entry in began}
-        stops = {entry.event: entry.time_us for entry in self._world.history.consumes_ended if entry.node == self._name}
-        moments = [(event, time_us, 1) for event, time_us in starts.items()]
-        moments += [(event, time_us, -1) for event, time_us in stops.items()]
-        now_us = first_us = began[0].time_us
-        last_us = first_us + round(seconds * 1e6)
-        running = busy_us = 0
-        for _, time_us, change in sorted(moments):
-            until_us = min(time_us, last_us)
-            busy_us += running * max(0, until_us - now_us)
-            now_us = max(now_us, until_us)
-            running += change
-        return round(busy_us / (last_us - first_us), 1)
 
 
 class ProducerMeter:
@@ -200,6 +181,24 @@ METERS: Mapping[str, type[ConsumerMeter] | type[ProducerMeter]] = {
 def _calls(began: list[ConsumeBegan]) -> int:
     """Return the number of calls: messages of one call begin in the same event, and one event is of one worker."""
     return len({entry.event: None for entry in began})
+
+
+def _threads_busy(began: list[ConsumeBegan], ended: list[ConsumeEnded], seconds: float) -> float:
+    """Return the calls in progress, summed over the time since the first one began."""
+    if not seconds:
+        return 0.0
+    # Messages of one call begin in one event, and end in one.
+    moments = [(event, time_us, 1) for event, time_us in {entry.event: entry.time_us for entry in began}.items()]
+    moments += [(event, time_us, -1) for event, time_us in {entry.event: entry.time_us for entry in ended}.items()]
+    now_us = first_us = began[0].time_us
+    last_us = first_us + round(seconds * 1e6)
+    running = busy_us = 0
+    for _, time_us, change in sorted(moments):
+        until_us = min(time_us, last_us)
+        busy_us += running * max(0, until_us - now_us)
+        now_us = max(now_us, until_us)
+        running += change
+    return round(busy_us / (last_us - first_us), 1)
 
 
 def _per_second(count: int, seconds: float) -> float:

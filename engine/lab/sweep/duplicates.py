@@ -43,8 +43,6 @@ from engine.lab.sweep.wilson import wilson_interval
 from engine.lab.work.work_spec import ORDER_AND_STOCK, StepKind, WorkSpec
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
-#: Default scenario.
-USUAL_SCENARIO = "order-and-stock"
 #: With :attr:`ConsumptionVariant.fails_half_way`, every Nth message of the first traffic fails at its first delivery.
 _FAILS_EVERY = 3
 

@@ -53,8 +53,9 @@ def _growth(run: LabRun, topic: str) -> Growth:
         if sent.topic == topic:
             queues.setdefault(order_of[sent.key], {})[sent.queue_id] = None
     number = {key: at for at, key in enumerate(order_of)}
-    began = {entry.key: entry.event for entry in history.consumes_began if entry.topic == topic}
-    ended = {entry.key: entry.event for entry in history.consumes_ended if entry.topic == topic}
+    seen = run.world.witness.deliveries
+    began = {one.began.key: one.began.event for one in seen.all() if one.began.topic == topic}
+    ended = {one.ended.key: one.ended.event for one in seen.ended() if one.ended and one.ended.topic == topic}
     broken = {
         order_of[key]: None
         for key in ended

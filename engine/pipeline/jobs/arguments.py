@@ -34,14 +34,15 @@ Argument = str | int | bool | None
 class ArgumentRefused(WrongArgument):
     """An argument is invalid.
 
+    :ivar refused: the refusal in its parts.
     :ivar parameter: its name, in snake_case.
     :ivar text: what is wrong with it and what is allowed.
     """
 
-    def __init__(self, parameter: str, text: Texts) -> None:
-        super().__init__(Text("job.argument.named", parameter=parameter, text=text))
-        self.parameter = parameter
-        self.text = text
+    def __init__(self, refused: FieldRefused) -> None:
+        text: Texts = refused.sentence or refused.detail
+        super().__init__(Text("job.argument.named", parameter=refused.path, text=text))
+        self.refused, self.parameter, self.text = refused, refused.path, text
 
 
 def read_arguments(description: JobDescription, given: Mapping[str, object]) -> dict[str, Argument]:
@@ -54,11 +55,12 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
     try:
         only_known(named, parameters)
     except FieldRefused as refused:
-        raise ArgumentRefused(refused.path, refused.detail) from None
+        raise ArgumentRefused(refused) from None
     read = {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         if read[name] is None and parameter.unless is not None and read[parameter.unless] is None:
-            raise ArgumentRefused(name, Text("job.argument.missing_unless", other=parameter.unless))
+            text = Text("job.argument.missing_unless", other=parameter.unless)
+            raise ArgumentRefused(FieldRefused(name, Text("field.missing"), f"{name}, {parameter.unless}", text))
     return read
 
 
@@ -68,7 +70,8 @@ def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
     for name, value in given.items():
         own = name.replace("-", "_")
         if own in named:
-            raise ArgumentRefused(own[:100], Text("job.argument.twice"))
+            text = Text("job.argument.twice")
+            raise ArgumentRefused(FieldRefused(own[:100], Text("field.twice"), Text("field.once"), text))
         named[own] = value
     return named
 
@@ -78,7 +81,8 @@ def _read_one(parameter: JobParameter, value: object) -> Argument:
     try:
         read = field_of(parameter).read(_as_json(parameter.kind, value), name, of_text=True)
     except FieldRefused as refused:
-        raise ArgumentRefused(name, refused.detail if refused.path == name else refused.text) from None
+        text = refused.detail if refused.path == name else refused.text
+        raise ArgumentRefused(FieldRefused(name, refused.problem, refused.allowed, text)) from None
     return ",".join(dict.fromkeys(read)) if isinstance(read, tuple) else read
 
 

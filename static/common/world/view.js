@@ -269,19 +269,7 @@ export const openSetting = signal(/** @type {{ node: string, name: string } | nu
 export const openHalf = signal(/** @type {{ broker: string, message: any, action?: any } | null} */ (null));
 /** Whose dead letters are listed, or null. */
 export const openDeadLetters = signal(/** @type {{ broker: string, group: string } | null} */ (null));
-/** A message that the pointer or the focus is on (its key), to mark it everywhere; or null. */
-export const pointedKey = signal(/** @type {string | null} */ (null));
-
-/** Whether the pointer is on the message `key`, wherever the page shows it.
-    @param {string | null | undefined} key */
-export const isPointed = (key) => Boolean(pointedKey.value) && pointedKey.value === key;
-
-/** What makes an element's pointer point at the message or transfer of that key.
-    @param {string | null | undefined} key */
-export const pointing = (key) => ({
-  onPointerEnter: () => (pointedKey.value = key ?? null),
-  onPointerLeave: () => (pointedKey.value = null),
-});
+export { isPointed, pointedKey, pointing } from "../viewer/pointed.js";
 /** @type {import("@preact/signals").Signal<{ text: string, isProblem: boolean } | null>} */
 export const notice = signal(null);
 

@@ -2,10 +2,12 @@
 // What a consumer group's loss detector has found: which numbers of the producers are missing, or there twice.
 
 import { html } from "htm/preact";
+import { rangesText } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { memo } from "../../common/memo.js";
 
 const STAGES = ["delivered", "done"];
+const RANGES_SHOWN = 3;
 
 export const Loss = memo(
   ({ part }) => html`<dl class="loss-lines" title=${t("lab.loss.hint")} aria-label=${t("section.numbers")}>
@@ -23,17 +25,10 @@ const counts = ({ numbered, met, missing, ranges, twice, out_of_order: disorder,
   ${
     missing > 0 &&
     html`<span class="badge badge-bad" title=${t("lab.loss.missing_hint", { n: missing })}>
-      ${t("lab.loss.missing", { ranges: rangesTold(ranges) })}
+      ${t("lab.loss.missing", { ranges: rangesText(ranges, RANGES_SHOWN) })}
     </span>`
   }
   ${twice > 0 && html`<span class="badge badge-warning">${t("lab.loss.twice", { n: twice })}</span>`}
   ${disorder > 0 && html`<span class="badge badge-warning">${t("lab.loss.disorder", { n: disorder })}</span>`}
   ${again > 0 && html`<span class="quiet">${t("lab.loss.again", { n: again })}</span>`}
 `;
-
-const RANGES_SHOWN = 3;
-
-const rangesTold = (ranges) => {
-  const told = ranges.slice(0, RANGES_SHOWN).map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`));
-  return [...told, ...(ranges.length > RANGES_SHOWN ? ["…"] : [])].join(" ");
-};

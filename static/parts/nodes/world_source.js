@@ -13,6 +13,7 @@ export const worldSource = {
     isFlagOff: isOff(holder, "consuming-flag"),
   }),
   act: acting,
+  isAccused: (name) => accused.value.has(name),
   open: ({ broker, topic, queue_id: queueId }, node, { offset, key }, { currentTarget }) =>
     offer({ kind: "held", node, broker, topic, queueId, offset, key }, currentTarget),
 };

@@ -35,6 +35,7 @@ from engine.lab.work.store_clients import STORE_TIMEOUT_MS
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from tests.app.lessons.test_lesson_facts import as_read
+from tests.app.lessons.test_prose import missing_figures
 
 #: How often a learner may have to press play until a step is done.
 PRESSES_MAX = 4
@@ -113,14 +114,14 @@ def test_a_rehearsal_does_the_same_every_time(name):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_figure_has_a_value_where_it_is_read(name, language):
     text = load_lesson(name).texts[language]
-    assert text.intro.missing_figures({}) == 0
-    assert text.summary.missing_figures(rehearsal_of(name).end) == 0
+    assert missing_figures(text.intro, {}) == 0
+    assert missing_figures(text.summary, rehearsal_of(name).end) == 0
     for rehearsed in rehearsal_of(name).steps:
         step = text.steps[rehearsed.step.identity]
         for prose in step.prose():
-            assert prose.missing_figures(rehearsed.before) == 0, prose.place
+            assert missing_figures(prose, rehearsed.before) == 0, prose.place
         for prose in step.explanations():
-            assert prose.missing_figures(rehearsed.after) == 0, prose.place
+            assert missing_figures(prose, rehearsed.after) == 0, prose.place
 
 
 @every_lesson

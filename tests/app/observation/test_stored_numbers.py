@@ -18,6 +18,8 @@ from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import broker_lab
+from tests.support.live.healthy_facts import HEALTHY
+from tests.support.live.read_numbers import see_all
 
 P = "shop@1"
 
@@ -46,7 +48,7 @@ def report(lab, ledger):
 def test_a_topic_without_numbers_is_not_read(lab):
     send(lab, None, None)
     seen = StoredNumbers(lab.broker)
-    assert seen.see_all() is None
+    assert see_all(seen) is None
     assert not seen.report.queues
 
 
@@ -54,10 +56,10 @@ def test_gaps_over_all_queues_are_open_first_and_missing_later(lab):
     send(lab, 0, 2, 4, 9, 9)
     send(lab, 1, 5, 3, queue_id=1)
     seen = StoredNumbers(lab.broker)
-    topic = seen.see_all()["topics"]["Orders"]
+    topic = see_all(seen)["topics"]["Orders"]
     assert (topic["stored"], topic["missing"], topic["open"]) == (7, 0, 3)
     lab.run_for(SETTLING_MS + 2_000)
-    topic = seen.see_all()["topics"]["Orders"]
+    topic = see_all(seen)["topics"]["Orders"]
     assert (topic["missing"], topic["open"], topic["twice"], topic["out_of_order"]) == (3, 0, 1, 1)
     assert topic["producers"][0]["ranges"] == [[6, 8]]
     json.dumps(seen.view)
@@ -67,7 +69,7 @@ def test_what_the_ledger_explains_is_not_missing_and_what_it_tells_of_the_end_is
     send(lab, 0, 1, 4)
     report(lab, NumberingLedger(P, "Orders", 8, refused=((2, 2),), unknown=((3, 3),)))
     lab.run_for(SETTLING_MS + 2_000)
-    topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
+    topic = see_all(StoredNumbers(lab.broker))["topics"]["Orders"]
     assert (topic["refused"], topic["unknown"], topic["missing"]) == (1, 1, 3)
     (producer,) = topic["producers"]
     assert (producer["has_ended"], producer["ranges"], producer["unknown_ranges"]) == (True, [[5, 7]], [[3, 3]])
@@ -79,10 +81,10 @@ def test_a_ledger_of_a_producer_that_was_never_seen_counts_where_the_topic_was_r
     report(lab, NumberingLedger("gone@1", "Orders", 2))
     send(lab, *range(6))
     lab.run_for(SETTLING_MS + 2_000)
-    topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
+    topic = see_all(StoredNumbers(lab.broker))["topics"]["Orders"]
     assert {one["producer"]: one["missing"] for one in topic["producers"]} == {"gone@1": 2, P: 0}
     monkeypatch.setattr(stored_numbers, "START_BACK", 3)
-    topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
+    topic = see_all(StoredNumbers(lab.broker))["topics"]["Orders"]
     assert {one["producer"]: (one["first"], one["missing"]) for one in topic["producers"]} == {P: (3, 0)}
 
 
@@ -101,7 +103,7 @@ def test_a_look_is_bounded_and_nothing_is_judged_before_all_queues_are_read(lab,
         assert view["topics"]["Orders"]["missing"] == 0
         assert view["unread"] > 0
     assert looks >= 6
-    assert seen.see_all()["unread"] == 0
+    assert see_all(seen)["unread"] == 0
 
 
 def test_a_ledger_takes_no_more_memory_than_a_ledger_may_and_a_look_reads_one_of_a_queue(lab):
@@ -126,16 +128,16 @@ def test_a_ledger_takes_no_more_memory_than_a_ledger_may_and_a_look_reads_one_of
 def test_a_topic_that_is_deleted_is_forgotten(lab):
     send(lab, 0, 2)
     seen = StoredNumbers(lab.broker)
-    assert seen.see_all() is not None
+    assert see_all(seen) is not None
     assert lab.client("admin").call(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader("Orders")).code == 0
-    assert seen.see_all() is None
+    assert see_all(seen) is None
 
 
 def test_how_far_groups_have_acknowledged_is_counted_in_messages(lab):
     send(lab, 0, None, 1, 2)
     header = UpdateConsumerOffsetRequestHeader("billing", "Orders", 0, 3)
     assert lab.client("c").call(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == ResponseCode.SUCCESS
-    topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
+    topic = see_all(StoredNumbers(lab.broker))["topics"]["Orders"]
     assert (topic["groups"], topic["read"]) == ({"billing": 3}, 4)
 
 
@@ -144,7 +146,7 @@ def test_producers_beyond_what_a_page_lists_are_counted(lab, monkeypatch):
     for producer in ("a@1", "b@1", "c@1"):
         send(lab, 0, 2, producer=producer)
     lab.run_for(SETTLING_MS + 2_000)
-    view = StoredNumbers(lab.broker).see_all()
+    view = see_all(StoredNumbers(lab.broker))
     topic = view["topics"]["Orders"]
     assert (len(topic["producers"]), view["omitted"], topic["missing"]) == (2, 1, 3)
 
@@ -152,19 +154,19 @@ def test_producers_beyond_what_a_page_lists_are_counted(lab, monkeypatch):
 def test_the_verdict_hears_of_what_is_missing(lab):
     send(lab, 0, 3)
     lab.run_for(SETTLING_MS + 2_000)
-    view = StoredNumbers(lab.broker).see_all()
-    assert facts_of({"numbers": view}).missing_numbers == {"Orders": 2}
-    assert facts_of({"numbers": None}).missing_numbers == {}
+    view = see_all(StoredNumbers(lab.broker))
+    assert facts_of({**HEALTHY, "numbers": view}).missing_numbers == {"Orders": 2}
+    assert facts_of({**HEALTHY, "numbers": None}).missing_numbers == {}
     # Its ledger makes the missing ones unknown: they are not there for that.
     report(lab, NumberingLedger(P, "Orders", 4, unknown=((1, 2),)))
     lab.run_for(SETTLING_MS + 2_000)
-    facts = facts_of({"numbers": StoredNumbers(lab.broker).see_all()})
+    facts = facts_of({**HEALTHY, "numbers": see_all(StoredNumbers(lab.broker))})
     assert (facts.missing_numbers, facts.unknown_numbers) == ({"Orders": 0}, {"Orders": 2})
 
 
 def test_every_count_of_the_view_is_a_metric(lab):
     send(lab, 0, 3)
-    view = StoredNumbers(lab.broker).see_all()
+    view = see_all(StoredNumbers(lab.broker))
     topic = view["topics"]["Orders"]
     counts = {name for name, value in topic.items() if isinstance(value, int)} - {"numbered", "read"}
     families = {family.name for family in number_families(view)}
@@ -177,5 +179,5 @@ def test_a_producer_of_which_numbers_are_unknown_is_listed_before_those_of_whom_
     send(lab, 0, 2, producer="b@1")
     report(lab, NumberingLedger("b@1", "Orders", 3, unknown=((1, 1),)))
     lab.run_for(SETTLING_MS + 2_000)
-    (producer,) = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]["producers"]
+    (producer,) = see_all(StoredNumbers(lab.broker))["topics"]["Orders"]["producers"]
     assert (producer["producer"], producer["unknown"]) == ("b@1", 1)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from app.picture.refusal import RefusedField
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import PipelineSettings
 from app.web.access_rules import PageAccessRules
@@ -108,6 +109,13 @@ def test_a_refused_argument_is_named_in_both_languages(client):
     answer = begin(client, arguments={"pause_ms": "1ms"}).json
     assert answer["parameter"] == "pause_ms"
     assert answer["text"]["zh"].startswith("不能是 1；允许：10 到 ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"pause_ms": "1ms"}, {"output": "/etc"}, {"nonsense": 1}, {"pause-ms": 10, "pause_ms": 10}]
+)
+def test_a_refused_argument_has_the_shape_of_every_refused_field(client, arguments):
+    assert set(begin(client, arguments=arguments).json) == set(RefusedField.__annotations__)
 
 
 def test_what_is_no_json_is_refused(client):

@@ -12,6 +12,7 @@ from app.watch.rules import RULES, Level
 from app.watch.thresholds import Thresholds
 from app.watch.verdict import CLAUSES_MAX, ClusterVerdict, rules_as_json
 from engine.texts import LANGUAGES
+from tests.support.live.healthy_facts import HEALTHY
 
 START_MS = 1_800_000_000_000
 QUEUE = QueueOf("orders", 2)
@@ -355,9 +356,11 @@ def test_every_rule_and_every_form_has_its_words(language):
 
 
 def test_facts_are_read_from_the_live_state():
-    state = {
+    state: Any = {
+        **HEALTHY,
         "cluster": {"now_us": START_MS * 1000},
-        "connections": {"a:1": {}, "b:2": {}},
+        "connections": {"a:1": {"client_ids": ["c1"]}, "b:2": {"client_ids": []}},
+        "client_names": {"c1": "consumer 1"},
         "unsent": {"a:1": 5},
         "dead_letters": {"billing": 4},
         "omitted": {"connections": 30},
@@ -370,11 +373,10 @@ def test_facts_are_read_from_the_live_state():
                 "lag": 3,
                 "members": {"c1": {}},
                 "omitted_members": 1,
-                "message_model": "CLUSTERING",
                 "assignment": {"orders": {"2": "c1"}},
                 "subscriptions": {"orders": {}},
             },
-            "all": {"lag": None, "members": {"c2": {}}, "message_model": "BROADCASTING", "assignment": {}},
+            "all": {"lag": None, "members": {"c2": {}}, "omitted_members": 0, "assignment": {}, "subscriptions": {}},
         },
         "transactions": {
             "messages": [
@@ -402,6 +404,7 @@ def test_facts_are_read_from_the_live_state():
         put_failures=1,
         put_p99_us=70,
         unsent={"a:1": 5},
+        client_names={"a:1": "consumer 1"},
         idempotence={"billing": {"late_finishes": 1}},
         missing_numbers={"orders": 3},
         unknown_numbers={"orders": 2},

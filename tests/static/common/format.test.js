@@ -5,7 +5,7 @@ import * as chinese from "../../../static/common/format.js?zh";
 import { forRandom } from "../support/random_values.js";
 
 const { bytes, clientVersion, clockTime, compact, count, dateTime, microseconds, milliseconds } = english;
-const { fitted, roundStep, span, typedKey } = english;
+const { fitted, rangesText, roundStep, span, typedKey } = english;
 
 test("what is not known, or not a number, is a dash", () => {
   for (const print of [count, compact, bytes, microseconds, milliseconds, span, clockTime])
@@ -16,6 +16,18 @@ test("counts have groups of three digits, up to the last exact integer", () => {
   assert.equal(count(0), "0");
   assert.equal(count(-1234567), "-1,234,567");
   assert.equal(count(Number.MAX_SAFE_INTEGER), "9,007,199,254,740,991");
+});
+
+test("ranges of numbers show both ends, a single number itself, and a sign for those that are left out", () => {
+  const ranges = [
+    [3, 3],
+    [5, 7],
+    [9, 12],
+  ];
+  assert.equal(rangesText(ranges), "3, 5–7, 9–12");
+  assert.equal(rangesText(ranges, 3), "3, 5–7, 9–12");
+  assert.equal(rangesText(ranges, 2), "3, 5–7, …");
+  assert.equal(rangesText([]), "");
 });
 
 test("compact numbers are whole below ten thousand", () => {

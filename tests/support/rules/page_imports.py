@@ -34,3 +34,21 @@ def readers_of_live_state(static: Path) -> Iterator[str]:
         for address in _IMPORT.findall(path.read_text(encoding="utf-8")):
             if (path.parent / address).resolve().is_relative_to((static / LIVE_STATE).resolve()):
                 yield f"{path.relative_to(static)} imports {address}"
+
+
+#: The state of the lab's page.
+LAB_STATE = "common/world/view.js"
+
+
+def ways_to_the_lab(static: Path) -> Iterator[str]:
+    """One line for each module that the live page loads and that imports the state of the lab's page."""
+    root = static.resolve()
+    found = dict.fromkeys(sorted((root / "live").rglob("*.js")))
+    for path in (waiting := [*found]):
+        for address in _IMPORT.findall(path.read_text(encoding="utf-8")):
+            target = (path.parent / address).resolve()
+            if target == root / LAB_STATE:
+                yield f"{path.relative_to(root)} imports {address}"
+            elif target not in found and target.is_file():
+                found[target] = None
+                waiting.append(target)

@@ -4,7 +4,7 @@
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
-import { count } from "../../../common/format.js";
+import { count, rangesText } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../../common/cluster/view.js";
 import { TopicMark } from "../../../parts/lane/marks.js";
@@ -102,10 +102,9 @@ function Line({ row }) {
 }
 
 function labelOf(row) {
-  const told = (ranges) => ranges.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
   const parts = [];
-  if (row.missing > 0) parts.push(t("live.numbers.line_gaps", { ranges: told(row.ranges) }));
-  if (row.unknown > 0) parts.push(t("live.numbers.line_unknown", { ranges: told(row.unknown_ranges) }));
+  if (row.missing > 0) parts.push(t("live.numbers.line_gaps", { ranges: rangesText(row.ranges) }));
+  if (row.unknown > 0) parts.push(t("live.numbers.line_unknown", { ranges: rangesText(row.unknown_ranges) }));
   if (parts.length > 0) return parts.join(t("verdict.separator"));
   return t(row.stored === row.numbered ? "live.numbers.line_whole" : "live.numbers.line_judged");
 }

@@ -13,10 +13,12 @@ import { leftUs } from "./lease.js";
  * @typedef {{ isLockOff: boolean, isFlagOff?: boolean, rival?: string | null }} Surroundings
  *
  * `ask`: of a process queue. `act`: properties that make an element the button of a thing; nothing can be done: none.
- * `open`: a message of a process queue was pressed.
+ * `isAccused`: whether a violation names that queue (`topic@queue id`) or the message with that key. `open`: a message
+ * of a process queue was pressed.
  * @typedef {object} Source
  * @property {(queue: Picture.ProcessQueue, holder: string) => Surroundings} ask
  * @property {(kind: string, thing: object) => object} [act]
+ * @property {(name: string | undefined) => boolean} [isAccused]
  * @property {(queue: any, holder: string, message: { offset: number, key?: string }, event: any) => void} open
  */
 

@@ -6,7 +6,6 @@ import { useMemo, useRef } from "preact/hooks";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { memo } from "../../../common/memo.js";
-import { accused } from "../../../common/world/view.js";
 import { TopicMark } from "../../lane/marks.js";
 import { keepsRoom } from "../room.js";
 import { isIdle, OrderLocks } from "./locks.js";
@@ -35,7 +34,7 @@ import { Button } from "../../controls/button.js";
 function ProcessQueueOf({ queue, holder, isOrderly, clock, source, isTrees, isLarge, width, onFold, ...parts }) {
   const { topic, queue_id: queueId, dropped } = queue;
   const name = `${topic}@${queueId}`;
-  const kinds = [dropped && "is-dropped", accused.value.has(name) && "is-accused", isIdle(queue) && "is-idle"];
+  const kinds = [dropped && "is-dropped", source.isAccused?.(name) && "is-accused", isIdle(queue) && "is-idle"];
   const latest = useRef(queue);
   latest.current = queue;
   // The same function while the queue changes: its messages are drawn again only when they are others.
@@ -43,7 +42,7 @@ function ProcessQueueOf({ queue, holder, isOrderly, clock, source, isTrees, isLa
     () => (message, event) => source.open(latest.current, holder, message, event),
     [source, holder],
   );
-  const rows = { topic, isTree: isTrees, width, onOpen };
+  const rows = { topic, isTree: isTrees, width, isAccused: source.isAccused, onOpen };
   return html`<section
     class=${["process-queue", ...kinds].filter(Boolean).join(" ")}
     data-process-queue=${name}

@@ -11,7 +11,7 @@ import { topicMark } from "../../../common/palette.js";
 import { shortOffset } from "../../../common/world/format.js";
 import { memo } from "../../../common/memo.js";
 import { Roving } from "../../../common/roving.js";
-import { accused, isPointed, pointing } from "../../../common/world/view.js";
+import { isPointed, pointing } from "../../../common/viewer/pointed.js";
 
 const MOST_STEP = 24;
 const LABEL_STEP = 20;
@@ -145,18 +145,18 @@ const MOST_CELLS = 8;
 
 /** What `tree` holds, of which it may be the upper levels only: as a drawing (`isTree`), or as a line of cells.
     @param {{ tree: Picture.TreeNode | null, held: Picture.HeldMessages | null, name: string, topic: string,
-      isTree: boolean, width: number, onOpen: (message: { offset: number, key?: string }, event: any) => void }} props
-*/
-export const Messages = memo(({ tree, held, name, topic, isTree, width, onOpen }) => {
+      isTree: boolean, width: number, isAccused?: import("./locks.js").Source["isAccused"],
+      onOpen: (message: { offset: number, key?: string }, event: any) => void }} props */
+export const Messages = memo(({ tree, held, name, topic, isTree, width, isAccused, onOpen }) => {
   const nodes = layOut(tree);
   const n = held?.count ?? nodes.length;
   if (n === 0) return null;
-  if (!isTree || !tree) return html`<${Cells} ...${{ nodes, held, n, name, topic, onOpen }} />`;
+  if (!isTree || !tree) return html`<${Cells} ...${{ nodes, held, n, name, topic, isAccused, onOpen }} />`;
   return html`<${Tree} ...${{ nodes, name, width, onOpen }} />
     ${nodes.length < n && html`<p class="quiet">${t("live.internals.tree_cut", { shown: nodes.length, n })}</p>`}`;
 });
 
-function Cells({ nodes, held, n, name, topic, onOpen }) {
+function Cells({ nodes, held, n, name, topic, isAccused, onOpen }) {
   const { tone } = topicMark(topic);
   const cells = cellsOf(nodes, n, held?.first ?? nodes[0]?.offset, held?.last ?? nodes.at(-1)?.offset);
   const missing = n - cells.filter(Boolean).length;
@@ -174,7 +174,7 @@ function Cells({ nodes, held, n, name, topic, onOpen }) {
             key=${cell.offset}
             type="button"
             class=${`cell tone-${tone} ${isPointed(cell.key) ? "is-pointed" : ""} ${
-              accused.value.has(cell.key) ? "is-accused" : ""
+              isAccused?.(cell.key) ? "is-accused" : ""
             }`}
             tabindex="-1"
             data-roving

@@ -11,7 +11,6 @@ from engine.lab.scenario.scenario import FaultModel
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep import duplicates
 from engine.lab.sweep.duplicates import (
-    USUAL_SCENARIO,
     WAYS,
     DuplicateFigures,
     NoWork,
@@ -23,7 +22,7 @@ from engine.lab.sweep.duplicates import (
 from engine.lab.sweep.fault_plan import PlannedCommand, PlannedFault
 from engine.lab.sweep.seed_chunk import SeedRange
 
-USUAL = load_scenario(USUAL_SCENARIO)
+USUAL = load_scenario("order-and-stock")
 CALM = USUAL.text.replace("max: 3}", "max: 0}")
 
 

@@ -22,6 +22,7 @@ from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUE
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Stored
 from tests.engine.pipeline.jobs.delivery_audit.test_delivery_book import book_of
 from tests.engine.pipeline.test_world_export import audit
+from tests.support.live.read_numbers import see_all
 
 SAME = (*(one.name for one in fields(NumberingVerdict) if one.name != "producer"), "findings")
 
@@ -89,7 +90,7 @@ def test_spark_and_the_detectors_say_the_same_of_a_run(spark, tmp_path, name, ha
         broker = run.world.brokers()[0].broker
         assert broker is not None
         stored = StoredNumbers(broker)
-        stored.see_all()
+        see_all(stored)
     groups = ",".join(one.spec.group for one in consumers)
     rows = audit(spark, {"input_folder": str(tmp_path / "export"), "topics": "Orders", "groups": groups})
     (reported,), (topic,) = rows("producers"), judge([stored.report])
