@@ -274,6 +274,6 @@ def _retry(group: str, retry: StoredRetry) -> WaitingRetry | None:
         "queue_id": message.queue_id,
         "queue_offset": message.queue_offset,
         "offset": message.commit_log_offset,
-        "retries": message.reconsume_times,
+        "reconsume_times": message.reconsume_times,
         "due_us": None if retry.due_ms is None else unix_us(retry.due_ms),
     }

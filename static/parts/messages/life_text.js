@@ -93,7 +93,7 @@ function copySentence(mark, clock) {
   return t(`lab.life.${words[mark.kind] ?? word(mark.kind)}`, {
     ...placeOf(mark),
     group: mark.group,
-    n: mark.retry,
+    n: mark.reconsume_times,
     level: mark.level,
     time: mark.until_us == null ? "–" : clock.span(mark.until_us - mark.at_us),
   });

@@ -16,7 +16,15 @@ import {
 const lab = { now: () => 9_000_000, at: (us) => `${us}`, span: (us) => `${us} us` };
 const live = { now: () => 9_000_000, at: (us) => `${us}`, span: (us) => `${us / 1e6} s` };
 
-const place = { at_us: 1_000_000, broker: "B1", offset: 5, topic: "T", queue_id: 1, queue_offset: 7, retry: 2 };
+const place = {
+  at_us: 1_000_000,
+  broker: "B1",
+  offset: 5,
+  topic: "T",
+  queue_id: 1,
+  queue_offset: 7,
+  reconsume_times: 2,
+};
 /** Kind of a copy -> for which groups it may be; null: for all. */
 const kinds = {
   stored: [null],
