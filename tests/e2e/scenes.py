@@ -282,8 +282,7 @@ class Scene(RecordSearch):
         wave = self.random.randrange(12)
         total = sum(self.rate_per_second.values())
         into = int(total * self.random.uniform(0.85, 1.1))
-        self.tree["rates"] = {
-            "second": second,
+        figures = {
             "in_messages": into,
             "out_messages": int(into * self.random.uniform(0.9, 1.15)),
             "in_bytes": 180 * into,
@@ -294,7 +293,8 @@ class Scene(RecordSearch):
             "deliver_p99_ms": 3 + wave % 5,
             "backlog": sum(group["lag"] for group in self.tree["groups"].values()),
         }
-        self.seconds = [*self.seconds[1 - HISTORY_SECONDS :], self.tree["rates"]]
+        self.tree["rates"] = {"begin_us": second * 1_000_000, **figures}
+        self.seconds = [*self.seconds[1 - HISTORY_SECONDS :], {"second": second, **figures}]
 
     # ---------------------------------------------------------------------------------------- LiveSource
 
@@ -304,9 +304,9 @@ class Scene(RecordSearch):
             return {**copy.deepcopy(self.tree), **self.watcher.state_parts()}
 
     def history(self):
-        names = [name for name in self.tree["rates"] if name != "second"]
+        names = [name for name in self.seconds[0] if name != "second"]
         columns = {name: [second[name] for second in self.seconds] for name in names}
-        return {"seconds": [second["second"] for second in self.seconds], **columns}
+        return {"begin_us": [second["second"] * 1_000_000 for second in self.seconds], **columns}
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
         found = self._matching(lambda one: (one["topic"], one["queue_id"]) == (topic, queue_id), 10_000)

@@ -57,7 +57,7 @@ def test_a_browser_gets_a_snapshot_and_then_patches_that_lead_to_the_source_s_st
     browser = page.browser()
     name, snapshot = browser.receive()
     assert name == "snapshot"
-    assert set(snapshot["history"]) >= {"seconds", "in_messages"}
+    assert set(snapshot["history"]) >= {"begin_us", "in_messages"}
     state, sequence = snapshot["state"], snapshot["sequence"]
     browser.send("acknowledge", {"sequence": sequence})
     for _ in range(5):
