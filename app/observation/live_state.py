@@ -197,7 +197,7 @@ class LiveState:
         return {
             **log_offsets(store),
             "files": [
-                {"name": file.path.rpartition("/")[2], "size": file.size_bytes, "start": file.start_offset}
+                {"name": file.path.rpartition("/")[2], "size_bytes": file.size_bytes, "start": file.start_offset}
                 for file in store.commit_log.files.files[-20:]
             ],
             "file_count": len(store.commit_log.files.files),

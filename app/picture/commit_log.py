@@ -11,7 +11,7 @@ class LogFile(TypedDict):
     """One file of the commit log."""
 
     name: str
-    size: int
+    size_bytes: int
     #: Offset of its first byte.
     start: int
 

@@ -23,8 +23,7 @@ class Frame(TypedDict):
     #: ``id`` of the request that it answers; None: it is a request, or its request is not kept.
     reply_to: int | None
     reply_to_name: NotRequired[str | None]
-    #: In bytes.
-    size: int
+    size_bytes: int
     sent_us: int
     #: Of the first copy.
     arrives_us: int

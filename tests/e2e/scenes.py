@@ -185,7 +185,7 @@ class Scene(RecordSearch):
             self.records.pop(next(iter(self.records)))
         log["records"] = [*log["records"][1 - TAIL_RECORDS :], record_summary(raw)]
         log["max"] = log["dispatched"] = offset + len(raw)
-        log["files"], log["file_count"] = [{"name": f"{0:020d}", "size": 16 * 2**20}], 1
+        log["files"], log["file_count"] = [{"name": f"{0:020d}", "size_bytes": 16 * 2**20}], 1
         queue["max"] += 1
         self.sent_total += 1
         return offset
@@ -310,7 +310,7 @@ class Scene(RecordSearch):
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
         found = self._matching(lambda one: (one["topic"], one["queue_id"]) == (topic, queue_id), 10_000)
-        entries = [(one["offset"], one["size"], 0) for one in reversed(found) if one["queue_offset"] >= start]
+        entries = [(one["offset"], one["size_bytes"], 0) for one in reversed(found) if one["queue_offset"] >= start]
         return entries[:count]
 
 

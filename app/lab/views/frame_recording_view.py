@@ -172,7 +172,7 @@ def _summary(
         "oneway": command.is_oneway,
         "reply_to": None if asked is None else asked.number,
         "reply_to_name": None if asked is None else request_name(asked.command.code),
-        "size": 4 + len(frame.data) + max(0, frame.body_bytes - len(command.body)),
+        "size_bytes": 4 + len(frame.data) + max(0, frame.body_bytes - len(command.body)),
         "sent_us": frame.at_us - (FLIGHT_US if frame.is_in else 0),
         "arrives_us": frame.at_us + (0 if frame.is_in else FLIGHT_US),
         "dropped": frame.action in _LOST,

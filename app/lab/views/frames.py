@@ -121,7 +121,7 @@ class FramesView:
             "action": "",
             "oneway": False,
             "reply_to": None,
-            "size": len(noted.data),
+            "size_bytes": len(noted.data),
             "sent_us": noted.time_us,
             "arrives_us": noted.arrives_us,
             "dropped": not noted.delays_us,

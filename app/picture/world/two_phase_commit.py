@@ -30,7 +30,7 @@ class CoordinatorLog(TypedDict):
 
     end: int
     flushed: int
-    size: int
+    size_bytes: int
 
 
 class Coordinator(TypedDict):

@@ -46,7 +46,7 @@ def test_a_message_that_was_sent_is_shown_with_its_queue_and_offsets(live):
     assert (record["queue_id"], record["queue_offset"]) == (result.message_queue.queue_id, 0)
     assert record["unique_id"] == result.message_id
     assert record["offset_message_id"] == result.offset_message_id
-    assert record["offset"] + record["size"] == state["commit_log"]["max"]
+    assert record["offset"] + record["size_bytes"] == state["commit_log"]["max"]
     topic = state["topics"]["orders"]
     assert topic["kind"] == "normal"
     assert topic["queues"][str(result.message_queue.queue_id)]["max"] == 1

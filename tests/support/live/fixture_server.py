@@ -130,7 +130,7 @@ class FixtureSource(RecordSearch):
         if str(queue_id) not in self.tree["topics"].get(topic, {"queues": {}})["queues"]:
             return None
         found = self._matching(lambda one: (one["topic"], one["queue_id"]) == (topic, queue_id), 10_000)
-        return [(one["offset"], one["size"], 0) for one in reversed(found)][start : start + count]
+        return [(one["offset"], one["size_bytes"], 0) for one in reversed(found)][start : start + count]
 
 
 def create_fixture_server(

@@ -43,7 +43,7 @@ def coordinator_view(role: CoordinatorNode) -> two_phase_commit.CoordinatorNode:
     return {
         "coordinator": {
             "process": coordinator.process,
-            "log": {"end": log.end, "flushed": log.flushed, "size": log.size_bytes},
+            "log": {"end": log.end, "flushed": log.flushed, "size_bytes": log.size_bytes},
             "open": len(coordinator.open),
             "ended": coordinator.ended_count,
             "transactions": transactions,
