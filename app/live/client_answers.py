@@ -220,7 +220,7 @@ def _lock(lock: object) -> LocalLock | None:
     owner = reported.get("owner")
     return {
         "owner": None if owner is None else client_text(str(owner)),
-        "waiters": _number(reported.get("waiters")) or 0,
+        "waiter_count": _number(reported.get("waiters")) or 0,
         "on": True,
     }
 

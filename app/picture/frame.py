@@ -19,7 +19,7 @@ class Frame(TypedDict):
     name: str
     #: What it does, in a word; empty where the name says it.
     action: NotRequired[str]
-    oneway: bool
+    is_oneway: bool
     #: ``id`` of the request that it answers; None: it is a request, or its request is not kept.
     reply_to: int | None
     reply_to_name: NotRequired[str | None]

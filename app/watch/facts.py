@@ -81,7 +81,7 @@ def facts_of(state: Mapping[str, Any]) -> Facts:
         if message["decided_by"] is None
     }
     numbers = (state.get("numbers") or {"topics": {}})["topics"]
-    copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
+    copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "replicas_needed": 0}
     return Facts(
         now_ms=state.get("cluster", {}).get("now_us", 0) // 1_000,
         connections=len(state.get("connections", {})) + state.get("omitted", {}).get("connections", 0),
@@ -109,7 +109,7 @@ def facts_of(state: Mapping[str, Any]) -> Facts:
         disk_used=state.get("disk_used", 0.0),
         is_apart=copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
         slaves=len(copies["slaves"]),
-        slaves_needed=copies["needed"],
+        slaves_needed=copies["replicas_needed"],
     )
 
 

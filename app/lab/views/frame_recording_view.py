@@ -169,7 +169,7 @@ def _summary(
         "kind": "response" if command.is_response else "request",
         "code": command.code,
         "name": response_name(command.code) if command.is_response else request_name(command.code),
-        "oneway": command.is_oneway,
+        "is_oneway": command.is_oneway,
         "reply_to": None if asked is None else asked.number,
         "reply_to_name": None if asked is None else request_name(asked.command.code),
         "size_bytes": 4 + len(frame.data) + max(0, frame.body_bytes - len(command.body)),
