@@ -21,7 +21,6 @@ class GlobalTransaction(TypedDict):
     key: str
     state: str
     reason: str
-    begun_us: int
     branches: list[BranchVote]
 
 

@@ -33,7 +33,6 @@ def coordinator_view(role: CoordinatorNode) -> two_phase_commit.CoordinatorNode:
             "key": transaction.key,
             "state": transaction.state.value,
             "reason": transaction.reason,
-            "begun_us": transaction.begun_us,
             "branches": [
                 {"resource": branch.resource, "vote": branch.vote.value} for branch in transaction.branches.values()
             ],
