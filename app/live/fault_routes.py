@@ -4,9 +4,10 @@ A command is one of the lab (``fault``, ``crash``, ...), or several, carried out
 refused. To end all faults leaves stopped processes as they are; what waits goes on. A look at the held frames makes
 them wait longer; the record of frames is a file, which ``/lab/wire`` shows.
 
-Each request answers with :class:`app.picture.live.fault.ActiveFaults` of that moment. Refused: 400 for an invalid
-field, else 409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites
-cannot send these.
+Each request answers with :class:`app.picture.live.fault.ActiveFaults` of that moment, except that of the recorded
+frames; while the engine is paused, those that list faults or carry out commands answer with
+:class:`app.picture.live.fault.PausedEngine`. Refused: 400 for an invalid field, else 409; 403 without
+``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send these.
 """
 
 from __future__ import annotations
