@@ -32,7 +32,7 @@ GroupState = Literal[
 class ProducedBatch(TypedDict):
     """The batch that a message travels in."""
 
-    size: int
+    count: int
     #: Keys.
     first: str
     last: str

@@ -41,7 +41,7 @@ const copies = Object.entries(kinds).flatMap(([kind, groups]) =>
 const marks = [
   { kind: "produced", at_us: 0, host: "10.0.0.1:5" },
   { kind: "produced", at_us: 0, event: 1, node: "P1" },
-  { kind: "produced", at_us: 0, event: 1, node: "P1", batch: { size: 2, first: "a", last: "b" } },
+  { kind: "produced", at_us: 0, event: 1, node: "P1", batch: { count: 2, first: "a", last: "b" } },
   { kind: "refused", at_us: 0, event: 1, node: "P1", detail: "why" },
   { kind: "unknown", at_us: 0, event: 1, node: "P1", detail: "why" },
   ...copies,
