@@ -304,7 +304,7 @@ class Scene(RecordSearch):
             return {**copy.deepcopy(self.tree), **self.watcher.state_parts()}
 
     def history(self):
-        names = [name for name in self.seconds[0] if name != "second"]
+        names = [name for name in self.tree["rates"] if name != "begin_us"]
         columns = {name: [second[name] for second in self.seconds] for name in names}
         return {"begin_us": [second["second"] * 1_000_000 for second in self.seconds], **columns}
 
