@@ -220,7 +220,7 @@ def _lock(lock: object) -> LocalLock | None:
     owner = reported.get("owner")
     return {
         "owner": None if owner is None else client_text(str(owner)),
-        "waiters": _number(reported.get("waiters")) or 0,
+        "waiter_count": _number(reported.get("waiters")) or 0,
         "on": True,
     }
 
@@ -274,6 +274,6 @@ def _retry(group: str, retry: StoredRetry) -> WaitingRetry | None:
         "queue_id": message.queue_id,
         "queue_offset": message.queue_offset,
         "offset": message.commit_log_offset,
-        "retries": message.reconsume_times,
+        "reconsume_times": message.reconsume_times,
         "due_us": None if retry.due_ms is None else unix_us(retry.due_ms),
     }

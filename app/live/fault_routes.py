@@ -4,14 +4,13 @@ A command is one of the lab (``fault``, ``crash``, ...), or several, carried out
 refused. To end all faults leaves stopped processes as they are; what waits goes on. A look at the held frames makes
 them wait longer; the record of frames is a file, which ``/lab/wire`` shows.
 
-Each request answers with :class:`app.picture.live.fault.ActiveFaults` of that moment. Refused: 400 for an invalid
-field, else 409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites
-cannot send these.
+Each request answers with :class:`app.picture.live.fault.ActiveFaults` of that moment, except that of the recorded
+frames; while the engine is paused, those that list faults or carry out commands answer with
+:class:`app.picture.live.fault.PausedEngine`. Refused: 400 for an invalid field, else 409; 403 without
+``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send these.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from flask import Blueprint, Response
 
@@ -25,7 +24,6 @@ from engine.faults.errors import FaultRefused
 from engine.fields.field import Field, read_fields
 from engine.fields.refusal import FieldRefused
 from engine.lab.scenario.errors import CommandRefused
-from engine.texts import Text
 
 COMMANDS_MAX = 50
 _TEXT_MAX = 32_767
@@ -99,12 +97,12 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
 
     @api.post("/faults/held")
     def pass_all() -> Response:
-        _read_action("pass")
+        read_json(Field("action", "choice", allowed=("pass",)))
         return json_answer(_allowed(faults).change(lambda service: service.injector.stop_holding()))
 
     @api.post("/faults/held/<held>")
     def decide(held: str) -> Response:
-        read = _read_action("pass", "drop", more=_CHANGES)
+        read = read_json(Field("action", "choice", allowed=("pass", "drop")), *_CHANGES)
         held_id = read_part(Field("held", "integer", 1), held)
         if read["action"] == "drop":
             return json_answer(_allowed(faults).change(lambda service: service.injector.drop_held(held_id)))
@@ -142,12 +140,3 @@ _CHANGES = (
     Field("properties", "texts", 0, 100, default={}, each=_TEXT_MAX),
     Field("body", "text", 0, _BODY_BYTES_MAX, default=None, check=_fits),
 )
-
-
-def _read_action(*allowed: str, more: tuple[Field, ...] = ()) -> dict[str, Any]:
-    """Return the fields of the current request. ``action`` may have the name that it had before 0.2."""
-    action, deed = (Field(name, "choice", allowed=allowed, default=None) for name in ("action", "deed"))
-    read = read_json(action, deed, *more)
-    if (chosen := read["action"] or read["deed"]) is None:
-        raise action.refused("action", Text("field.missing"))
-    return {**read, "action": chosen}

@@ -231,7 +231,7 @@ class LiveHost:
         return thread.call(lambda: self._with_backlog(state.history()))
 
     def _with_backlog(self, history: dict[str, list[int]]) -> SecondLists:
-        backlog = self._watcher.backlogs(history["seconds"])
+        backlog = self._watcher.backlogs(history["begin_us"])
         return {**{name: [*values] for name, values in history.items()}, "backlog": backlog}
 
     def brokers(self) -> BrokersReport:

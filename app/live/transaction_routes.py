@@ -32,7 +32,7 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
         read = read_json(_MESSAGE) if chosen is HalfMessageAction.RESUME else read_json(_MESSAGE, _ANYWAY)
         name, anyway = read["message"], read.get("anyway", False)
         done = source.ask(lambda live: live.operator.act_on_half_message(chosen, name, anyway=anyway))
-        answer: HalfMessageDecision = {"action": action, "deed": action, "message": done}
+        answer: HalfMessageDecision = {"action": action, "message": done}
         return json_answer(answer)
 
     @api.errorhandler(HalfMessageRefused)

@@ -164,16 +164,17 @@ class LiveState:
     def _rates(self, now_ms: int, groups: dict[str, ConsumerGroup]) -> Rates:
         """Return the rates of the last full second."""
         backlog = sum(group["lag"] or 0 for group in groups.values())
-        return cast("Rates", {**asdict(self._broker.stats.last_second(now_ms)), "backlog": backlog})
+        rates = asdict(self._broker.stats.last_second(now_ms))
+        return cast("Rates", {"begin_us": rates.pop("second") * 1_000_000, **rates, "backlog": backlog})
 
     def last_seconds(self, count: int = HISTORY_SECONDS) -> list[dict[str, int]]:
         """Return the last full seconds, oldest first: rates, without the backlog."""
         return [asdict(row) for row in self._broker.stats.history(self._broker.runtime.clock.now_ms(), count)]
 
     def history(self) -> dict[str, list[int]]:
-        """Return one list per measure of the last ten minutes, and ``seconds``."""
+        """Return one list per measure of the last ten minutes, and ``begin_us``."""
         rows = self.last_seconds()
-        history = {"seconds": [row["second"] for row in rows]}
+        history = {"begin_us": [row["second"] * 1_000_000 for row in rows]}
         history.update((name, [row[name] for row in rows]) for name in rows[0] if name != "second")
         return history
 
@@ -196,7 +197,7 @@ class LiveState:
         return {
             **log_offsets(store),
             "files": [
-                {"name": file.path.rpartition("/")[2], "size": file.size_bytes, "start": file.start_offset}
+                {"name": file.path.rpartition("/")[2], "size_bytes": file.size_bytes, "start": file.start_offset}
                 for file in store.commit_log.files.files[-20:]
             ],
             "file_count": len(store.commit_log.files.files),

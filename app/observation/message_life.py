@@ -84,7 +84,7 @@ def copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool = False) -> Cop
         "topic": copy.topic,
         "queue_id": copy.queue_id,
         "queue_offset": copy.queue_offset,
-        "retry": copy.reconsume_times,
+        "reconsume_times": copy.reconsume_times,
         "group": copy.group,
     }
     if copy.kind == "delayed":

@@ -64,7 +64,7 @@ def stored_record(message: MessageExt, begin_ms: int = 0) -> StoredRecord:
     """
     return {
         "offset": message.commit_log_offset,
-        "size": message.store_size,
+        "size_bytes": message.store_size,
         "topic": message.topic,
         "queue_id": message.queue_id,
         "queue_offset": message.queue_offset,
@@ -123,7 +123,7 @@ def queue_entry_view(entry: tuple[int, int, int]) -> QueueEntryView:
     walk.number("TAGSCODE", ">q")
     return {
         "offset": entry[0],
-        "size": entry[1],
+        "size_bytes": entry[1],
         "tags_code": str(entry[2]),
         "hex": raw.hex(),
         "fields": walk.fields,

@@ -35,7 +35,7 @@ def replication_view(broker: Broker) -> Replication | None:
             }
             for slave in slaves
         ],
-        "needed": service.config.slaves_needed if service is not None and replication.is_sync_master else 0,
+        "replicas_needed": service.config.slaves_needed if service is not None and replication.is_sync_master else 0,
         "waits_for": "" if client is None else client.state.value,
         "problem": "" if client is None else client.problem,
         "silent_ms": -1 if client is None or not client.heard_ms else max(0, now_ms - client.heard_ms),
@@ -61,7 +61,7 @@ def _leader_view(broker: Broker, majority: MajorityLog, now_ms: int) -> Replicat
         "broker_id": broker.config.broker_id,
         "term": core.term,
         "slaves": [*slaves],
-        "needed": len(core.voters) // 2,
+        "replicas_needed": len(core.voters) // 2,
         "waits_for": "",
         "problem": "",
         "silent_ms": -1,

@@ -6,7 +6,8 @@ A picture is a tree of JSON that the server builds and the page draws: of the li
 
 - The unit of a number is the end of its key: ``_ms``, ``_us``, ``_bytes``. A point in time is in ``_us`` of the world's
   clock: of the live broker since 1970, of a lab world since its virtual time began. ``_ms`` are durations. Offsets are
-  numbers.
+  numbers. One exception: ``done_at`` of a :class:`~app.picture.pages.lesson.StoredStep` is in seconds since 1970, as in
+  the progress files that learners have.
 - ``None`` (``null``) means that there is no such thing: not that it is unknown, unless the key says so.
 - Text that a client chose, such as a client id, may be cut.
 """

@@ -11,7 +11,7 @@ class LogFile(TypedDict):
     """One file of the commit log."""
 
     name: str
-    size: int
+    size_bytes: int
     #: Offset of its first byte.
     start: int
 
@@ -53,11 +53,16 @@ class DamageOfLog(TypedDict):
     damage: Damage
 
 
-class LogOffsets(TypedDict):
-    """How far a commit log has got."""
+class LogRange(TypedDict):
+    """Where a commit log begins, and where it ends."""
 
     min: int
     max: int
+
+
+class LogOffsets(LogRange):
+    """How far a commit log has got."""
+
     #: Everything before it is on the disk.
     flushed: int
     #: Everything before it is in the consume queues.

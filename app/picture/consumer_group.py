@@ -154,7 +154,7 @@ class WaitingRetry(TypedDict):
     #: In the commit log.
     offset: int
     #: How many times it was given back.
-    retries: int
+    reconsume_times: int
     #: None: it can be pulled.
     due_us: int | None
 

@@ -19,12 +19,11 @@ class Frame(TypedDict):
     name: str
     #: What it does, in a word; empty where the name says it.
     action: NotRequired[str]
-    oneway: bool
+    is_oneway: bool
     #: ``id`` of the request that it answers; None: it is a request, or its request is not kept.
     reply_to: int | None
     reply_to_name: NotRequired[str | None]
-    #: In bytes.
-    size: int
+    size_bytes: int
     sent_us: int
     #: Of the first copy.
     arrives_us: int

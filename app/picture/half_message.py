@@ -94,6 +94,4 @@ class HalfMessageDecision(TypedDict):
 
     #: A word of ``engine.broker.transactions.half_message_lookup.HalfMessageAction``.
     action: str
-    #: The same under its former name.
-    deed: str
     message: DecidedByHand

@@ -23,6 +23,6 @@ class LocalLock(TypedDict):
     #: Name of the task that holds it; None: it is free.
     owner: str | None
     #: How many tasks wait for it.
-    waiters: int
+    waiter_count: int
     #: False: a switch of the lab has turned it off.
     on: bool

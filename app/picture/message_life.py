@@ -32,7 +32,7 @@ GroupState = Literal[
 class ProducedBatch(TypedDict):
     """The batch that a message travels in."""
 
-    size: int
+    count: int
     #: Keys.
     first: str
     last: str
@@ -73,7 +73,7 @@ class CopyMark(TypedDict):
     queue_id: int
     queue_offset: int
     #: How many times it was redelivered before.
-    retry: int
+    reconsume_times: int
     #: None: all groups.
     group: str | None
     #: Of a delayed one, like the next.
@@ -96,7 +96,7 @@ class DeliveredMark(TypedDict):
     group: str
     #: From 1, counted per group.
     attempt: int
-    retry: int
+    reconsume_times: int
     topic: str
     broker: str
     queue_id: int

@@ -8,8 +8,8 @@ from typing import Literal, TypedDict
 class Rates(TypedDict):
     """The last full second. Percentiles are 0 if nothing was measured in it."""
 
-    #: Since 1970.
-    second: int
+    #: When it began, since 1970.
+    begin_us: int
     in_messages: int
     in_bytes: int
     out_messages: int
@@ -27,7 +27,7 @@ class Rates(TypedDict):
     backlog: int
 
 
-#: Name of a measure, or "seconds" -> its value in each of the last seconds, oldest first; None: not measured.
+#: Name of a measure, or "begin_us" -> its value in each of the last seconds, oldest first; None: not measured.
 SecondLists = dict[str, list[float | None]]
 
 
@@ -45,7 +45,7 @@ class HistoryCells(TypedDict):
     #: Seconds that a cell covers.
     resolution_s: int
     #: When each cell begins, since 1970.
-    seconds: list[int]
+    begin_us: list[int]
     #: By name: see ``app.watch.history.MEASURES``.
     measures: dict[str, Measure]
 

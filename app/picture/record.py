@@ -10,8 +10,7 @@ class StoredRecord(TypedDict):
 
     #: In the commit log.
     offset: int
-    #: Bytes of the record.
-    size: int
+    size_bytes: int
     topic: str
     queue_id: int
     queue_offset: int
@@ -126,7 +125,7 @@ class QueueEntryView(TypedDict):
 
     #: In the commit log.
     offset: int
-    size: int
+    size_bytes: int
     tags_code: str
     hex: str
     fields: list[RecordField]

@@ -30,7 +30,7 @@ class Replication(TypedDict):
     #: In the order in which they connected.
     slaves: list[Slave]
     #: Of a SYNC_MASTER or a leader: for how many of them a sender waits; else 0.
-    needed: int
+    replicas_needed: int
     #: Of a slave: "follows", "not connected" or "refused: the logs differ"; else empty.
     waits_for: str
     #: Of a slave: why it does not follow; empty while it does.

@@ -7,6 +7,7 @@ Values are replaced, never changed, so that readers need no copies and the strea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from app.foundation.json_types import JsonObject
@@ -42,6 +43,7 @@ TEXT_MAX = 1_000
 #: Characters of a run's error.
 ERROR_MAX = 2_000
 _NUMBER_MAX = 2**53
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Unusable(Exception):
@@ -72,7 +74,8 @@ class RunRecord:
         self._failure: RunFailure | None = None
         self.log_file: str | None = None
         self._tables = {table.name: table.columns for table in description.tables}
-        self._plots = frozenset(plot.name for plot in description.plots)
+        #: Name -> whether x is a point in time: in milliseconds in the job's events.
+        self._plots = {plot.name: plot.x_title is None for plot in description.plots}
         self._arguments = dict(arguments)
         self._master = master
         self._started_us = now_us
@@ -152,7 +155,8 @@ class RunRecord:
         lines = self._shown_plots.get(plot, {})
         if series not in lines and len(lines) >= SERIES_MAX:
             raise Unusable("too many lines")
-        point = [_number(event.get("x")), _number(event.get("y"))]
+        x = _number(event.get("x"))
+        point = [_number(x * 1_000) if self._plots[plot] else x, _number(event.get("y"))]
         points = [*lines.get(series, [])[1 - POINTS_MAX :], point]
         self._shown_plots = {**self._shown_plots, plot: {**lines, series: points}}
 
@@ -165,7 +169,7 @@ class RunRecord:
     def _on_batch(self, event: JsonObject) -> None:
         figures: MicroBatch = {
             "n": self._batch_count + 1,
-            "at": _short(event.get("at") or ""),
+            "at_us": _unix_us(_short(event["at"])) if event.get("at") else None,
             "query": event.get("query") and _short(event["query"]),
             "batch": _figure(event, "batch"),
             "rows": _figure(event, "rows"),
@@ -252,6 +256,14 @@ def _number(value: object) -> float | int:
 
 def _figure(event: JsonObject, name: str) -> float | None:
     return None if event.get(name) is None else _number(event[name])
+
+
+def _unix_us(text: str) -> int:
+    """Return the microseconds since 1970 of a point in time in ISO 8601, as Spark writes it."""
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+    except (TypeError, ValueError):  # TypeError: it has no time zone
+        raise Unusable("no point in time") from None
 
 
 def _short(value: object) -> str:

@@ -253,7 +253,7 @@ class OperatorService:
         return {
             "topic": request.topic,
             "queue_id": stored.queue_id,
-            "offset": stored.queue_offset,
+            "queue_offset": stored.queue_offset,
             "id": unique_id,
         }
 

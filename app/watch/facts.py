@@ -112,7 +112,7 @@ def facts_of(state: HealthFacts) -> Facts:
         disk_used=state["disk_used"],
         is_apart=copies is not None and copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
         slaves=0 if copies is None else len(copies["slaves"]),
-        slaves_needed=0 if copies is None else copies["needed"],
+        slaves_needed=0 if copies is None else copies["replicas_needed"],
     )
 
 

@@ -83,13 +83,13 @@ class _Tier:
         places = [number % self.cells if self._numbers[number % self.cells] == number else None for number in numbers]
         known = [index for index, place in enumerate(places) if place is not None]
         if not known:
-            return {"resolution_s": self.width_s, "seconds": [], "measures": {}}
+            return {"resolution_s": self.width_s, "begin_us": [], "measures": {}}
         # Cut what is before the first cell and after the last one: only gaps between them are shown.
         places = places[known[0] : known[-1] + 1]
         start = numbers[known[0]]
-        seconds = [number * self.width_s for number in range(start, start + len(places))]
+        begin_us = [number * self.width_s * 1_000_000 for number in range(start, start + len(places))]
         measures = {name: _measure(self._columns[name], places) for name in names}
-        return {"resolution_s": self.width_s, "seconds": seconds, "measures": measures}
+        return {"resolution_s": self.width_s, "begin_us": begin_us, "measures": measures}
 
 
 def _measure(column: _Column, places: list[int | None]) -> Measure:

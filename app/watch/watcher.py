@@ -44,7 +44,7 @@ class Watcher:
             self.history.forget_from(known[-1]["second"])
         for second in known:
             # The lag of groups is known at present only; a slightly late sample stands for what it missed.
-            is_near = rates["second"] - second["second"] <= NEAR_S
+            is_near = rates["begin_us"] // 1_000_000 - second["second"] <= NEAR_S
             self.history.add(second["second"], {**second, "backlog": rates["backlog"]} if is_near else second)
         self.events.see_groups(state["cluster"]["now_us"] // 1_000, state["groups"])
         self.verdict.look(facts_of(state))
@@ -65,16 +65,16 @@ class Watcher:
         """Return the verdict and its rules."""
         return {**self.verdict.as_json(), "rules": rules_as_json(self.verdict.thresholds)}
 
-    def backlogs(self, seconds: Iterable[int]) -> list[float | None]:
-        """Return the sum of all groups' lags in each of these seconds; None where there was no sample."""
-        wanted = list(seconds)
+    def backlogs(self, begin_us: Iterable[int]) -> list[float | None]:
+        """Return the sum of all groups' lags in each of the seconds that begin then; None where there was no sample."""
+        wanted = list(begin_us)
         if not wanted:
             return []
-        reported = self.history.between(wanted[0], wanted[-1], ("backlog",))
-        if not reported["seconds"]:
+        reported = self.history.between(wanted[0] // 1_000_000, wanted[-1] // 1_000_000, ("backlog",))
+        if not reported["begin_us"]:
             return [None] * len(wanted)
-        known = dict(zip(reported["seconds"], reported["measures"]["backlog"]["max"], strict=True))
-        return [known.get(second) for second in wanted]
+        known = dict(zip(reported["begin_us"], reported["measures"]["backlog"]["max"], strict=True))
+        return [known.get(begin) for begin in wanted]
 
 
 async def sample_forever(

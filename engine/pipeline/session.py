@@ -47,7 +47,8 @@ _LOCAL_CONF = {
     "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.sql.shuffle.partitions": "2",
 }
-#: Masters whose tasks run in threads of the driver: their Python workers use the packages of this Python.
+#: Masters whose tasks run in threads of the driver: their Python workers have the packages of this Python, if it is
+#: theirs.
 _IN_ONE_PROCESS = re.compile(r"local(\[.*\])?")
 #: Those of them that do not set how often a task may fail.
 _WITHOUT_RETRIES = re.compile(r"local(?:\[(\d+|\*)\])?")
@@ -84,7 +85,7 @@ def make_session(name: str, master: str, work_folder: Path, conf: Mapping[str, s
     session = builder.config(map={**_settings(master, work_folder), **(conf or {})}).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     leave_out_local_checksums(session)
-    if _IN_ONE_PROCESS.fullmatch(master):
+    if _IN_ONE_PROCESS.fullmatch(master) and os.environ["PYSPARK_PYTHON"] == sys.executable:
         register_here(session)
     else:
         register(session, jobs=True)

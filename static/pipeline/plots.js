@@ -17,8 +17,9 @@ import { bilingual } from "../common/world/format.js";
 const wholeMilliseconds = (value) => milliseconds(value === null ? null : Math.round(value));
 
 /** @param {{ batches: Picture.MicroBatch[] }} props */
-export function BatchPlots({ batches }) {
-  const places = batches.map((batch) => Date.parse(batch.at) / 1000);
+export function BatchPlots({ batches: all }) {
+  const batches = all.filter(({ at_us }) => at_us !== null);
+  const places = batches.map(({ at_us }) => Number(at_us) / 1e6);
   const plot = (
     /** @type {string} */ name,
     /** @type {Print} */ print,
@@ -74,7 +75,7 @@ function chartOf(plot, lines) {
   return {
     name: plot.name,
     x: {
-      places: isTime ? places.map((ms) => ms / 1000) : places,
+      places: isTime ? places.map((us) => us / 1e6) : places,
       kind: isTime ? "clock" : "number",
       title: bilingual(plot.x_title),
     },

@@ -28,7 +28,7 @@ export function FileBrowser({ store, path, at }) {
   /** @param {number} position */
   const turn = (position) => (from.value = chosen.value = position);
   const title = html`<span class="quiet">${t(`storage.store.${store}`)}</span> <span class="mono">${path}</span>`;
-  const hint = file && `${bytes(file.bytes)} · ${t("storage.units", { n: file.unit_count })}`;
+  const hint = file && `${bytes(file.size_bytes)} · ${t("storage.units", { n: file.unit_count })}`;
   return html`<${Panel} name="file" kind="file-browser" title=${title} hint=${hint}>
     ${why && html`<p class="problem" role="alert">${why}</p>`}
     ${

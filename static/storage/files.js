@@ -59,12 +59,12 @@ function File({ store, folder, file }) {
   const isOpen = place.value?.store === store && place.value?.path === file.path;
   return html`<li>
     <${Button}
-      class="tree-file" aria-current=${isOpen ? "true" : null} aria-label=${`${file.path}, ${bytes(file.bytes)}`}
+      class="tree-file" aria-current=${isOpen ? "true" : null} aria-label=${`${file.path}, ${bytes(file.size_bytes)}`}
       onClick=${() => show(store, file.path)}
     >
       <span class="mono">${folder ? file.path.slice(folder.length + 1) : file.path}</span>
       <span class="quiet number" title=${t("storage.on_disk", { size: bytes(file.disk_bytes) })}>
-        ${bytes(file.bytes)}
+        ${bytes(file.size_bytes)}
       </span>
     </${Button}>
   </li>`;

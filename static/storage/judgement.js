@@ -4,7 +4,7 @@
 /** Of bytes a prediction within this factor is close: who knows every length of a property? */
 const CLOSE_FACTOR = 1.5;
 
-/** "exact", "close", "less" or "more"; `figure`: "seeks" or "bytes".
+/** "exact", "close", "less" or "more"; `figure`: "seeks" or "read_bytes".
     @param {string} figure @param {number} predicted @param {number} counted */
 export function judged(figure, predicted, counted) {
   if (predicted === counted) return "exact";

@@ -92,7 +92,7 @@ function Found({ told }) {
 const costSoFar = (steps) => ({
   seeks: steps.filter((step) => step.is_seek).length,
   reads: steps.length,
-  bytes: steps.reduce((sum, step) => sum + step.length, 0),
+  read_bytes: steps.reduce((sum, step) => sum + step.length, 0),
   files: new Set(steps.map((step) => step.path)).size,
 });
 
@@ -101,6 +101,6 @@ const sumOf = (cost) =>
   t("storage.find.sum", {
     seeks: count(cost.seeks),
     reads: count(cost.reads),
-    bytes: count(cost.bytes),
+    bytes: count(cost.read_bytes),
     files: count(cost.files),
   });

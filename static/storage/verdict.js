@@ -9,8 +9,8 @@ import { STORES } from "./laboratory.js";
 import { Panel } from "../parts/panel/panel.js";
 import { ScrollingTable } from "../parts/panel/table.js";
 
-/** @type {("seeks" | "bytes")[]} */
-export const FIGURES = ["seeks", "bytes"];
+/** @type {("seeks" | "read_bytes")[]} */
+export const FIGURES = ["seeks", "read_bytes"];
 const COLUMNS = [
   "storage.store",
   "word.metric",

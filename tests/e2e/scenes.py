@@ -185,7 +185,7 @@ class Scene(RecordSearch):
             self.records.pop(next(iter(self.records)))
         log["records"] = [*log["records"][1 - TAIL_RECORDS :], record_summary(raw)]
         log["max"] = log["dispatched"] = offset + len(raw)
-        log["files"], log["file_count"] = [{"name": f"{0:020d}", "size": 16 * 2**20}], 1
+        log["files"], log["file_count"] = [{"name": f"{0:020d}", "size_bytes": 16 * 2**20}], 1
         queue["max"] += 1
         self.sent_total += 1
         return offset
@@ -282,8 +282,7 @@ class Scene(RecordSearch):
         wave = self.random.randrange(12)
         total = sum(self.rate_per_second.values())
         into = int(total * self.random.uniform(0.85, 1.1))
-        self.tree["rates"] = {
-            "second": second,
+        figures = {
             "in_messages": into,
             "out_messages": int(into * self.random.uniform(0.9, 1.15)),
             "in_bytes": 180 * into,
@@ -294,7 +293,8 @@ class Scene(RecordSearch):
             "deliver_p99_ms": 3 + wave % 5,
             "backlog": sum(group["lag"] for group in self.tree["groups"].values()),
         }
-        self.seconds = [*self.seconds[1 - HISTORY_SECONDS :], self.tree["rates"]]
+        self.tree["rates"] = {"begin_us": second * 1_000_000, **figures}
+        self.seconds = [*self.seconds[1 - HISTORY_SECONDS :], {"second": second, **figures}]
 
     # ---------------------------------------------------------------------------------------- LiveSource
 
@@ -304,13 +304,13 @@ class Scene(RecordSearch):
             return {**copy.deepcopy(self.tree), **self.watcher.state_parts()}
 
     def history(self):
-        names = [name for name in self.tree["rates"] if name != "second"]
+        names = [name for name in self.tree["rates"] if name != "begin_us"]
         columns = {name: [second[name] for second in self.seconds] for name in names}
-        return {"seconds": [second["second"] for second in self.seconds], **columns}
+        return {"begin_us": [second["second"] * 1_000_000 for second in self.seconds], **columns}
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
         found = self._matching(lambda one: (one["topic"], one["queue_id"]) == (topic, queue_id), 10_000)
-        entries = [(one["offset"], one["size"], 0) for one in reversed(found) if one["queue_offset"] >= start]
+        entries = [(one["offset"], one["size_bytes"], 0) for one in reversed(found) if one["queue_offset"] >= start]
         return entries[:count]
 
 

@@ -24,30 +24,30 @@ GENERATED = ("static/types/picture.d.ts",)
 EDITS = {
     "app/picture/topic.py": (
         "    max: int\n",
-        "    max: int\n    #: Offset in the commit log of its oldest message; -1 without one.\n    begins_at: int\n",
+        "    max: int\n    #: Offset in the commit log of its oldest message; -1 without one.\n    begin_offset: int\n",
     ),
     "app/observation/topics_view.py": (
         '    return {"min": minimum, "max": maximum, "committed": committed}\n',
         (
             "    oldest = store.message_in_queue(topic, queue_id, minimum)\n"
-            "    begins_at = -1 if oldest is None else oldest.commit_log_offset\n"
-            '    return {"min": minimum, "max": maximum, "begins_at": begins_at, "committed": committed}\n'
+            "    begin_offset = -1 if oldest is None else oldest.commit_log_offset\n"
+            '    return {"min": minimum, "max": maximum, "begin_offset": begin_offset, "committed": committed}\n'
         ),
     ),
     "static/parts/lane/lag_words.js": (
         '  [t("live.lane.stored", { n: storedIn(queue) }), ',
         (
             '  [t("live.lane.stored", { n: storedIn(queue) }),\n'
-            '   ..."begins_at" in queue ? [t("live.lane.begins_at", { offset: queue.begins_at })] : [], '
+            '   ..."begin_offset" in queue ? [t("live.lane.begin_offset", { offset: queue.begin_offset })] : [], '
         ),
     ),
     "app/translations/en.json": (
         '  "live.lane.caught_up"',
-        '  "live.lane.begins_at": "begins at byte {offset} of the commit log",\n  "live.lane.caught_up"',
+        '  "live.lane.begin_offset": "begins at byte {offset} of the commit log",\n  "live.lane.caught_up"',
     ),
     "app/translations/zh.json": (
         '  "live.lane.caught_up"',
-        '  "live.lane.begins_at": "始于 CommitLog 的第 {offset} 字节",\n  "live.lane.caught_up"',
+        '  "live.lane.begin_offset": "始于 CommitLog 的第 {offset} 字节",\n  "live.lane.caught_up"',
     ),
 }
 BEGINS = re.compile(r"begins at byte \d+ of the commit log")
@@ -112,7 +112,7 @@ def test_the_pictures_of_both_worlds_and_the_types_of_the_page_have_the_key(tree
     run(tree, "scripts.picture_types")
     types = (tree / "static" / "types" / "picture.d.ts").read_text(encoding="utf-8")
     queue = types.partition("interface Queue {")[2].partition("}")[0]
-    assert "/** Offset in the commit log of its oldest message; -1 without one. */\n    begins_at: number;" in queue
+    assert "/** Offset in the commit log of its oldest message; -1 without one. */\n    begin_offset: number;" in queue
 
 
 def test_both_pages_show_the_key(tree, tmp_path, open_page):

@@ -37,7 +37,8 @@ def test_the_first_view_shows_both_stores_and_a_record_to_the_byte(serve, open_p
 def test_a_search_is_predicted_stepped_and_judged(serve, open_page, by):
     page = open_page(f"{serve(empty_scene())}/storage#find", reduced_motion="reduce")
     page.locator(f"input[name=by][value={by}]").check(force=True)
-    for name, value in (("rocketmq-seeks", 2), ("rocketmq-bytes", 372), ("kafka-seeks", 900), ("kafka-bytes", 1)):
+    predicted = {"rocketmq-seeks": 2, "rocketmq-read_bytes": 372, "kafka-seeks": 900, "kafka-read_bytes": 1}
+    for name, value in predicted.items():
         page.locator(f"input[name={name}]").fill(str(value))
     page.locator(".find-end button").click()
     expect(page.locator(".step")).to_have_count(2)

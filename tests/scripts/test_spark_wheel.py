@@ -35,7 +35,8 @@ def test_the_wheel_has_one_package_and_needs_no_server_of_web_pages(wheel):
     assert fields["License-Expression"] == "Apache-2.0"
 
 
-@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.further)])
+@pytest.mark.further  # test_cluster_page.py submits a program with the wheel, too
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 def test_a_driver_with_the_wheel_reads_streams_and_writes_and_its_workers_need_nothing(
     spark_installed, wheel, tmp_path, master
 ):

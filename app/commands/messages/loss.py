@@ -36,7 +36,7 @@ _HEAD = (
     "refused",
     "open",
     "stored twice",
-    "disorder",
+    "out of order",
     "again",
 )
 

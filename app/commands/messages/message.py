@@ -139,7 +139,7 @@ def _mark(mark: LifeMark) -> str:
         case "delayed":
             return f"{_delay(copy)}: {place}"
         case "due":
-            retry = "" if copy["group"] is None else f", retry {copy['retry']}"
+            retry = "" if copy["group"] is None else f", retry {copy['reconsume_times']}"
             return f"due{retry}: {place}"
         case "dead":
             return f"dead letter of group {copy['group']}: {place}"
@@ -155,7 +155,7 @@ def _mark(mark: LifeMark) -> str:
 def _delay(mark: CopyMark) -> str:
     if mark["group"] is None:
         return f"delayed at level {mark['level']}{_until(mark['until_us'])}"
-    retry = f"given back by group {mark['group']} for retry {mark['retry']}"
+    retry = f"given back by group {mark['group']} for retry {mark['reconsume_times']}"
     return f"{retry}, level {mark['level']}{_until(mark['until_us'])}"
 
 

@@ -122,7 +122,7 @@ def _arrival(journal: LabJournal, entry: JournalEntry) -> FrameArrival | None:
         "target": target.partition("#")[0],
         "kind": "frame",
         "name": entry.label,
-        "oneway": False,
+        "is_oneway": False,
         "dropped": False,
         "sent_us": journal.entries[index].time_us,
         "arrives_us": entry.time_us,

@@ -224,11 +224,11 @@ def _orphaned_locks(consumer: DefaultMQPushConsumer) -> dict[str, LocalLock]:
 def _local_lock(queue: MessageQueue, message_queue_lock: MessageQueueLock) -> LocalLock:
     lock = message_queue_lock.locks.get(queue)
     # The lock has not been requested yet.
-    return {"owner": None, "waiters": 0, "on": message_queue_lock.enabled} if lock is None else _lock(lock)
+    return {"owner": None, "waiter_count": 0, "on": message_queue_lock.enabled} if lock is None else _lock(lock)
 
 
 def _lock(lock: EngineLock) -> LocalLock:
-    return {"owner": lock.owner, "waiters": len(lock.waiters), "on": lock.enabled}
+    return {"owner": lock.owner, "waiter_count": len(lock.waiters), "on": lock.enabled}
 
 
 def _process_queue(

@@ -119,9 +119,9 @@ class FramesView:
             "code": None,
             "name": ParcelKind[noted.kind].value,
             "action": "",
-            "oneway": False,
+            "is_oneway": False,
             "reply_to": None,
-            "size": len(noted.data),
+            "size_bytes": len(noted.data),
             "sent_us": noted.time_us,
             "arrives_us": noted.arrives_us,
             "dropped": not noted.delays_us,
@@ -149,7 +149,7 @@ class FramesView:
         view["name"] = said.name
         if said.command is not None:
             view["action"] = action_of(said.command)
-            view["oneway"] = said.command.is_oneway
+            view["is_oneway"] = said.command.is_oneway
 
     def _kafka_frame(self, detail: FrameBytes, noted: SentParcel, said: FrameReading) -> KafkaFrameHead | KafkaFrame:
         frame: KafkaFrameHead = {**detail, "correlation_id": said.number}

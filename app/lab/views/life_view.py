@@ -132,7 +132,7 @@ class LifeView:
         life = self._life(entry.key, entry.topic, entry.time_us)
         mark: ProducedMark = {"kind": "produced", "at_us": entry.time_us, "event": entry.event, "node": entry.node}
         if entry.batch:
-            mark["batch"] = {"size": len(entry.batch), "first": entry.batch[0], "last": entry.batch[-1]}
+            mark["batch"] = {"count": len(entry.batch), "first": entry.batch[0], "last": entry.batch[-1]}
         life.sends.append(mark)
 
     def _send_returned(self, entry: SendReturned) -> None:

@@ -105,7 +105,7 @@ class MessageLife:
             "node": began.node,
             "group": began.group,
             "attempt": attempts[began.group],
-            "retry": began.reconsume_times,
+            "reconsume_times": began.reconsume_times,
             "topic": began.topic,
             "broker": began.broker,
             "queue_id": began.queue_id,

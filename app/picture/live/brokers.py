@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from app.picture.cluster import Now
+from app.picture.commit_log import LogRange
 
 
 class QueueBounds(TypedDict):
@@ -40,9 +41,7 @@ class BrokerFacts(TypedDict):
     out_rate: float
     #: In the topics that are listed.
     messages: int
-    #: Where the commit log begins and ends.
-    log_begin: int
-    log_end: int
+    commit_log: LogRange
     clients: int | None
     held_pulls: int | None
     #: For how many replicas a sender waits.

@@ -33,7 +33,7 @@ class FilterMistake(TypedDict):
     """Why an expression cannot be compiled."""
 
     text: str
-    #: Name of ``engine.filter.errors.SyntaxProblem``.
+    #: Name of ``engine.filter.errors.FilterProblem``.
     problem: str
     #: The values in its text.
     details: dict[str, str]

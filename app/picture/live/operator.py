@@ -17,8 +17,7 @@ class SentMessage(TypedDict):
 
     topic: str
     queue_id: int
-    #: In its queue.
-    offset: int
+    queue_offset: int
     #: Its unique id.
     id: str
 

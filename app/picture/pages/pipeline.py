@@ -50,7 +50,7 @@ class ResultPlot(TypedDict):
     name: str
     title: Words
     unit: str
-    #: Null: x is an instant in milliseconds.
+    #: Null: x is a point in time in microseconds since 1970.
     x_title: Words | None
     series_texts: dict[str, Words]
 
@@ -139,8 +139,8 @@ class MicroBatch(TypedDict):
 
     #: From 1 on.
     n: int
-    #: ISO 8601; empty where the batch did not say it.
-    at: str
+    #: When it began; null where the batch did not report it.
+    at_us: int | None
     query: str | None
     batch: float | None
     rows: float | None

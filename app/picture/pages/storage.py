@@ -16,7 +16,7 @@ class FileOfStore(TypedDict):
 
     path: str
     format: str
-    bytes: int
+    size_bytes: int
     #: How far it is written.
     used_bytes: int
     disk_bytes: int
@@ -85,7 +85,7 @@ class PageOfFile(TypedDict):
 
     path: str
     format: str
-    bytes: int
+    size_bytes: int
     #: The number of the first of ``units``.
     first: int
     unit_count: int
@@ -142,7 +142,7 @@ class SearchCost(TypedDict):
 
     seeks: int
     reads: int
-    bytes: int
+    read_bytes: int
     files: int
 
 

@@ -38,7 +38,7 @@ class FrameArrival(TypedDict):
     #: Always "frame".
     kind: str
     name: str
-    oneway: bool
+    is_oneway: bool
     dropped: bool
     sent_us: int
     arrives_us: int

@@ -21,7 +21,6 @@ class GlobalTransaction(TypedDict):
     key: str
     state: str
     reason: str
-    begun_us: int
     branches: list[BranchVote]
 
 
@@ -30,7 +29,7 @@ class CoordinatorLog(TypedDict):
 
     end: int
     flushed: int
-    size: int
+    size_bytes: int
 
 
 class Coordinator(TypedDict):

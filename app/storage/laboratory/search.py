@@ -72,7 +72,7 @@ def _search_side(side: StoreSide, question: SearchQuestion) -> StoreSearch:
         "cost": {
             "seeks": sum(seeks),
             "reads": len(reads),
-            "bytes": sum(read.length for read in reads),
+            "read_bytes": sum(read.length for read in reads),
             "files": len({read.path for read in reads}),
         },
     }

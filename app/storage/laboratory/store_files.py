@@ -34,7 +34,7 @@ def files_of(side: StoreSide) -> list[FileOfStore]:
             {
                 "path": name,
                 "format": _format_of(side, name).name,
-                "bytes": status.st_size,
+                "size_bytes": status.st_size,
                 "used_bytes": len(path.read_bytes().rstrip(b"\0")),
                 "disk_bytes": status.st_blocks * BLOCK_BYTES,
             }
@@ -71,7 +71,7 @@ class StoreFile:
         return {
             "path": self.path,
             "format": self._format.name,
-            "bytes": len(self._data),
+            "size_bytes": len(self._data),
             "first": first,
             "unit_count": len(self.units),
             "units": [_unit_json(unit) for unit in self.units[first : first + UNITS_MAX]],

@@ -163,7 +163,7 @@ class JobPlot:
 
     name: str
     unit: str
-    x_title: Texts | None = None  # None: x is an instant in milliseconds
+    x_title: Texts | None = None  # None: x is a point in time, in milliseconds
     series_texts: Mapping[str, Texts] = field(default_factory=dict)
     text: Texts | None = None
 

@@ -56,15 +56,16 @@ export const rateOf = (rates, name) => valueOf(name, (column) => /** @type {any}
  * The history of a snapshot from the start of the broker on (before it there was nothing to count), whatever it
  * leaves out filled with nulls (a gap in the plot).
  *
- * @param {Partial<History> | null} [sent]
+ * @param {{ begin_us?: number[], [series: string]: Column | undefined } | null} [sent]
  * @param {number} startedMs
  * @returns {History}
  */
 export function historyOf(sent, startedMs = 0) {
-  const seconds = (sent?.seconds ?? [])
+  const seconds = (sent?.begin_us ?? [])
+    .map((us) => us / 1e6)
     .filter((second) => second >= Math.floor(startedMs / 1000))
     .slice(-HISTORY_SECONDS);
-  const start = (sent?.seconds?.length ?? 0) - seconds.length;
+  const start = (sent?.begin_us?.length ?? 0) - seconds.length;
   const columns = SERIES.map((name) => [
     name,
     seconds.map((_, index) => valueOf(name, (column) => sent?.[column]?.[start + index])),
@@ -94,7 +95,7 @@ const GAP_SECONDS = 3;
  */
 export function withSecond(history, rates) {
   const last = history.seconds.at(-1) ?? -Infinity;
-  const { second = NaN } = rates ?? {};
+  const second = (rates?.begin_us ?? NaN) / 1e6;
   if (second < last) return withSecond(before(history, second), rates); // the broker's clock was set back
   if (!rates || !(second > last)) return history;
   // More than ten minutes without a second (a laptop that slept): the old part would only squeeze the new.

@@ -11,7 +11,7 @@ export const frameShape = (frame) =>
     ? "lost"
     : frame.kind === "response"
       ? "response"
-      : frame.oneway
+      : frame.is_oneway
         ? "oneway"
         : frame.kind === "request"
           ? "request"

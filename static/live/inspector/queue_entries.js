@@ -86,7 +86,7 @@ function EntryRow({ offset, entry }) {
   return html`<tr>
     <td class="number">${count(offset)}</td>
     <td class="number"><${OpenRecord} offset=${entry.offset} kind="number">${count(entry.offset)}<//></td>
-    <td class="number">${count(entry.size)}</td><td class="number">${entry.tags_code}</td>
+    <td class="number">${count(entry.size_bytes)}</td><td class="number">${entry.tags_code}</td>
     <td class="mono entry-hex">${PARTS.map(part)}</td>
   </tr>`;
 }

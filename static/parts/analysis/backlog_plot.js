@@ -17,8 +17,7 @@ import { lookOf } from "../chart/model.js";
 
 const SPAN_LEAST_US = 1_000_000;
 /** The span over which incoming and consumed messages are counted: offsets reach the broker with pulls, one every few
- * milliseconds or
-    seconds. */
+    milliseconds or seconds. */
 const RATE_US = 3_000_000;
 
 /** The last point of a series at `time` or before. */

@@ -17,7 +17,7 @@ import { HexView } from "./hex_view.js";
 export function RecordDetails({ view, clock = (us) => dateTime(us, true) }) {
   return html`
     <${Facts} view=${view} clock=${clock} />
-    <${FieldsAndBytes} view=${view} size=${view.record.size} />
+    <${FieldsAndBytes} view=${view} size=${view.record.size_bytes} />
     <div class="inspector-columns inspector-lower">
       <${Properties} properties=${view.properties} /><${Body} view=${view} />
     </div>

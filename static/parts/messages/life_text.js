@@ -79,7 +79,7 @@ export function sentenceOf(mark, clock) {
 /** @param {Picture.ProducedMark} mark */
 function producedSentence({ node, batch, host }) {
   if (node === undefined) return t("lab.life.produced_at", { host });
-  return batch ? t("lab.life.produced_batch", { node, n: batch.size, ...batch }) : t("lab.life.produced", { node });
+  return batch ? t("lab.life.produced_batch", { node, n: batch.count, ...batch }) : t("lab.life.produced", { node });
 }
 
 const placeOf = (mark) => ({ topic: mark.topic, id: mark.queue_id, offset: mark.queue_offset, broker: mark.broker });
@@ -93,7 +93,7 @@ function copySentence(mark, clock) {
   return t(`lab.life.${words[mark.kind] ?? word(mark.kind)}`, {
     ...placeOf(mark),
     group: mark.group,
-    n: mark.retry,
+    n: mark.reconsume_times,
     level: mark.level,
     time: mark.until_us == null ? "–" : clock.span(mark.until_us - mark.at_us),
   });

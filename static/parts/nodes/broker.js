@@ -63,7 +63,8 @@ const CommitLog = memo(({ broker, log }) => {
       blocks=${records.map(
         (record) =>
           html`<${Block}
-            key=${record.offset} broker=${broker} record=${record} isFlushed=${record.offset + record.size <= flushed}
+            key=${record.offset} broker=${broker} record=${record}
+            isFlushed=${record.offset + record.size_bytes <= flushed}
           />`,
       )}
     >

@@ -206,9 +206,9 @@ const Spent = ({ since }) => html`<span class="call-spent number">· ${span(view
 const LockMarks = ({ queue: { consume_lock: lock, locked } }) => html`
   ${
     lock?.owner &&
-    html`<span class="chip chip-lock" title=${t("lab.consumer.lock_hint", { owner: lock.owner, n: lock.waiters })}>
+    html`<span class="chip chip-lock" title=${t("lab.consumer.lock_hint", { owner: lock.owner, n: lock.waiter_count })}>
       ${shortActor(lock.owner)}
-      ${lock.waiters > 0 && html` <span class="attempt">+${lock.waiters}</span>`}
+      ${lock.waiter_count > 0 && html` <span class="attempt">+${lock.waiter_count}</span>`}
     </span>`
   }
   ${

@@ -20,7 +20,7 @@ export const Loss = memo(
   </dl>`,
 );
 
-const counts = ({ numbered, met, missing, ranges, twice, out_of_order: disorder, delivered_again: again }) => html`
+const counts = ({ numbered, met, missing, ranges, twice, out_of_order: late, delivered_again: again }) => html`
   <span class="number">${t(met === numbered ? "lab.loss.complete" : "lab.loss.met", { met, n: numbered })}</span>
   ${
     missing > 0 &&
@@ -29,6 +29,6 @@ const counts = ({ numbered, met, missing, ranges, twice, out_of_order: disorder,
     </span>`
   }
   ${twice > 0 && html`<span class="badge badge-warning">${t("lab.loss.twice", { n: twice })}</span>`}
-  ${disorder > 0 && html`<span class="badge badge-warning">${t("lab.loss.disorder", { n: disorder })}</span>`}
+  ${late > 0 && html`<span class="badge badge-warning">${t("lab.loss.out_of_order", { n: late })}</span>`}
   ${again > 0 && html`<span class="quiet">${t("lab.loss.again", { n: again })}</span>`}
 `;

@@ -36,7 +36,7 @@ export const Replication = memo(({ part, end }) => {
 const behindBy = (n) => t("lab.replication.lag", { bytes: bytes(n) });
 
 const roleOf = (part) =>
-  part.role === "SYNC_MASTER" ? t("lab.replication.sync", { n: part.needed }) : t("lab.replication.async");
+  part.role === "SYNC_MASTER" ? t("lab.replication.sync", { n: part.replicas_needed }) : t("lab.replication.async");
 
 function Slave({ slave, end }) {
   const ip = slave.address.split(":")[0];

@@ -68,7 +68,7 @@ function Details({ frame }) {
       ${fact("flag", frame.flag === undefined ? undefined : flagText(frame.flag))}
       ${fact("serialize", frame.serialize_type)}
       ${fact("remark", frame.remark)}
-      ${fact("size", sizeText(frame.size))}
+      ${fact("size", sizeText(frame.size_bytes))}
       ${frame.copies > 1 && fact("copies", frame.copies)}
     </dl>
     ${frame.problem && html`<p class="problem">${frame.problem}</p>`}

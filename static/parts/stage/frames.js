@@ -44,7 +44,7 @@ const FrameRow = memo(
       </span>
       <span class="ellipsis mono">${frame.source} → ${frame.target}</span>
       <span class="ellipsis">${frameName(frame)}</span>
-      <span class="number quiet">${bytes(frame.size)}</span>
+      <span class="number quiet">${bytes(frame.size_bytes)}</span>
       <span class="number frame-left">
         ${frame.dropped ? t("lab.sequence.lost") : left > 0 ? span(left) : t("lab.frames.arrived")}
       </span>

@@ -259,7 +259,7 @@ class Painter {
       const isReply = frame.kind === "response";
       const colour = frame.dropped
         ? colours.lost
-        : frame.oneway
+        : frame.is_oneway
           ? colours.oneway
           : isReply
             ? colours.response

@@ -18,7 +18,7 @@ VIEW = {
         "B1": {
             "role": "broker",
             "status": "running",
-            "commit_log": {"max": 382, "records": [{"key": "a", "size": 191}, {"key": "b", "size": 200}]},
+            "commit_log": {"max": 382, "records": [{"key": "a", "size_bytes": 191}, {"key": "b", "size_bytes": 200}]},
             "topics": {"Orders": {"queues": {"0": {"max": 2}, "1": {"max": 3}}}},
         },
         "C1": {
@@ -50,8 +50,8 @@ VIEW = {
         ("sum(nodes.B1.topics.Orders.queues.*.max)", 5),
         ("min(nodes.B1.topics.Orders.queues.*.max)", 2),
         ("max(nodes.B1.topics.Orders.queues.*.max)", 3),
-        ("nodes.B1.commit_log.records[-1].size", 200),
-        ("nodes.B1.commit_log.records[key=a][0].size", 191),
+        ("nodes.B1.commit_log.records[-1].size_bytes", 200),
+        ("nodes.B1.commit_log.records[key=a][0].size_bytes", 191),
         ("nodes.B1.commit_log.records.key", ["a", "b"]),
         ("nodes.*[role=consumer].status", ["off"]),
         ("count(nodes.*[role=consumer].process_queues.*[topic=Orders])", 1),

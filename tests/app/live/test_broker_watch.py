@@ -83,7 +83,7 @@ def test_each_broker_reports_its_own_queues_messages_and_lag(tmp_path):
             queues = [{"queue_id": number, "min": 0, "max": 2} for number in range(2)]
             assert facts["topics"] == {"orders": {"messages": 4, "queues": queues, "omitted_queues": 0}}
             assert facts["messages"] == 4
-            assert facts["log_end"] > facts["log_begin"] == 0
+            assert facts["commit_log"]["max"] > facts["commit_log"]["min"] == 0
 
 
 def test_a_pair_is_listed_from_either_side_with_what_the_slave_has_confirmed(tmp_path):
@@ -95,7 +95,8 @@ def test_a_pair_is_listed_from_either_side_with_what_the_slave_has_confirmed(tmp
 
             def is_copied(seen):
                 leading, following = (seen[address]["facts"] for address in addresses)
-                return leading["log_end"] == following["log_end"] == min(leading["replicas"].values()) > 0
+                confirmed = min(leading["replicas"].values())
+                return leading["commit_log"]["max"] == following["commit_log"]["max"] == confirmed > 0
 
             for server in (master, slave):
                 brokers = brokers_when(server, is_copied)

@@ -105,4 +105,4 @@ def test_queues_and_trees_without_end_are_cut():
     assert 50 < size(first["tree"]) < 70
     assert len(first["tree"]["key"]) < 210
     assert size(first["tree"]) + size(second["tree"]) == ANSWER_NODES_MAX
-    assert first["consume_lock"] == {"owner": "7", "waiters": 0, "on": True}
+    assert first["consume_lock"] == {"owner": "7", "waiter_count": 0, "on": True}

@@ -111,7 +111,7 @@ def test_what_a_group_will_get_again_is_listed_with_how_often_it_had_it(live):
     with consumer_of_orders(live, listen):
         look = look_when(live, lambda look: look["retries"])
         (retry,) = look["retries"]
-        assert (retry["key"], retry["topic"], retry["retries"]) == ("spoilt", "orders", 1)
+        assert (retry["key"], retry["topic"], retry["reconsume_times"]) == ("spoilt", "orders", 1)
         assert 0 < retry["due_us"] - look["now_us"] <= 10_000_000
         assert look["are_all_retries"]
         assert live.get("/api/live/clients?group=another")[1]["retries"] == []

@@ -45,7 +45,7 @@ def test_of_a_group_the_leader_shows_its_followers_and_the_others_say_who_leads(
         wait_until(lambda: any(map(state_of, hosts.values())), "a leader")
         (leader,) = (name for name, host in hosts.items() if state_of(host))
         view = state_of(hosts[leader])["replication"]
-        assert (view["role"], view["needed"]) == ("LEADER", 1)
+        assert (view["role"], view["replicas_needed"]) == ("LEADER", 1)
         assert sorted(slave["address"] for slave in view["slaves"]) == [name for name in names if name != leader]
         follower = next(host for name, host in hosts.items() if name != leader)
         with pytest.raises(MemberWithoutBroker) as absence:

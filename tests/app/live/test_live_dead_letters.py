@@ -117,7 +117,7 @@ def test_a_dead_letter_says_where_it_came_from_and_why_it_died(live):
     bury(live, "shop", "orders", "o-1")
     assert groups(live)["shop"]["count"] == 1
     (dead,) = page(live, "shop")
-    assert (dead["keys"], dead["topic"], dead["retries"], dead["tags"]) == (["o-1"], "orders", 0, "t")
+    assert (dead["keys"], dead["topic"], dead["reconsume_times"], dead["tags"]) == (["o-1"], "orders", 0, "t")
     # The broker's own limit is 16: the consumer has a lower one.
     assert (dead["cause"], dead["resent"], dead["resent_known"]) == ("consumer-decided", None, True)
     assert dead["body_preview"] == "body of o-1"
@@ -258,7 +258,7 @@ def test_the_trail_of_a_message_leads_through_retries_to_its_grave_and_back(live
     resend(live, "trail", {"messages": "all", "to": "group"})
     consume(live, "trail", "tours", lambda one: SUCCESS, lambda got: got)
     (trail,) = trails(live, "t-1")
-    kinds = [(mark["kind"], mark.get("retry"), mark.get("group")) for mark in trail["marks"]]
+    kinds = [(mark["kind"], mark.get("reconsume_times"), mark.get("group")) for mark in trail["marks"]]
     assert kinds == [
         ("produced", None, None),
         ("stored", 0, None),

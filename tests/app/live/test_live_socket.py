@@ -57,7 +57,7 @@ def test_a_browser_gets_a_snapshot_and_then_patches_that_lead_to_the_source_s_st
     browser = page.browser()
     name, snapshot = browser.receive()
     assert name == "snapshot"
-    assert set(snapshot["history"]) >= {"seconds", "in_messages"}
+    assert set(snapshot["history"]) >= {"begin_us", "in_messages"}
     state, sequence = snapshot["state"], snapshot["sequence"]
     browser.send("acknowledge", {"sequence": sequence})
     for _ in range(5):
@@ -67,7 +67,7 @@ def test_a_browser_gets_a_snapshot_and_then_patches_that_lead_to_the_source_s_st
         state = apply_patch(state, patch["operations"])
         browser.send("acknowledge", {"sequence": sequence})
     tail = state["commit_log"]["records"]
-    assert tail[-1]["offset"] + tail[-1]["size"] == state["commit_log"]["max"]
+    assert tail[-1]["offset"] + tail[-1]["size_bytes"] == state["commit_log"]["max"]
 
 
 def test_a_browser_that_never_acknowledges_gets_no_more_than_the_window(page):

@@ -60,7 +60,7 @@ def test_the_command_creates_the_same_topic(live):
 def test_a_sent_message_lies_where_the_answer_says(live):
     operation = {"topic": "letters", "body": "hello 你好", "tag": "new", "keys": ["letter-1", "ann"]}
     status, answer = post(live, "messages", operation)
-    assert (status, answer["topic"], answer["offset"]) == (200, "letters", 0)
+    assert (status, answer["topic"], answer["queue_offset"]) == (200, "letters", 0)
     (found,) = live.get("/api/messages?topic=letters&key=letter-1")[1]["messages"]
     assert (found["queue_id"], found["unique_id"], found["tags"]) == (answer["queue_id"], answer["id"], "new")
     assert found["body_preview"] == "hello 你好"

@@ -102,7 +102,7 @@ def test_the_history_of_a_window_has_the_backlog_from_before_anybody_watched(liv
     assert (status, reported["resolution_s"]) == (200, 1)
     assert 5 in reported["measures"]["backlog"]["max"]
     snapshot = live.get("/api/live/history")[1]
-    assert len(snapshot["backlog"]) == len(snapshot["seconds"])
+    assert len(snapshot["backlog"]) == len(snapshot["begin_us"])
     assert 5 in snapshot["backlog"]
 
 

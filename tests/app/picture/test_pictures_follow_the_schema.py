@@ -134,7 +134,7 @@ def test_the_detail_of_a_record_follows_the_schema():
         run.run_to_time(run.world.end_us)
         view = record_at(run, "B1", 0)
         assert list(schema_problems(view, RecordView)) == []
-        assert list(schema_problems(queue_entry_view((0, view["record"]["size"], -1)), QueueEntryView)) == []
+        assert list(schema_problems(queue_entry_view((0, view["record"]["size_bytes"], -1)), QueueEntryView)) == []
 
 
 @pytest.mark.parametrize(

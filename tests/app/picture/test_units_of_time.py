@@ -18,6 +18,18 @@ DURATION = re.compile(
     "waiting)_)?ms"
 )
 
+#: Keys that sound like a point in time and are not in ``_us``, and what they are.
+OTHER_UNITS = {
+    "at": "the event at which a film opens",
+    "done_at": "seconds since 1970: the form of learners' progress files",
+    "last_at": "a position in a file, like the next two",
+    "next_at": "",
+    "previous_at": "",
+    "point_at": "what a lesson points at",
+    "seconds": "how long a search took",
+    "search_seconds": "the same, without making a finding smaller",
+}
+
 
 def keys_of_the_schema() -> set[str]:
     (folder,) = app.picture.__path__
@@ -34,6 +46,11 @@ def test_only_durations_are_in_milliseconds():
     keys = keys_of_the_schema()
     assert [key for key in keys if re.fullmatch(r"(.*_)?ms", key) and not DURATION.fullmatch(key)] == []
     assert {"stored_us", "born_us", "at_us", "started_us", "now_us"} <= keys
+
+
+def test_no_other_key_is_called_a_point_in_time():
+    named = {key for key in keys_of_the_schema() if re.fullmatch("(.*_)?(at|date|instant|moment|seconds?|time)", key)}
+    assert named == OTHER_UNITS.keys()
 
 
 def test_a_point_in_time_in_milliseconds_does_not_follow_the_schema():

@@ -305,6 +305,16 @@ def test_a_record_keeps_so_much_and_no_more():
     assert state["tables"]["counts"]["rows"][0][0] == "x" * 1_000
 
 
+def test_points_in_time_are_in_microseconds_however_a_job_writes_them():
+    record = RunRecord("r", tiny_job.DESCRIPTION, {}, "local[2]", 0)
+    for at in ("2026-11-22T04:00:00.250Z", "2026-11-22T12:00:00.250+08:00", None, "noon", "2026-11-22T04:00:00"):
+        record.apply({"event": "batch", "at": at})
+    record.apply({"event": "point", "plot": "speed", "series": "s", "x": 1_795_320_000_250, "y": 1})
+    state = record.whole()
+    assert [batch["at_us"] for batch in state["batches"]] == [1_795_320_000_250_000] * 2 + [None]
+    assert (state["plots"]["speed"]["s"], state["dropped"]) == ([[1_795_320_000_250_000, 1]], 2)
+
+
 @pytest.mark.parametrize("over", [RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED])
 def test_nothing_follows_the_end(over):
     assert over.is_over

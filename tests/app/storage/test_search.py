@@ -56,7 +56,7 @@ def test_by_offset_both_find_the_message_and_rocketmq_reads_entry_and_record(sto
             "key": message.key,
             "stored_us": message.born_ms * 1_000,
         }
-        assert store["cost"]["bytes"] == sum(step["length"] for step in store["steps"])
+        assert store["cost"]["read_bytes"] == sum(step["length"] for step in store["steps"])
         assert store["cost"]["seeks"] == sum(step["is_seek"] for step in store["steps"])
     entry, record = result["rocketmq"]["steps"]
     assert (entry["kind"], entry["length"], record["kind"]) == ("queue_entry", 20, "record")
@@ -85,7 +85,7 @@ def test_by_key_rocketmq_follows_a_chain_and_kafka_reads_all_of_the_topic(stores
     assert places(result["rocketmq"]["found"]) < wanted
     assert places(result["kafka"]["found"]) < wanted
     logs = [file for file in stores.files["kafka"] if file["format"] == "log" and file["path"].startswith("orders-0-")]
-    assert result["kafka"]["cost"]["bytes"] >= sum(file["bytes"] for file in logs)
+    assert result["kafka"]["cost"]["read_bytes"] >= sum(file["size_bytes"] for file in logs)
     assert {step["kind"] for step in result["rocketmq"]["steps"]} >= {"index_slot", "index_entry"}
     assert result["rocketmq"]["steps_omitted"] == max(0, result["rocketmq"]["cost"]["reads"] - STEPS_MAX)
 

@@ -30,7 +30,7 @@ def test_the_stores_tell_traffic_bounds_and_files(client):
     assert reported["bounds"]["topics"][0] == 1
     assert reported["topics"] == ["orders-0"]
     assert {file["format"] for file in reported["stores"]["kafka"]} >= {"log", "offset_index", "time_index"}
-    assert all(file["used_bytes"] <= file["bytes"] for files in reported["stores"].values() for file in files)
+    assert all(file["used_bytes"] <= file["size_bytes"] for files in reported["stores"].values() for file in files)
 
 
 def test_a_file_and_a_unit_are_reported(client):

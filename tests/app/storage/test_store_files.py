@@ -30,7 +30,7 @@ def test_the_units_of_each_file_are_all_of_its_bytes(stores):
         for unit in file.units:
             assert unit.start == position, (file.path, unit)
             position = unit.end
-        assert position == listed["bytes"], file.path
+        assert position == listed["size_bytes"], file.path
     assert set(formats) == {
         "commitlog",
         "consumequeue",

@@ -15,6 +15,10 @@ def busy(value: float) -> dict[str, float]:
     return dict.fromkeys(MEASURES, value)
 
 
+def seconds_of(answer) -> list[int]:
+    return [begin // 1_000_000 for begin in answer["begin_us"]]
+
+
 def history(seconds: int, value=lambda second: 1.0) -> History:
     reported = History()
     for second in range(START, START + seconds):
@@ -34,9 +38,9 @@ def test_the_finest_tier_that_reaches_back_far_enough_answers(whole_day, ago_s, 
     reported = whole_day
     answer = reported.between(reported.last_second - ago_s, reported.last_second)
     assert answer["resolution_s"] == resolution_s
-    assert len(answer["seconds"]) <= max(TIERS.values())
-    assert answer["seconds"][0] <= max(reported.last_second - ago_s, reported.last_second - LONGEST_S + 60)
-    assert answer["seconds"][-1] == reported.last_second // resolution_s * resolution_s
+    assert len(seconds_of(answer)) <= max(TIERS.values())
+    assert seconds_of(answer)[0] <= max(reported.last_second - ago_s, reported.last_second - LONGEST_S + 60)
+    assert seconds_of(answer)[-1] == reported.last_second // resolution_s * resolution_s
 
 
 def test_a_spike_of_one_second_is_still_there_a_day_later():
@@ -44,7 +48,7 @@ def test_a_spike_of_one_second_is_still_there_a_day_later():
     reported = history(3 * 3_600, lambda second: 500.0 if second == spike else 2.0)
     answer = reported.between(START, reported.last_second)
     backlog = answer["measures"]["backlog"]
-    at = answer["seconds"].index(spike // 60 * 60)
+    at = seconds_of(answer).index(spike // 60 * 60)
     assert (backlog["min"][at], backlog["max"][at], backlog["mean"][at]) == (2.0, 500.0, 10.3)
     assert [value for index, value in enumerate(backlog["max"]) if index != at] == [2.0] * (len(backlog["max"]) - 1)
 
@@ -74,9 +78,9 @@ def test_a_second_that_comes_again_is_left_out():
 
 def test_what_lies_before_the_start_and_in_the_future_is_empty():
     reported = history(10)
-    assert reported.between(START - 500, START - 100)["seconds"] == []
-    assert reported.between(START + 500, START + 600)["seconds"] == []
-    assert History().between(START, START + 10)["seconds"] == []
+    assert seconds_of(reported.between(START - 500, START - 100)) == []
+    assert seconds_of(reported.between(START + 500, START + 600)) == []
+    assert seconds_of(History().between(START, START + 10)) == []
 
 
 @pytest.mark.parametrize("back_s", [3, 90, 5_000, 30_000])
@@ -88,7 +92,7 @@ def test_a_clock_that_was_set_back_goes_on_from_there_and_keeps_what_lies_before
         reported.add(second, busy(9.0))
     for since_s in (300, 9_000):
         answer = reported.between(now - since_s, now + 100_000)
-        assert answer["seconds"][-1] <= now + 19 == reported.last_second
+        assert seconds_of(answer)[-1] <= now + 19 == reported.last_second
         highest = answer["measures"]["backlog"]["max"]
         assert highest[-1] == 9.0
         # Seconds that had been forgotten for later ones are only in the coarser cells.
@@ -106,7 +110,7 @@ def test_a_coarse_cell_says_of_its_seconds_what_is_true(steps):
     answer = reported.between(second - 10 * 3_600, second)
     assert answer["resolution_s"] == 60
     backlog = answer["measures"]["backlog"]
-    for index, start in enumerate(answer["seconds"]):
+    for index, start in enumerate(seconds_of(answer)):
         inside = [value for when, value in known.items() if start <= when < start + 60]
         expected = (min(inside), max(inside), round(sum(inside) / len(inside), 2)) if inside else (None, None, None)
         assert (backlog["min"][index], backlog["max"][index], backlog["mean"][index]) == expected

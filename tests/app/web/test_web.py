@@ -60,7 +60,7 @@ def test_the_state_is_served_for_scripts(client, source):
 def test_the_history_has_one_value_per_second_and_measure(client):
     history = get_json(client, "/api/live/history")
     assert len({len(values) for values in history.values()}) == 1
-    assert history["seconds"] == sorted(history["seconds"])
+    assert history["begin_us"] == sorted(history["begin_us"])
 
 
 def test_topics_are_found_by_a_part_of_their_name(client):

@@ -53,7 +53,7 @@ def scene_with_internals():
             member("js@3", "JAVA", state="silent", answered_us=None, untold=[]),
         ],
         "retries": [
-            {"key": "order-5", "topic": "orders", "offset": 0, "queue_id": 2, "queue_offset": 1, "retries": 2}
+            {"key": "order-5", "topic": "orders", "offset": 0, "queue_id": 2, "queue_offset": 1, "reconsume_times": 2}
             | {"due_us": (now + 20_000) * 1000}
         ],
         "are_all_retries": False,

@@ -16,10 +16,13 @@ test("a number of seeks is close within one, or within a tenth", () => {
 
 test("a number of bytes is close within half as much again, in both directions", () => {
   assert.deepEqual(
-    [60, 70, 150, 151].map((bytes) => judged("bytes", bytes, 100)),
+    [60, 70, 150, 151].map((bytes) => judged("read_bytes", bytes, 100)),
     ["less", "close", "close", "more"],
   );
-  assert.deepEqual([judged("bytes", 0, 0), judged("bytes", 0, 1), judged("bytes", 1, 0)], ["exact", "less", "more"]);
+  assert.deepEqual(
+    [judged("read_bytes", 0, 0), judged("read_bytes", 0, 1), judged("read_bytes", 1, 0)],
+    ["exact", "less", "more"],
+  );
 });
 
 test("who predicts nearer is never judged worse", () => {
@@ -27,7 +30,7 @@ test("who predicts nearer is never judged worse", () => {
   forRandom(1000, (random) => {
     const counted = random.magnitude(7);
     const [near, far] = [random.magnitude(6), random.magnitude(7)].sort((a, b) => a - b);
-    for (const figure of ["seeks", "bytes"])
+    for (const figure of ["seeks", "read_bytes"])
       for (const sign of [1, -1])
         assert.ok(
           worth[judged(figure, counted + sign * near, counted)] >= worth[judged(figure, counted + sign * far, counted)],

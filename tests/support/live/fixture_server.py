@@ -73,7 +73,7 @@ class FixtureSource(RecordSearch):
         second = int(now) - 1
         if second != self.noted_second:
             self.noted_second = second
-            self.tree["rates"].update(second=second, **self._rates(second))
+            self.tree["rates"].update(begin_us=second * 1_000_000, **self._rates(second))
 
     def _send_one(self, now_ms: int) -> None:
         number, queue_id = self.sent, self.sent % 4
@@ -123,13 +123,14 @@ class FixtureSource(RecordSearch):
         last = int(self.clock()) - 1
         seconds = list(range(last - HISTORY_SECONDS + 1, last + 1))
         rows = [self._rates(second) for second in seconds]
-        return {"seconds": seconds, **{name: [row[name] for row in rows] for name in rows[0]}}
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return {"begin_us": [second * 1_000_000 for second in seconds], **columns}
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int):
         if str(queue_id) not in self.tree["topics"].get(topic, {"queues": {}})["queues"]:
             return None
         found = self._matching(lambda one: (one["topic"], one["queue_id"]) == (topic, queue_id), 10_000)
-        return [(one["offset"], one["size"], 0) for one in reversed(found)][start : start + count]
+        return [(one["offset"], one["size_bytes"], 0) for one in reversed(found)][start : start + count]
 
 
 def create_fixture_server(

@@ -33,7 +33,6 @@ def coordinator_view(role: CoordinatorNode) -> two_phase_commit.CoordinatorNode:
             "key": transaction.key,
             "state": transaction.state.value,
             "reason": transaction.reason,
-            "begun_us": transaction.begun_us,
             "branches": [
                 {"resource": branch.resource, "vote": branch.vote.value} for branch in transaction.branches.values()
             ],
@@ -43,7 +42,7 @@ def coordinator_view(role: CoordinatorNode) -> two_phase_commit.CoordinatorNode:
     return {
         "coordinator": {
             "process": coordinator.process,
-            "log": {"end": log.end, "flushed": log.flushed, "size": log.size_bytes},
+            "log": {"end": log.end, "flushed": log.flushed, "size_bytes": log.size_bytes},
             "open": len(coordinator.open),
             "ended": coordinator.ended_count,
             "transactions": transactions,

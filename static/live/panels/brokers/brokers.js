@@ -87,8 +87,8 @@ function rowsOf({ address, facts, state }, now) {
     ["in_rate", `${compact(facts.in_rate)}/s`],
     ["out_rate", `${compact(facts.out_rate)}/s`],
     ["messages", count(facts.messages)],
-    ["stored", bytes(facts.log_end - facts.log_begin)],
-    ["log_end", count(facts.log_end)],
+    ["stored", bytes(facts.commit_log.max - facts.commit_log.min)],
+    ["log_end", count(facts.commit_log.max)],
     ["clients", count(facts.clients)],
     ["held_pulls", count(facts.held_pulls)],
     ["replicated", html`<${Replicas} facts=${facts} />`],
@@ -103,7 +103,14 @@ function versionOf({ is_glassmq: isGlassMQ, version }) {
 }
 
 /** What a master's slaves or a leader's followers have confirmed; of a slave, whether it follows. */
-function Replicas({ facts: { replicas, replicas_needed: needed, log_end: end, following } }) {
+function Replicas({
+  facts: {
+    replicas,
+    replicas_needed: needed,
+    commit_log: { max },
+    following,
+  },
+}) {
   if (following) return t(`live.brokers.${following === "follows" ? "follows" : "follows_not"}`);
   const names = Object.entries(replicas);
   if (names.length === 0 && needed === 0) return "–";
@@ -111,7 +118,7 @@ function Replicas({ facts: { replicas, replicas_needed: needed, log_end: end, fo
     ${names.map(
       ([name, confirmed]) => html`<li key=${name}>
         <code>${name}</code> ${confirmed < 0 ? "–" : count(confirmed)}
-        ${confirmed >= 0 && confirmed < end && html` <span class="delay-waiting">−${bytes(end - confirmed)}</span>`}
+        ${confirmed >= 0 && confirmed < max && html` <span class="delay-waiting">−${bytes(max - confirmed)}</span>`}
       </li>`,
     )}
     <li class="quiet">${t("live.brokers.replicas_needed", { n: needed })}</li>

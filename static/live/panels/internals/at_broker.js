@@ -119,15 +119,15 @@ function HalfMessage({ part, message }) {
 function Retries({ told }) {
   const retries = told?.retries ?? [];
   const rows = retries.map(
-    ({ key, topic, offset, retries: n, due_us: due }) => html`<li key=${offset} class="inside-row" data-retry=${key}>
+    ({ key, topic, offset, reconsume_times: n, due_us }) => html`<li key=${offset} class="inside-row" data-retry=${key}>
       <span class="ellipsis">
         <${TopicMark} topic=${topic} /> <${OpenRecord} offset=${offset} kind="mono">${key || `#${offset}`}<//>${" "}
         <span class="badge badge-warning number" title=${t("live.internals.given_back", { n })}>↻${n}</span>
       </span>
       ${
-        due === null
+        due_us === null
           ? html`<span class="quiet inside-wide">${t("live.internals.can_be_pulled")}</span>`
-          : html`<${Left} atUs=${due} wholeMs=${wholeDelay(n)} label="live.internals.again_in" />`
+          : html`<${Left} atUs=${due_us} wholeMs=${wholeDelay(n)} label="live.internals.again_in" />`
       }
     </li>`,
   );

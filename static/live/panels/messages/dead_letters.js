@@ -9,8 +9,8 @@ import { groupOf } from "../../../common/topics.js";
 import { inspectedOffset } from "../../../common/cluster/selection.js";
 import { state } from "../../../common/cluster/view.js";
 import { count, dateTime } from "../../../common/format.js";
-import { language, t } from "../../../common/i18n.js";
-import { get, post } from "../../../common/request.js";
+import { t } from "../../../common/i18n.js";
+import { get } from "../../../common/request.js";
 import { Button } from "../../../parts/controls/button.js";
 import { GroupMark } from "../../../parts/lane/marks.js";
 import { ActionResult } from "../../../parts/messages/action.js";
@@ -19,6 +19,7 @@ import { DeadLetterTable } from "../../../parts/messages/dead_letter_table.js";
 import { Panel } from "../../../parts/panel/panel.js";
 import { ActionCommand, commandOf } from "../operator/command_line.js";
 import { tab } from "../../tabs.js";
+import { idsOf, sendAgain } from "./resending.js";
 
 const PAGE = 20;
 /** They are kept for days. */
@@ -146,8 +147,6 @@ function fetchAgain() {
   resends.value += 1;
 }
 
-const idsOf = (messages) => messages.map((message) => message.id);
-
 /** @type {import("../../../parts/messages/dead_letter_resend.js").ResendSource} */
 const source = {
   async act(name, resend) {
@@ -166,24 +165,3 @@ const source = {
     return html`<${ActionCommand} text=${text} />`;
   },
 };
-
-/** All of a group go in portions, as many as one request may send. `why`: empty when all that could be sent was. */
-async function sendAgain(name, { messages, to, anyway }) {
-  const report = { sent: 0, already: 0 };
-  const failures = [];
-  for (let from = 0; from !== null;) {
-    const request =
-      messages === null ? { messages: "all", to, start: from } : { messages: idsOf(messages), to, anyway };
-    const { answer, why: refusal } = await post(`/api/live/dead-letters/${encodeURIComponent(name)}/resend`, request);
-    if (refusal) return { report, why: refusal };
-    report.sent += answer.resent.length;
-    report.already += answer.already;
-    for (const failed of answer.failed) failures.push(`${failed.id}: ${failed.text?.[language] ?? failed.error}`);
-    from = answer.next;
-  }
-  const why =
-    failures.length > 0
-      ? t("live.dead.failed", { n: failures.length, sent: report.sent, why: failures.slice(0, 5).join("\n") })
-      : "";
-  return { report, why };
-}

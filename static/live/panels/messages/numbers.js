@@ -11,8 +11,8 @@ import { TopicMark } from "../../../parts/lane/marks.js";
 import { Panel } from "../../../parts/panel/panel.js";
 import { ScrollingTable } from "../../../parts/panel/table.js";
 
-const COUNTS = ["stored", "missing", "unknown", "refused", "open", "twice", "disorder"];
-const BAD = ["missing", "unknown", "twice", "disorder"];
+const COUNTS = ["stored", "missing", "unknown", "refused", "open", "twice", "out_of_order"];
+const BAD = ["missing", "unknown", "twice", "out_of_order"];
 const HINTED = ["unknown", "refused", "open"];
 /** Said below the table: of the whole part, and of all its topics together. */
 const NOTES = ["unread", "omitted", "no_room"];
@@ -54,7 +54,6 @@ const notesOf = (part) => {
 const hintOf = (name, values) => (HINTED.includes(name) ? t(`live.numbers.${name}_hint`, values) : undefined);
 
 function Row({ name, topic, row, isFirst }) {
-  const shown = { ...row, disorder: row.out_of_order };
   return html`<tr data-topic=${name} data-producer=${row.producer}>
     <th scope="row">
       ${isFirst ? html`<${TopicMark} topic=${name} /> ${name}` : html`<span class="sr-only">${name}</span>`}
@@ -65,8 +64,8 @@ function Row({ name, topic, row, isFirst }) {
     <td><${Line} row=${row} /></td>
     ${COUNTS.map(
       (column) =>
-        html`<td key=${column} class=${`number ${looksOf(column, shown[column])}`}>
-          ${count(shown[column])}
+        html`<td key=${column} class=${`number ${looksOf(column, row[column])}`}>
+          ${count(row[column])}
         </td>`,
     )}
     <td>

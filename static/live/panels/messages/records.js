@@ -79,7 +79,7 @@ function RecordRow({ record, isOfOneTopic }) {
     <td class="number column-queue_offset">Q${record.queue_id} · ${count(record.queue_offset)}</td>
     <td class="column-tags">${record.tags ?? ""}</td>
     <td class="column-keys" title=${keys}>${keys ?? ""}</td>
-    <td class="number column-size">${bytes(record.size)}</td>
+    <td class="number column-size">${bytes(record.size_bytes)}</td>
     <td class="column-body">
       ${
         record.body_preview ||

@@ -27,7 +27,7 @@ export function SendForm({ topic: chosen, ...dialog }) {
     const request = { topic: topic.value.trim(), body: body.value, tag: typedKey(tag.value), keys: words };
     const { answer, why = "" } = await post("/api/live/messages", { ...request, delay_level: level.value });
     if (!answer) return { why };
-    const place = { topic: answer.topic, id: answer.queue_id, offset: count(answer.offset) };
+    const place = { topic: answer.topic, id: answer.queue_id, offset: count(answer.queue_offset) };
     return { why, done: t(level.value > 0 ? "operator.send_delayed" : "operator.send_done", place) };
   };
   const options = [

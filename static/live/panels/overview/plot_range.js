@@ -37,14 +37,15 @@ export function zoomTo(stretch) {
 }
 
 const isLive = computed(() => zoom.value === null && range.value === LIVE);
-const answer = signal(/** @type {Picture.History | null} */ (null));
+/** @typedef {Omit<Picture.History, "begin_us"> & { seconds: number[] }} Stretch */
+const answer = signal(/** @type {Stretch | null} */ (null));
 
 /** They stay the same while other parts of the state change. */
 const events = computed(() => state.value.events);
 
 /**
  * What came with the stream, in the server's shape: of one second the lowest is the highest.
- * @returns {Picture.History}
+ * @returns {Stretch}
  */
 const recentOf = () => {
   const { seconds, ...columns } = history.value;
@@ -65,7 +66,7 @@ async function ask(window) {
   const response = await sendRequest(`/api/live/history?from=${from}&to=${to}`);
   const told = await response.json();
   if (!response.ok) throw new Error(told.error);
-  return told;
+  return { ...told, seconds: told.begin_us.map((us) => us / 1e6) };
 }
 
 effect(() => {

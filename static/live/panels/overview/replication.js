@@ -23,7 +23,7 @@ export function Replication() {
   const part = useComputed(() => state.value.replication).value;
   if (!part) return null;
   const isSlave = part.role === "SLAVE";
-  const hint = t(`live.replication.${part.role}`, { n: part.needed, id: part.broker_id, term: part.term });
+  const hint = t(`live.replication.${part.role}`, { n: part.replicas_needed, id: part.broker_id, term: part.term });
   return html`<${Panel} id="replication" title=${t("live.replication.title")} hint=${hint}>
     <div class="group-details">${isSlave ? html`<${Following} part=${part} />` : html`<${Slaves} part=${part} />`}</div>
   </${Panel}>`;

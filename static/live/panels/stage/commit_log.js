@@ -24,7 +24,9 @@ const DIGIT = 0.47;
 /** Pixels of a record: they grow with the square root of its size, so that 100 B and 10 kB both show. */
 function blockWidth(record) {
   const textWidth = DIGIT * String(record.queue_offset).length + 0.4;
-  return Math.round(remPx.value * Math.min(BLOCK_MAX, Math.max(BLOCK_MIN, textWidth, Math.sqrt(record.size) * 0.19)));
+  return Math.round(
+    remPx.value * Math.min(BLOCK_MAX, Math.max(BLOCK_MIN, textWidth, Math.sqrt(record.size_bytes) * 0.19)),
+  );
 }
 
 /** The newest records that fit into `width` pixels, oldest first, each with the pixels to its right. */
@@ -66,7 +68,7 @@ export function CommitLogStrip() {
           key=${record.offset}
           record=${record}
           right=${right}
-          isFlushed=${record.offset + record.size <= log.value.flushed}
+          isFlushed=${record.offset + record.size_bytes <= log.value.flushed}
           isLast=${index === shown.length - 1}
         />`,
       )}
@@ -133,7 +135,7 @@ function Block({ record, right, isFlushed, isLast }) {
     topic: record.topic,
     id: record.queue_id,
     offset: record.queue_offset,
-    size: bytes(record.size),
+    size: bytes(record.size_bytes),
   });
   const lines = [name, dateTime(record.stored_us, true), record.body_preview];
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });

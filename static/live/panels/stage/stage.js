@@ -39,7 +39,7 @@ function Copies() {
   const part = useComputed(() => state.value.replication).value;
   if (!part) return null;
   const isSlave = part.role === "SLAVE";
-  const isWell = isSlave ? part.waits_for === "follows" : part.slaves.length >= part.needed;
+  const isWell = isSlave ? part.waits_for === "follows" : part.slaves.length >= part.replicas_needed;
   const text = isSlave
     ? slaveState(part)
     : t(part.role === "LEADER" ? "live.replication.leads" : "live.replication.head", {

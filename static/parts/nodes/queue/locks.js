@@ -154,7 +154,7 @@ function BrokerLock({ queue, clock, known: { isLockOff, rival }, act }) {
 const WORDS = { "message-queue-lock": "queue", "process-queue-lock": "process" };
 
 function LocalLock({ letter, name, holder, lock, act }) {
-  const { owner = null, waiters: n = 0, on = true } = lock ?? {}; // null: it was not asked for yet
+  const { owner = null, waiter_count: n = 0, on = true } = lock ?? {}; // null: it was not asked for yet
   const state = on ? (owner ? "held" : "free") : "off";
   const meaning = !on ? t("lab.order.off_long") : owner ? t("lab.order.held", { owner, n }) : t("lab.order.free");
   return html`<li class=${`order-lock is-${state}`}>

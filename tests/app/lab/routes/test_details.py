@@ -26,9 +26,9 @@ def get(browser, path, **query):
 def test_a_record_opens_down_to_its_fields_and_bytes(browser):
     shown = browser.view["nodes"]["B1"]["commit_log"]["records"][0]
     answer = get(browser, f"records/B1/{shown['offset']}").get_json()
-    assert answer["record"]["size"] == shown["size"] == len(answer["hex"]) // 2
+    assert answer["record"]["size_bytes"] == shown["size_bytes"] == len(answer["hex"]) // 2
     assert answer["body_text"] == shown["body_preview"]
-    assert sum(field["length"] for field in answer["fields"]) == shown["size"]
+    assert sum(field["length"] for field in answer["fields"]) == shown["size_bytes"]
     assert all(field["explanation_zh"] for field in answer["fields"])
 
 

@@ -89,9 +89,9 @@ def test_a_frame_opens_down_to_its_bytes(browser):
     frame = next(f for f in browser.view["frames"] if f["kind"] == "request")
     detail = browser.http.get(f"/api/lab/{browser.world}/frames/{frame['id']}").get_json()
     assert detail["name"] == frame["name"]
-    assert len(detail["hex"]) == 2 * frame["size"]
+    assert len(detail["hex"]) == 2 * frame["size_bytes"]
     assert detail["fields"]
-    assert detail["body_start"] + detail["body_bytes"] == frame["size"]
+    assert detail["body_start"] + detail["body_bytes"] == frame["size_bytes"]
 
 
 def test_a_frame_that_is_not_kept_and_a_world_that_is_not_yours_are_404(lab, browser):

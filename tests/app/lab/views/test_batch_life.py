@@ -15,5 +15,5 @@ def produced(run: LabRun, key: str):
 def test_a_message_of_a_batch_names_its_companions_and_a_single_one_has_none():
     with LabRun(small(("count: 20, every_ms: 100", "count: 9, every_ms: 100, batch: 8"))) as run:
         run_to_ms(run, 3_000)
-        assert produced(run, "k-3")["batch"] == {"size": 8, "first": "k-0", "last": "k-7"}
+        assert produced(run, "k-3")["batch"] == {"count": 8, "first": "k-0", "last": "k-7"}
         assert "batch" not in produced(run, "k-8")

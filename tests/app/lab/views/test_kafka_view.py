@@ -88,7 +88,7 @@ def test_a_frame_opens_to_fields_that_cover_its_bytes():
             spans = sorted((leaf["position"], leaf["length"]) for leaf in leaves(detail["tree"]))
             assert spans[0] == (0, 4)
             assert all(start + length <= later for (start, length), (later, _) in pairwise(spans))
-            assert spans[-1][0] + spans[-1][1] <= frame["size"]
+            assert spans[-1][0] + spans[-1][1] <= frame["size_bytes"]
         reply = next(frame for frame in reversed(frames) if frame.get("reply_to_name") == "FETCH")
         tree: Any = view.frames.detail(reply["id"])
         names = [leaf["name"] for leaf in leaves(tree["tree"])]

@@ -28,7 +28,7 @@ def test_a_queue_that_is_being_consumed_shows_its_three_locks_and_the_slice(run)
     queue = queues(run)["Orders@0"]
     worker = queue["local_lock"]["owner"]
     assert worker.startswith("C1/worker-")
-    assert queue["local_lock"] == queue["consume_lock"] == {"owner": worker, "waiters": 0, "on": True}
+    assert queue["local_lock"] == queue["consume_lock"] == {"owner": worker, "waiter_count": 0, "on": True}
     assert (queue["locked"], queue["consuming"], queue["lock_lease_ms"], queue["slice_ms"]) == (
         True,
         True,
@@ -41,7 +41,7 @@ def test_a_queue_that_is_being_consumed_shows_its_three_locks_and_the_slice(run)
 
 def test_a_queue_at_rest_shows_free_locks(run):
     queue = queues(run)["%RETRY%shop@0"]
-    assert queue["local_lock"] == queue["consume_lock"] == {"owner": None, "waiters": 0, "on": True}
+    assert queue["local_lock"] == queue["consume_lock"] == {"owner": None, "waiter_count": 0, "on": True}
     assert queue["slice_us"] is None
     assert not queue["consuming"]
 

@@ -10,7 +10,7 @@ import {
 import { forRandom } from "../../support/random_values.js";
 
 test("the history begins with the broker", () => {
-  const history = historyOf({ seconds: [998, 999, 1000, 1001], in_messages: [0, 0, 3, 4] }, 1_000_400);
+  const history = historyOf({ begin_us: [998e6, 999e6, 1000e6, 1001e6], in_messages: [0, 0, 3, 4] }, 1_000_400);
   assert.deepEqual(
     [history.seconds, history.in_messages],
     [
@@ -22,12 +22,12 @@ test("the history begins with the broker", () => {
 });
 
 test("a snapshot without history is an empty one", () => {
-  for (const sent of [null, undefined, {}, { seconds: [] }]) assert.deepEqual(historyOf(sent), EMPTY_HISTORY);
+  for (const sent of [null, undefined, {}, { begin_us: [] }]) assert.deepEqual(historyOf(sent), EMPTY_HISTORY);
 });
 
 test("the history goes on when the broker's clock was set back", () => {
-  const before = historyOf({ seconds: [100, 101, 102, 103], in_messages: [1, 2, 3, 4] });
-  const history = withSecond(before, { second: 102, in_messages: 9 });
+  const before = historyOf({ begin_us: [100e6, 101e6, 102e6, 103e6], in_messages: [1, 2, 3, 4] });
+  const history = withSecond(before, { begin_us: 102e6, in_messages: 9 });
   assert.deepEqual(
     [history.seconds, history.in_messages],
     [
@@ -44,9 +44,9 @@ test("a second without messages has no latency", () => {
 });
 
 test("a gap breaks the line, and a long one begins it again", () => {
-  const first = withSecond(EMPTY_HISTORY, { second: 10, backlog: 1 });
-  assert.deepEqual(withSecond(first, { second: 13, backlog: 2 }).seconds, [10, 13]);
-  const broken = withSecond(first, { second: 14, backlog: 2 });
+  const first = withSecond(EMPTY_HISTORY, { begin_us: 10e6, backlog: 1 });
+  assert.deepEqual(withSecond(first, { begin_us: 13e6, backlog: 2 }).seconds, [10, 13]);
+  const broken = withSecond(first, { begin_us: 14e6, backlog: 2 });
   assert.deepEqual(
     [broken.seconds, broken.backlog],
     [
@@ -54,12 +54,12 @@ test("a gap breaks the line, and a long one begins it again", () => {
       [1, null, 2],
     ],
   );
-  assert.deepEqual(withSecond(first, { second: 11 + HISTORY_SECONDS }).seconds, [11 + HISTORY_SECONDS]);
+  assert.deepEqual(withSecond(first, { begin_us: (11 + HISTORY_SECONDS) * 1e6 }).seconds, [11 + HISTORY_SECONDS]);
 });
 
 test("a second that is there already, or none, changes nothing", () => {
-  const history = withSecond(EMPTY_HISTORY, { second: 10 });
-  for (const rates of [{ second: 10 }, {}, undefined, { second: NaN }])
+  const history = withSecond(EMPTY_HISTORY, { begin_us: 10e6 });
+  for (const rates of [{ begin_us: 10e6 }, {}, undefined, { begin_us: NaN }])
     assert.equal(withSecond(history, rates), history);
 });
 
@@ -68,7 +68,7 @@ test("columns are as long as the seconds, which only grow and are ten minutes at
     let [history, second] = [EMPTY_HISTORY, 0];
     for (let step = 0; step < 800; step += 1) {
       second += random.pick([0, 1, 1, 1, 1, 1, 2, 5, -3, step === 400 ? 700 : 1]);
-      history = withSecond(history, { second, in_messages: random.integer(0, 3), put_p50_us: 5 });
+      history = withSecond(history, { begin_us: second * 1e6, in_messages: random.integer(0, 3), put_p50_us: 5 });
     }
     const { seconds } = history;
     assert.ok(seconds.length <= HISTORY_SECONDS);

@@ -3,7 +3,7 @@ import test from "node:test";
 import { frameName, frameShape, isUnderWay, shortName } from "../../../../static/common/world/frame_words.js";
 
 test("what happened to a frame comes before what it is", () => {
-  const shapes = [{ kind: "request", dropped: true }, { kind: "response" }, { kind: "request", oneway: true }];
+  const shapes = [{ kind: "request", dropped: true }, { kind: "response" }, { kind: "request", is_oneway: true }];
   assert.deepEqual(shapes.map(frameShape), ["lost", "response", "oneway"]);
   assert.deepEqual([{ kind: "request" }, { kind: "connect" }].map(frameShape), ["request", "signal"]);
 });

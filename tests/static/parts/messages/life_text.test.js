@@ -16,7 +16,15 @@ import {
 const lab = { now: () => 9_000_000, at: (us) => `${us}`, span: (us) => `${us} us` };
 const live = { now: () => 9_000_000, at: (us) => `${us}`, span: (us) => `${us / 1e6} s` };
 
-const place = { at_us: 1_000_000, broker: "B1", offset: 5, topic: "T", queue_id: 1, queue_offset: 7, retry: 2 };
+const place = {
+  at_us: 1_000_000,
+  broker: "B1",
+  offset: 5,
+  topic: "T",
+  queue_id: 1,
+  queue_offset: 7,
+  reconsume_times: 2,
+};
 /** Kind of a copy -> for which groups it may be; null: for all. */
 const kinds = {
   stored: [null],
@@ -33,7 +41,7 @@ const copies = Object.entries(kinds).flatMap(([kind, groups]) =>
 const marks = [
   { kind: "produced", at_us: 0, host: "10.0.0.1:5" },
   { kind: "produced", at_us: 0, event: 1, node: "P1" },
-  { kind: "produced", at_us: 0, event: 1, node: "P1", batch: { size: 2, first: "a", last: "b" } },
+  { kind: "produced", at_us: 0, event: 1, node: "P1", batch: { count: 2, first: "a", last: "b" } },
   { kind: "refused", at_us: 0, event: 1, node: "P1", detail: "why" },
   { kind: "unknown", at_us: 0, event: 1, node: "P1", detail: "why" },
   ...copies,

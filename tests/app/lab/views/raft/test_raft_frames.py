@@ -77,5 +77,5 @@ def test_copies_for_a_slave_say_where_they_lie_in_the_log():
     assert set(opened) >= {"HA_REPORT", "HA_PIECE"}
     offset, size, piece = opened["HA_PIECE"]["tree"]
     assert (offset["position"], size["position"], piece["position"]) == (0, 8, 12)
-    assert int(size["value"]) == piece["length"] == opened["HA_PIECE"]["size"] - 12
+    assert int(size["value"]) == piece["length"] == opened["HA_PIECE"]["size_bytes"] - 12
     assert opened["HA_REPORT"]["tree"][0]["length"] == 8
