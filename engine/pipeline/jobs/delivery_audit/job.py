@@ -156,7 +156,7 @@ def _follow(run: JobRun) -> None:
     groups = _judged_groups(run, topics)
     with open_cluster(run.cluster) as cluster:
         known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
-    if arguments["trace_topic"] not in known:
+    if not (has_trace := arguments["trace_topic"] in known):
         run.report.note(Text("job.note.no_traces_yet", topic=arguments["trace_topic"]))
     rules = FollowRules(
         topics=topics,
@@ -166,7 +166,6 @@ def _follow(run: JobRun) -> None:
         late_ms=arguments["late_ms"],
         grace_ms=arguments["grace_ms"],
         read_limit=arguments["max_messages_per_batch"],
-        has_trace=arguments["trace_topic"] in known,
     )
     messages = run.read_stream(
         subscribe=",".join(dict.fromkeys((*topics, *known))),
@@ -176,7 +175,10 @@ def _follow(run: JobRun) -> None:
     )
     with run.checkpoint() as checkpoint:
         ask_offsets = partial(group_offsets, run.cluster)
-        follower = Follower(run.spark, checkpoint, rules, run.report, ask_offsets, arguments["trigger_ms"], run.read)
+        trigger_ms = arguments["trigger_ms"]
+        follower = Follower(
+            run.spark, checkpoint, rules, run.report, ask_offsets, trigger_ms, run.read, has_trace=has_trace
+        )
         run.follow(messages, follower.add_batch, follower.files.uri("query"))
         follower.conclude()
 
