@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.arguments import listed_names
 from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, history_of
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
@@ -34,24 +36,29 @@ END_OF_TIME_MS = 1 << 53
 def delivery_audit(run: JobRun) -> None:
     """Run ``glassmq pipeline delivery-audit``."""
     arguments = run.arguments
+    check_arguments(arguments)
+    if arguments["input_folder"]:
+        audit_folder(run, run.spark.read.parquet(arguments["input_folder"]))
+    elif arguments["follow"]:
+        _follow(run)
+    else:
+        _audit_broker(run)
+
+
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise :class:`JobFailed` for arguments that do not go together."""
     if arguments["groups"] and not arguments["judge_groups"]:
         raise JobFailed(Text("job.error.groups_not_judged"))
-    if arguments["input_folder"]:
-        if arguments["follow"]:
-            raise JobFailed(Text("job.error.follow_needs_broker"))
-        messages = run.spark.read.parquet(arguments["input_folder"])
-        audit_folder(run, messages)
-        return
-    if arguments["follow"]:
-        _follow(run)
-        return
-    if arguments["starting_offsets"] != "earliest":
+    if arguments["input_folder"] and arguments["follow"]:
+        raise JobFailed(Text("job.error.follow_needs_broker"))
+    if not arguments["input_folder"] and not arguments["follow"] and arguments["starting_offsets"] != "earliest":
         raise JobFailed(Text("job.error.latest_needs_follow"))
-    _audit_broker(run)
+    if topics := listed_names(arguments["topics"]):
+        _judged_groups(arguments, topics)
 
 
-def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
-    groups = JudgedGroups(run.names("groups") if run.arguments["judge_groups"] else None)
+def _judged_groups(arguments: Mapping[str, Any], topics: tuple[str, ...]) -> JudgedGroups:
+    groups = JudgedGroups(listed_names(arguments["groups"]) if arguments["judge_groups"] else None)
     if unknown := ", ".join(topic for topic in groups.topics() if topic not in topics):
         audited = ", ".join(topics)
         raise JobFailed(Text("job.error.group_topic", unknown=unknown, audited=audited))
@@ -106,7 +113,7 @@ def audit(
     topics: tuple[str, ...],
 ) -> None:
     """Audit these messages once, and report the results."""
-    groups = _judged_groups(run, topics)
+    groups = _judged_groups(run.arguments, topics)
     book = DeliveryBook(topics)
     # Ledgers first: everything they mention is in what is read after them.
     if ledgers is not None:
@@ -153,7 +160,7 @@ def _audit_messages(
 def _follow(run: JobRun) -> None:
     arguments = run.arguments
     topics = run.names("topics")
-    groups = _judged_groups(run, topics)
+    groups = _judged_groups(arguments, topics)
     with open_cluster(run.cluster) as cluster:
         known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
     if not (has_trace := arguments["trace_topic"] in known):
@@ -183,4 +190,4 @@ def _follow(run: JobRun) -> None:
         follower.conclude()
 
 
-JOB = delivery_audit
+JOB, CHECK = delivery_audit, check_arguments

@@ -251,6 +251,11 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
     return bound
 
 
+def check_starting_offsets(text: str, topics: tuple[str, ...]) -> None:
+    """Raise ``ROCKETMQ_WRONG_OPTION`` if a read of these topics cannot start there."""
+    _bound(OptionValues({"startingOffsets": text}, READ_OPTIONS), "starting", topics)
+
+
 def _per_queue(name: str, text: str) -> dict[QueueKey, int]:
     try:
         return parse_json(text)
