@@ -89,7 +89,7 @@ def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
 
 def test_packages_that_workers_lack_are_named(spark, monkeypatch):
     monkeypatch.setattr(registration, "_missing_packages", lambda _: ["pyarrow", "numpy"])
-    with pytest.raises(WorkerUnfit, match="missing .*: pyarrow, numpy; pip install"):
+    with pytest.raises(WorkerUnfit, match=r"missing .*: pyarrow, numpy; pip install"):
         register(spark)
 
 
