@@ -68,7 +68,7 @@ def _now_ms() -> int:
 
 
 def _system_ends(cluster: Cluster, op_queue: OpQueue) -> dict[Any, int]:
-    """Return the ends of the half, op and discard queues, requested in this order, as :func:`judge_table` requires."""
+    """Return the ends of half, op and discard queues, requested in this order, on which ``judge`` relies."""
     ends: dict[Any, int] = {}
     for topic in _system_topics(op_queue):
         ends |= cluster.max_offsets(cluster.queues([topic]))
