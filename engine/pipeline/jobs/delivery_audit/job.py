@@ -120,35 +120,24 @@ def audit(
         book.read_ledgers(ledgers.selectExpr("body", "unix_millis(store_timestamp) AS stored_ms"))
     # Used several times; without this the source would be read as often.
     with persisted(narrow(messages)) as narrowed:
-        _audit_messages(run, book, narrowed, trace, groups, judge_until_ms)
-
-
-def _audit_messages(
-    run: JobRun,
-    book: DeliveryBook,
-    messages: DataFrame,
-    trace: DataFrame | None,
-    groups: JudgedGroups,
-    judge_until_ms: int,
-) -> None:
-    segments = segments_of(messages, run.arguments["late_ms"], judge_until_ms)
-    latency = latency_spans(messages, segments, book.topics)
-    book.add(segments)
-    book.add_latency(latency)
-    book.settle(judge_until_ms)
-    consumption = None
-    if trace is None:
-        run.report.note(Text("job.note.no_traces", topic=run.arguments["trace_topic"]))
-    elif not run.stop.is_set():
-        consumption = ConsumptionBook(groups)
-        history = history_of(stored_events(messages).union(trace_events(trace, book.topics, groups)))
-        consumption.add(history, JudgedTime(judge_until_ms, book.acknowledged_since_ms))
-        if not run.arguments["input_folder"]:
-            consumption.offsets = group_offsets(run.cluster, consumption.expected())
-    findings, counts = findings_of(book, consumption, run.report.rows_max)
-    wanted = wanted_places(findings)
-    if wanted and not run.stop.is_set():
-        findings = list(located(findings, locate(messages, wanted)))
+        segments = segments_of(narrowed, run.arguments["late_ms"], judge_until_ms)
+        latency = latency_spans(narrowed, segments, topics)
+        book.add(segments)
+        book.add_latency(latency)
+        book.settle(judge_until_ms)
+        consumption = None
+        if trace is None:
+            run.report.note(Text("job.note.no_traces", topic=run.arguments["trace_topic"]))
+        elif not run.stop.is_set():
+            consumption = ConsumptionBook(groups)
+            history = history_of(stored_events(narrowed).union(trace_events(trace, topics, groups)))
+            consumption.add(history, JudgedTime(judge_until_ms, book.acknowledged_since_ms))
+            if not run.arguments["input_folder"]:
+                consumption.offsets = group_offsets(run.cluster, consumption.expected())
+        findings, counts = findings_of(book, consumption, run.report.rows_max)
+        wanted = wanted_places(findings)
+        if wanted and not run.stop.is_set():
+            findings = list(located(findings, locate(narrowed, wanted)))
     reporter = AuditReporter(run.report)
     reporter.report(book, consumption, (findings, counts))
     reporter.plot(latency)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -20,7 +19,7 @@ from engine.pipeline.jobs.job import JobRun, persisted
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
 from engine.pipeline.jobs.transaction_reconciliation.ledgers import LEDGER_FILES, Ledgers, check_ledger
-from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter, current_ms
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import LedgerMemory, StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget
 from engine.pipeline.jobs.transaction_reconciliation.words import Status
@@ -58,10 +57,6 @@ def check_arguments(arguments: Mapping[str, Any]) -> None:
 
 
 JOB, CHECK = transaction_reconciliation, check_arguments
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 # --- queries before the read -----------------------------------------------------------------------------------------
@@ -245,4 +240,4 @@ class _Following:
             return LedgerMemory()
         # Spark has fixed by now where reading begins; or the ledgers are used for the first time, and old settled
         # transactions are forgotten.
-        return LedgerMemory(unknown=(0, _now_ms()))
+        return LedgerMemory(unknown=(0, current_ms()))
