@@ -41,7 +41,8 @@ class Field:
     :ivar fields: the table of an object, of each object in a list, and of the places of a row; empty: it is not looked
         into.
     :ivar item: what each entry of a list is, if it is not an object.
-    :ivar check: a further check of a text, or of each of ``names``. Raises an error that may say what is wrong.
+    :ivar check: a further check of a text, or of each of ``names``. Raises an error that may say what is wrong,
+        and after ``; allowed: `` what is allowed.
     :ivar strip: spaces around a text are left out before it is checked; other blanks may be part of a key of a message.
     :ivar says: what is allowed, as a form says it.
     :ivar is_secret: the value is not quoted.
@@ -78,7 +79,9 @@ class Field:
             try:
                 self.check(str(checked))
             except (ValueError, ProtocolError) as error:
-                raise self.refused(path, str(error) or self._problem(value)) from None
+                problem, _, allowed = str(error).partition("; allowed: ")
+                allowed_text = self.says or allowed or self.allowed_text
+                raise FieldRefused(path, problem or self._problem(value), allowed_text, self.says) from None
         return checked
 
     def refused(self, path: str, problem: Mapping[str, str] | str) -> FieldRefused:

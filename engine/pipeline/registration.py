@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Packages that a worker needs for the source, apart from the source itself.
-_OF_WORKERS = ("pyarrow", "numpy")
+_OF_WORKERS = ("pyarrow", "numpy", "pandas")
 #: Spark's default refuses a source that takes filters.
 _PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 #: Checkpoints of streams without checksums of their own.
@@ -72,8 +72,8 @@ def _check_workers(spark: SparkSession) -> None:
     """Check the Python of one worker, by a job that needs no package but PySpark there. Spark itself refuses another
     version of Python than the driver's.
     """
-    for missing in spark.sparkContext.parallelize([0], 1).mapPartitions(_missing_packages).collect():
-        raise WorkerUnfit(Text("job.error.worker_package", package=missing, hint=INSTALL_HINT))
+    if missing := spark.sparkContext.parallelize([0], 1).mapPartitions(_missing_packages).collect():
+        raise WorkerUnfit(Text("job.error.worker_packages", packages=", ".join(missing), hint=INSTALL_HINT))
 
 
 def _missing_packages(_: Iterable[int]) -> Iterable[str]:

@@ -27,6 +27,7 @@ _CONF = {
     "spark.python.worker.reuse": "true",
     "spark.python.unix.domain.socket.enabled": "true",
     **CHECKPOINT_CONF,
+    # For programs of users: ``transformWithState`` needs it. No job does.
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),

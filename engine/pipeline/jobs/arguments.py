@@ -56,7 +56,7 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
         only_known(named, parameters)
     except FieldRefused as refused:
         raise ArgumentRefused(refused) from None
-    read = {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
+    read = {name: read_argument(parameter, named.get(name)) for name, parameter in parameters.items()}
     for name, parameter in parameters.items():
         if read[name] is None and parameter.unless is not None and read[parameter.unless] is None:
             text = Text("job.argument.missing_unless", other=parameter.unless)
@@ -76,7 +76,8 @@ def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
     return named
 
 
-def _read_one(parameter: JobParameter, value: object) -> Argument:
+def read_argument(parameter: JobParameter, value: object) -> Argument:
+    """Return the checked value of one parameter. Raises :class:`ArgumentRefused`."""
     name = parameter.name
     try:
         read = field_of(parameter).read(_as_json(parameter.kind, value), name, of_text=True)

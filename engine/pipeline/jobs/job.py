@@ -138,6 +138,9 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
 #: What ``glassmq pipeline`` runs: it works until done or stopped, and raises :class:`~engine.pipeline.errors.JobFailed`
 #: for problems that the user can solve.
 Job = Callable[[JobRun], None]
+#: Raises the refusal of arguments that do not go together, or whose kind does not say all that is allowed. It needs
+#: neither Spark nor a cluster.
+ArgumentCheck = Callable[[Mapping[str, Any]], None]
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 """Registry of jobs by name. Each is a package with ``description.py`` (``DESCRIPTION``, no Spark) and ``job.py``
-(``JOB``).
+(``JOB``, and ``CHECK`` if its arguments need more than their kinds check).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs.description import JobDescription
 
 if TYPE_CHECKING:
-    from engine.pipeline.jobs.job import Job
+    from engine.pipeline.jobs.job import ArgumentCheck, Job
 
 #: All names, in the order in which they are listed.
 JOB_NAMES: tuple[str, ...] = (
@@ -31,10 +31,13 @@ def describe(name: str) -> JobDescription:
     return description
 
 
-def load_job(name: str) -> Job:
-    """Import the job, and PySpark with it, and return the job. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
-    job: Job = import_module(f"{_package(name)}.job").JOB
-    return job
+def load_job(name: str) -> tuple[Job, ArgumentCheck]:
+    """Import the job, and PySpark with it, and return the job and the check of its arguments.
+
+    Raises :class:`~engine.pipeline.errors.UnknownJob`.
+    """
+    module = import_module(f"{_package(name)}.job")
+    return module.JOB, getattr(module, "CHECK", lambda _: None)
 
 
 def _package(name: str) -> str:

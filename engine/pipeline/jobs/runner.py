@@ -16,9 +16,10 @@ from engine.pipeline.errors import PackageMissing, PipelineError
 from engine.pipeline.jobs.arguments import Argument, listed_names, read_arguments
 from engine.pipeline.jobs.description import JobDescription, ParameterKind
 from engine.pipeline.jobs.failure import failed
-from engine.pipeline.jobs.job import Job, JobRun, folder_or_temporary
+from engine.pipeline.jobs.job import ArgumentCheck, Job, JobRun, folder_or_temporary
 from engine.pipeline.jobs.registry import describe, load_job
 from engine.pipeline.jobs.report import JobReport
+from engine.protocol.names import TRACE_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,9 +71,9 @@ def run_job(
     """
     description = describe(name)
     checked = read_arguments(description, arguments)
-    job = _load(name)
+    job, check = _load(name)
     with folder_or_temporary(work_folder, "pipeline") as folder:
-        run = _Run(description, job, checked, cluster, report, stop, started)
+        run = _Run(description, job, check, checked, cluster, report, stop, started)
         if session is not None:
             run.work(lambda: session)
             return
@@ -82,7 +83,7 @@ def run_job(
             _end_spark()
 
 
-def _load(name: str) -> Job:
+def _load(name: str) -> tuple[Job, ArgumentCheck]:
     try:
         return load_job(name)
     except ImportError as error:
@@ -103,6 +104,7 @@ class _Run:
 
     description: JobDescription
     job: Job
+    check: ArgumentCheck
     arguments: Mapping[str, Argument]
     cluster: Mapping[str, str]
     report: JobReport
@@ -130,6 +132,7 @@ class _Run:
 
         run: JobRun | None = None
         try:
+            self.check(self.arguments)
             self._check_topics()
             spark = self.spark = start_spark()
             if self.stop.is_set():
@@ -156,7 +159,8 @@ class _Run:
                 continue
             with open_cluster(self.cluster) as cluster:
                 check = cluster.known if parameter.may_be_missing else cluster.queues
-                check(listed_names(self.arguments[parameter.name]))
+                # Without topics only the answer matters, so any topic will do.
+                check(listed_names(self.arguments[parameter.name]) or (TRACE_TOPIC,))
 
     def _watch(self, queries: QueryProgress, query: StreamingQuery) -> None:
         """Wait for the job's query."""

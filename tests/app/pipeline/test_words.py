@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from pathlib import Path
 
 import pytest
 
 from app.foundation.translator import texts, translate
+from app.pipeline import child_process, host
 from app.pipeline.run_record import TEXT_MAX, RunRecord
 from app.pipeline.terminal_report import TerminalReport
 from app.pipeline.views import description_json
@@ -117,3 +119,9 @@ def test_every_field_of_a_job_has_a_name_in_words_on_the_page(name):
     for parameter in describe(name).parameters:
         key = f"pipeline.parameter.{parameter.name}"
         assert all(key in texts(language) for language in LANGUAGES), key
+
+
+def test_the_document_has_the_numbers_of_the_code():
+    document = (Path(__file__).parents[3] / "docs/pipeline.md").read_text(encoding="utf-8")
+    assert f"The processes are nice ({host.NICENESS})" in document
+    assert f"After {child_process.STOP_PATIENCE_S} s everything left in its session is killed" in document

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
 import subprocess
@@ -86,10 +87,22 @@ def test_a_submitted_program_reads_streams_and_writes_with_the_archive_alone(
     assert_it_reads_streams_and_writes(submit, package, tmp_path, driver=python, worker=python)
 
 
-def test_a_package_that_workers_lack_is_named(spark, monkeypatch):
+def test_packages_that_workers_lack_are_named(spark, monkeypatch):
     monkeypatch.setattr(registration, "_missing_packages", lambda _: ["pyarrow", "numpy"])
-    with pytest.raises(WorkerUnfit, match="package pyarrow"):
+    with pytest.raises(WorkerUnfit, match=r"missing .*: pyarrow, numpy; pip install"):
         register(spark)
+
+
+def test_the_packages_that_a_python_lacks_are_found(monkeypatch):
+    assert list(registration._missing_packages([0])) == []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in ("numpy", "pandas") else name)
+    assert list(registration._missing_packages([0])) == ["numpy", "pandas"]
+
+
+def test_the_packages_of_workers_are_those_that_the_document_installs():
+    page = (PROJECT / "docs" / "pipeline.md").read_text()
+    (line,) = re.findall(r"^\$ environment/bin/pip install ('.*)$", page, re.MULTILINE)
+    assert sorted(re.findall(r"'(\w+)", line)) == sorted(registration._OF_WORKERS)
 
 
 def test_spark_itself_refuses_workers_of_another_python():

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from engine.pipeline.jobs.archive.archiver import Archiver, query_id_of
 from engine.pipeline.jobs.archive.compaction import Compaction
 from engine.pipeline.jobs.archive.deduplication import check_key_rule
 from engine.pipeline.jobs.archive.state import ArchiveState
+from engine.pipeline.jobs.arguments import listed_names
 from engine.pipeline.jobs.committed_folder import CommittedFolder
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
+from engine.pipeline.source.reader.options import check_starting_offsets
 from engine.texts import Text
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ CHECKPOINT_FOLDER = "_checkpoint"
 def archive(run: JobRun) -> None:
     """Run ``glassmq pipeline archive``."""
     arguments = run.arguments
-    check_key_rule(arguments["key"])
+    check_arguments(arguments)
     files = SharedFiles(run.spark, arguments["folder"])
     checkpoint = SharedFiles(run.spark, arguments["checkpoint_folder"] or files.uri(CHECKPOINT_FOLDER))
     messages = run.read_stream(
@@ -61,6 +64,12 @@ def archive(run: JobRun) -> None:
         run.report.note(Text("job.note.nothing_new"))
 
 
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise the refusal of a key rule or of offsets that cannot be."""
+    check_key_rule(arguments["key"])
+    check_starting_offsets(arguments["starting_offsets"], listed_names(arguments["topics"]))
+
+
 class _Progress:
     """Report each batch."""
 
@@ -85,4 +94,4 @@ class _Progress:
         self._last = (now, messages)
 
 
-JOB = archive
+JOB, CHECK = archive, check_arguments

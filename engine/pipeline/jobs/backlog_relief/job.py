@@ -244,4 +244,9 @@ def _rule(text: str) -> LowPriority:
         raise WrongArgument(f"low_priority: {error}") from None
 
 
-JOB = backlog_relief
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise :class:`WrongArgument` for a rule that cannot be."""
+    _rule(arguments["low_priority"])
+
+
+JOB, CHECK = backlog_relief, check_arguments

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Most acknowledged messages that are not stored and are listed individually.
 SAMPLES_MAX = 500
+#: Most groups that are judged without being named, each counted once per topic; the book is bounded whatever a client
+#: reports.
+GROUPS_MAX = 1_000
 
 
 @dataclass(slots=True)
@@ -56,6 +59,7 @@ class ConsumptionBook:
     :ivar queues: (group, topic) -> queue -> what it reported.
     :ivar offsets: (group, topic) -> queue -> the group's offset at its broker, if that was asked.
     :ivar not_stored: topic -> how many acknowledged messages are not stored.
+    :ivar calls_of_others: successful calls of groups beyond :data:`GROUPS_MAX`.
     """
 
     groups: JudgedGroups
@@ -66,6 +70,7 @@ class ConsumptionBook:
     not_stored: dict[str, int] = field(default_factory=dict)
     samples: list[NotStored] = field(default_factory=list)
     unreadable: int = 0
+    calls_of_others: int = 0
 
     def add(self, history: DataFrame, judged: JudgedTime) -> None:
         """Add what was reported in one batch.
@@ -84,7 +89,11 @@ class ConsumptionBook:
         """Add a row of :func:`~engine.pipeline.jobs.delivery_audit.consumption.counted`."""
         key = (row.client_group, row.topic)
         if row.rounded_ms is not None:
-            if row.rounded_ms >= 0 and self.groups.is_judged(*key):
+            if row.rounded_ms < 0 or not self.groups.is_judged(*key):
+                return
+            if not self._takes(*key):
+                self.calls_of_others += row.events
+            else:
                 self.latency.setdefault(key, Latencies()).add(row.rounded_ms, row.events, row.longest_ms)
         elif row.kind == "unreadable":
             self.unreadable += row.records
@@ -92,14 +101,20 @@ class ConsumptionBook:
             self.not_stored[row.topic] = self.not_stored.get(row.topic, 0) + row.events
         elif row.kind == "stored":
             add_word(self.judged.setdefault((row.topic, row.queue), NumberSet()), row.word, row.ok)
-        elif self.groups.is_judged(*key):
-            of_queue = self.queues.setdefault(key, {}).setdefault(row.queue, GroupQueue())
+        elif self.groups.is_judged(*key) and self._takes(*key):
+            of_queue = self.queues[key].setdefault(row.queue, GroupQueue())
             add_word(of_queue.consumed, row.word, row.ok)
             add_word(of_queue.twice, row.word, row.twice)
             add_word(of_queue.failed, row.word, row.failed)
             if row.client and row.first_offset is not None:
                 owner = QueueOwner(row.client, row.first_offset, row.last_offset, row.first_ms, row.last_ms)
                 of_queue.owners.add([owner])
+
+    def _takes(self, group: str, topic: str) -> bool:
+        """Return whether the book has a place for a judged group, which it then keeps."""
+        if self.groups.must_have_all(group, topic) or len(self.queues) < GROUPS_MAX:
+            self.queues.setdefault((group, topic), {})
+        return (group, topic) in self.queues
 
     def silent_groups(self) -> list[str]:
         """Return the requested groups without any report."""

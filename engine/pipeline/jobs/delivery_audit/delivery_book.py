@@ -33,6 +33,7 @@ class DeliveryBook:
     :ivar oldest_ms: topic -> the earliest store time that was read.
     :ivar newest_ms: the latest store time that was read.
     :ivar horizon_ms: all queues were read up to this time.
+    :ivar untraced_ms: messages stored by then may have been read while there was no trace topic.
     :ivar unreadable_ledgers: messages of the ledger topic that are not ledgers.
     """
 
@@ -43,6 +44,7 @@ class DeliveryBook:
     oldest_ms: dict[str, int] = field(default_factory=dict)
     newest_ms: int = 0
     horizon_ms: int = 0
+    untraced_ms: int = 0
     unreadable_ledgers: int = 0
     #: Ledgers of producers of which no message was seen yet.
     _early_ledgers: dict[tuple[str, str], tuple[NumberingLedger, int]] = field(default_factory=dict)
@@ -124,14 +126,13 @@ class DeliveryBook:
 
     @property
     def acknowledged_since_ms(self) -> int:
-        """Return the time before which acknowledgements may concern messages that are deleted or were not read."""
+        """Return the time before which acknowledgements may concern messages that are deleted, were not read, or were
+        read without traces.
+        """
+        begins_ms = [ms for topic, ms in self.oldest_ms.items() if not self.begins_at_the_beginning(topic)]
+        begin_ms = max([self.untraced_ms, *begins_ms])
         # A second later, as the topic's queues need not begin at the same moment.
-        firsts = [
-            (oldest_ms // 1_000 + 1) * 1_000
-            for topic, oldest_ms in self.oldest_ms.items()
-            if not self.begins_at_the_beginning(topic)
-        ]
-        return max(firsts, default=0)
+        return (begin_ms // 1_000 + 1) * 1_000 if begin_ms else 0
 
     def read_ledgers(self, messages: DataFrame) -> None:
         """Read messages of the ledger topic: ``body`` and ``stored_ms``."""

@@ -48,7 +48,7 @@ TRIGGERS_WITHOUT_A_BATCH = 3
 _LAST_WORD_S = 1.0
 _FOLDER = "audit"
 #: Of the saved state; another number is of another version of GlassMQ.
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,6 @@ class FollowRules:
     late_ms: int
     grace_ms: int
     read_limit: int
-    has_trace: bool
 
 
 class Follower:
@@ -84,6 +83,8 @@ class Follower:
         ask_offsets: Callable[[list[tuple[str, str]]], GroupOffsets] = lambda _: {},
         trigger_ms: int = 2_000,
         read: Callable[..., DataFrame] | None = None,
+        *,
+        has_trace: bool = True,
     ) -> None:
         """Create a follower.
 
@@ -91,11 +92,13 @@ class Follower:
             :func:`~engine.pipeline.jobs.delivery_audit.group_offsets.group_offsets` does.
         :param trigger_ms: how often the query checks for a new batch.
         :param read: as in :class:`PlaceSearch`; None: findings get no places.
+        :param has_trace: whether the batches contain the trace topic; a restart may find one that did not exist.
         """
         self.files = SharedFiles(spark, checkpoint)
         self.batch = -1
         self._spark = spark
         self._rules = rules
+        self._has_trace = has_trace
         self._ask_offsets = ask_offsets
         self._trigger_ms = trigger_ms
         self._ends = threading.Event()
@@ -125,8 +128,10 @@ class Follower:
         # Used several times; without this the source would be read as often.
         with persisted(narrow(frame, "body")) as narrowed:
             latency = self._add_messages(narrowed, batch)
-            if rules.has_trace:
+            if self._has_trace:
                 self._add_events(narrowed, batch)
+            else:
+                self.book.untraced_ms = self.book.newest_ms
         self.batch = batch
         self._save()
         self._report()
@@ -216,7 +221,7 @@ class Follower:
     # --- reports -----------------------------------------------------------------------------------------------------
 
     def _report(self) -> None:
-        consumption = self.consumption if self._rules.has_trace else None
+        consumption = self.consumption if self._has_trace else None
         if consumption is not None:
             consumption.offsets = self._ask_offsets(consumption.expected())
         findings, counts = findings_of(self.book, consumption, self._rows_max)
@@ -232,7 +237,7 @@ class Follower:
         is_alone = self._lock.acquire(timeout=_LAST_WORD_S)
         try:
             if self.batch >= 0:
-                self._reporter.conclude(self.book, self.consumption if self._rules.has_trace else None)
+                self._reporter.conclude(self.book, self.consumption if self._has_trace else None)
         finally:
             if is_alone:
                 self._lock.release()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.arguments import listed_names
 from engine.pipeline.jobs.delivery_audit.consumption import JudgedTime, history_of
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
@@ -34,24 +36,29 @@ END_OF_TIME_MS = 1 << 53
 def delivery_audit(run: JobRun) -> None:
     """Run ``glassmq pipeline delivery-audit``."""
     arguments = run.arguments
+    check_arguments(arguments)
+    if arguments["input_folder"]:
+        audit_folder(run, run.spark.read.parquet(arguments["input_folder"]))
+    elif arguments["follow"]:
+        _follow(run)
+    else:
+        _audit_broker(run)
+
+
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise :class:`JobFailed` for arguments that do not go together."""
     if arguments["groups"] and not arguments["judge_groups"]:
         raise JobFailed(Text("job.error.groups_not_judged"))
-    if arguments["input_folder"]:
-        if arguments["follow"]:
-            raise JobFailed(Text("job.error.follow_needs_broker"))
-        messages = run.spark.read.parquet(arguments["input_folder"])
-        audit_folder(run, messages)
-        return
-    if arguments["follow"]:
-        _follow(run)
-        return
-    if arguments["starting_offsets"] != "earliest":
+    if arguments["input_folder"] and arguments["follow"]:
+        raise JobFailed(Text("job.error.follow_needs_broker"))
+    if not arguments["input_folder"] and not arguments["follow"] and arguments["starting_offsets"] != "earliest":
         raise JobFailed(Text("job.error.latest_needs_follow"))
-    _audit_broker(run)
+    if topics := listed_names(arguments["topics"]):
+        _judged_groups(arguments, topics)
 
 
-def _judged_groups(run: JobRun, topics: tuple[str, ...]) -> JudgedGroups:
-    groups = JudgedGroups(run.names("groups") if run.arguments["judge_groups"] else None)
+def _judged_groups(arguments: Mapping[str, Any], topics: tuple[str, ...]) -> JudgedGroups:
+    groups = JudgedGroups(listed_names(arguments["groups"]) if arguments["judge_groups"] else None)
     if unknown := ", ".join(topic for topic in groups.topics() if topic not in topics):
         audited = ", ".join(topics)
         raise JobFailed(Text("job.error.group_topic", unknown=unknown, audited=audited))
@@ -106,42 +113,31 @@ def audit(
     topics: tuple[str, ...],
 ) -> None:
     """Audit these messages once, and report the results."""
-    groups = _judged_groups(run, topics)
+    groups = _judged_groups(run.arguments, topics)
     book = DeliveryBook(topics)
     # Ledgers first: everything they mention is in what is read after them.
     if ledgers is not None:
         book.read_ledgers(ledgers.selectExpr("body", "unix_millis(store_timestamp) AS stored_ms"))
     # Used several times; without this the source would be read as often.
     with persisted(narrow(messages)) as narrowed:
-        _audit_messages(run, book, narrowed, trace, groups, judge_until_ms)
-
-
-def _audit_messages(
-    run: JobRun,
-    book: DeliveryBook,
-    messages: DataFrame,
-    trace: DataFrame | None,
-    groups: JudgedGroups,
-    judge_until_ms: int,
-) -> None:
-    segments = segments_of(messages, run.arguments["late_ms"], judge_until_ms)
-    latency = latency_spans(messages, segments, book.topics)
-    book.add(segments)
-    book.add_latency(latency)
-    book.settle(judge_until_ms)
-    consumption = None
-    if trace is None:
-        run.report.note(Text("job.note.no_traces", topic=run.arguments["trace_topic"]))
-    elif not run.stop.is_set():
-        consumption = ConsumptionBook(groups)
-        history = history_of(stored_events(messages).union(trace_events(trace, book.topics, groups)))
-        consumption.add(history, JudgedTime(judge_until_ms, book.acknowledged_since_ms))
-        if not run.arguments["input_folder"]:
-            consumption.offsets = group_offsets(run.cluster, consumption.expected())
-    findings, counts = findings_of(book, consumption, run.report.rows_max)
-    wanted = wanted_places(findings)
-    if wanted and not run.stop.is_set():
-        findings = list(located(findings, locate(messages, wanted)))
+        segments = segments_of(narrowed, run.arguments["late_ms"], judge_until_ms)
+        latency = latency_spans(narrowed, segments, topics)
+        book.add(segments)
+        book.add_latency(latency)
+        book.settle(judge_until_ms)
+        consumption = None
+        if trace is None:
+            run.report.note(Text("job.note.no_traces", topic=run.arguments["trace_topic"]))
+        elif not run.stop.is_set():
+            consumption = ConsumptionBook(groups)
+            history = history_of(stored_events(narrowed).union(trace_events(trace, topics, groups)))
+            consumption.add(history, JudgedTime(judge_until_ms, book.acknowledged_since_ms))
+            if not run.arguments["input_folder"]:
+                consumption.offsets = group_offsets(run.cluster, consumption.expected())
+        findings, counts = findings_of(book, consumption, run.report.rows_max)
+        wanted = wanted_places(findings)
+        if wanted and not run.stop.is_set():
+            findings = list(located(findings, locate(narrowed, wanted)))
     reporter = AuditReporter(run.report)
     reporter.report(book, consumption, (findings, counts))
     reporter.plot(latency)
@@ -153,10 +149,10 @@ def _audit_messages(
 def _follow(run: JobRun) -> None:
     arguments = run.arguments
     topics = run.names("topics")
-    groups = _judged_groups(run, topics)
+    groups = _judged_groups(arguments, topics)
     with open_cluster(run.cluster) as cluster:
         known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
-    if arguments["trace_topic"] not in known:
+    if not (has_trace := arguments["trace_topic"] in known):
         run.report.note(Text("job.note.no_traces_yet", topic=arguments["trace_topic"]))
     rules = FollowRules(
         topics=topics,
@@ -166,7 +162,6 @@ def _follow(run: JobRun) -> None:
         late_ms=arguments["late_ms"],
         grace_ms=arguments["grace_ms"],
         read_limit=arguments["max_messages_per_batch"],
-        has_trace=arguments["trace_topic"] in known,
     )
     messages = run.read_stream(
         subscribe=",".join(dict.fromkeys((*topics, *known))),
@@ -176,9 +171,12 @@ def _follow(run: JobRun) -> None:
     )
     with run.checkpoint() as checkpoint:
         ask_offsets = partial(group_offsets, run.cluster)
-        follower = Follower(run.spark, checkpoint, rules, run.report, ask_offsets, arguments["trigger_ms"], run.read)
+        trigger_ms = arguments["trigger_ms"]
+        follower = Follower(
+            run.spark, checkpoint, rules, run.report, ask_offsets, trigger_ms, run.read, has_trace=has_trace
+        )
         run.follow(messages, follower.add_batch, follower.files.uri("query"))
         follower.conclude()
 
 
-JOB = delivery_audit
+JOB, CHECK = delivery_audit, check_arguments

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
-from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
+from engine.pipeline.jobs.delivery_audit.consumption_book import GROUPS_MAX, ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
 from engine.pipeline.jobs.delivery_audit.finding_kinds import KINDS, Certainty
@@ -256,6 +256,8 @@ class AuditReporter:
             self._report.note(Text("job.note.not_stored", count=sum(consumption.not_stored.values())))
         if consumption.unreadable:
             self._report.note(Text("job.note.unreadable_traces", count=consumption.unreadable))
+        if consumption.calls_of_others:
+            self._report.note(Text("job.note.too_many_groups", limit=GROUPS_MAX, calls=consumption.calls_of_others))
         if consumption.groups.named is None:
             self._report.note(Text("job.note.no_group_judged"))
         if unreported := sum(consumption.unreported_count(*key) for key in consumption.expected()):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from engine.lab.run.recording import python_version
 from engine.lab.scenario.errors import LabError
@@ -85,4 +87,9 @@ def _scenario(name: str) -> Scenario:
         raise JobFailed(Text("job.argument.named", parameter="scenario", text=error.text)) from None
 
 
-JOB = simulation_fleet
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise :class:`JobFailed` for a scenario that cannot be read."""
+    _scenario(str(arguments["scenario"]))
+
+
+JOB, CHECK = simulation_fleet, check_arguments

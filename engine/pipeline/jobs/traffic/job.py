@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
 from math import inf
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark writes it
 
+from engine.pipeline.jobs.arguments import listed_names, read_argument
+from engine.pipeline.jobs.description import JobParameter, ParameterKind
 from engine.pipeline.jobs.job import JobRun
 from engine.pipeline.jobs.shared_files import SharedFiles
 from engine.pipeline.jobs.traffic.consumer_lag import LagReporter, look_at_lag, watched_lag
@@ -19,6 +23,7 @@ from engine.pipeline.jobs.traffic.picture import WINDOWS_MAX, TrafficPicture, ne
 from engine.pipeline.jobs.traffic.windows import COLUMNS_NEEDED, window_figures
 from engine.pipeline.source.cluster.cluster import Cluster, open_cluster
 from engine.pipeline.source.cluster.queue_offsets import to_json_object
+from engine.pipeline.source.reader.options import check_starting_offsets
 from engine.texts import Text
 
 _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
@@ -26,13 +31,21 @@ _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
 
 def traffic(run: JobRun) -> None:
     """Run the job of :mod:`engine.pipeline.jobs.traffic.description`."""
+    check_arguments(run.arguments)
     if run.arguments["follow"]:
         _follow(run)
     else:
         _look_back(run)
 
 
-JOB = traffic
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise the refusal of a name of a group, or of offsets, that cannot be."""
+    check_starting_offsets(arguments["starting_offsets"], listed_names(arguments["topics"]))
+    for group in listed_names(arguments["groups"]):
+        read_argument(JobParameter("groups", ParameterKind.GROUP), group)
+
+
+JOB, CHECK = traffic, check_arguments
 
 
 def _options(run: JobRun) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A window's state does not grow with its messages: counts, sums, a quantile sketch (``percentile_approx``) and three
 sketches of frequent items (``approx_top_k``). A sketch that tracks n items is exact while there are at most n; with
-more, each count is off by at most :data:`COUNT_ERROR` of the window's messages, and rarer items may be missing.
+more, each count is off by at most 0.17 % of the window's messages, and rarer items may be missing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 ITEMS_TRACKED = 1_000
 #: Different queues of a topic that a window counts exactly.
 QUEUES_TRACKED = 2_000
-#: Share of a window's messages by which a count may be off when there are more items: 3.5 / (size of the sketch's
-#: table, which is the power of two from ITEMS_TRACKED / 0.75 on), as the authors of the sketch state it.
-COUNT_ERROR = 3.5 / 2_048
 
 #: Columns of a message that :func:`window_figures` reads; ``body`` too, if bytes are counted.
 COLUMNS_NEEDED = ("topic", "broker_name", "queue_id", "keys", "tags", "born_timestamp", "store_timestamp")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -15,11 +14,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
 
 from engine.pipeline.errors import JobFailed
+from engine.pipeline.jobs.arguments import listed_names
 from engine.pipeline.jobs.job import JobRun, persisted
 from engine.pipeline.jobs.transaction_reconciliation.facts import COLUMNS_NEEDED, facts_of, merge, parts_of
 from engine.pipeline.jobs.transaction_reconciliation.ledger_watch import LedgerWatch
-from engine.pipeline.jobs.transaction_reconciliation.ledgers import Ledgers
-from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter
+from engine.pipeline.jobs.transaction_reconciliation.ledgers import LEDGER_FILES, Ledgers, check_ledger
+from engine.pipeline.jobs.transaction_reconciliation.results import ReconciliationReporter, current_ms
 from engine.pipeline.jobs.transaction_reconciliation.stream_state import LedgerMemory, StreamState
 from engine.pipeline.jobs.transaction_reconciliation.verdicts import OpQueue, forget
 from engine.pipeline.jobs.transaction_reconciliation.words import Status
@@ -38,28 +38,32 @@ from engine.texts import Text
 
 def transaction_reconciliation(run: JobRun) -> None:
     """Run the job of :mod:`engine.pipeline.jobs.transaction_reconciliation.description`."""
-    if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
-        raise JobFailed(Text("job.error.starts_at_the_end"))
-    if wrong := ", ".join(topic for topic in run.names("topics") if topic in NOT_ALLOWED_SEND_TOPICS):
-        raise JobFailed(Text("job.error.topics_of_brokers", wrong=wrong))
+    check_arguments(run.arguments)
     if run.arguments["follow"]:
         _Following(run).work()
     else:
         _reconcile_once(run)
 
 
-JOB = transaction_reconciliation
+def check_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise :class:`JobFailed` for arguments with which the job cannot start."""
+    if not arguments["follow"] and arguments["starting_offsets"] == "latest":
+        raise JobFailed(Text("job.error.starts_at_the_end"))
+    if wrong := ", ".join(topic for topic in listed_names(arguments["topics"]) if topic in NOT_ALLOWED_SEND_TOPICS):
+        raise JobFailed(Text("job.error.topics_of_brokers", wrong=wrong))
+    if arguments["bank_folder"]:
+        for name in LEDGER_FILES:
+            check_ledger(Path(arguments["bank_folder"]) / name)
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+JOB, CHECK = transaction_reconciliation, check_arguments
 
 
 # --- queries before the read -----------------------------------------------------------------------------------------
 
 
 def _system_ends(cluster: Cluster, op_queue: OpQueue) -> dict[Any, int]:
-    """Return the ends of the half, op and discard queues, requested in this order, as :func:`judge_table` requires."""
+    """Return the ends of half, op and discard queues, requested in this order, on which ``judge`` relies."""
     ends: dict[Any, int] = {}
     for topic in _system_topics(op_queue):
         ends |= cluster.max_offsets(cluster.queues([topic]))
@@ -236,4 +240,4 @@ class _Following:
             return LedgerMemory()
         # Spark has fixed by now where reading begins; or the ledgers are used for the first time, and old settled
         # transactions are forgotten.
-        return LedgerMemory(unknown=(0, _now_ms()))
+        return LedgerMemory(unknown=(0, current_ms()))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.report import ROWS_MAX
-from engine.pipeline.jobs.transaction_reconciliation.ledgers import PAYING_FILE, RECEIVING_FILE, Ledgers
+from engine.pipeline.jobs.transaction_reconciliation.ledgers import LEDGER_FILES, Ledgers
 
 log = logging.getLogger("glassmq.pipeline")
 
@@ -107,7 +107,7 @@ class LedgerWatch:
 def _stamps(folder: Path) -> list[tuple[int, int]]:
     """Return (modification time, bytes) of each file that SQLite writes, which differ after a bank's commit."""
     found = []
-    for name in (PAYING_FILE, RECEIVING_FILE):
+    for name in LEDGER_FILES:
         for path in (folder / name, folder / f"{name}-wal"):
             try:
                 stat = path.stat()

@@ -32,7 +32,8 @@ from engine.pipeline.jobs.transaction_reconciliation.words import BAD, Agreement
 from engine.texts import Text
 
 #: ``glassmq bank`` calls them so.
-PAYING_FILE, RECEIVING_FILE, ID_FILE = "icbc.db", "ccb.db", "bank-id"
+LEDGER_FILES = PAYING_FILE, RECEIVING_FILE = "icbc.db", "ccb.db"
+ID_FILE = "bank-id"
 #: Most debits without a credit whose messages a stream continues to remember; the oldest, which it would forget first.
 UNCREDITED_MAX = 10_000
 #: Most committed messages without a transfer that a stream continues to remember.
@@ -224,8 +225,7 @@ class Ledgers:
 
     def _attach_copy(self, name: str, bank: str) -> Path:
         path = self._folder / name
-        if not path.is_file():
-            raise JobFailed(Text("job.error.no_bank_folder", path=path))
+        check_ledger(path)
         copy = Path(self._copies.name) / f"{bank}.db"
         with _named(path):
             # Read-only: reading must not leave a journal next to a file that is replaced at each commit.
@@ -364,6 +364,12 @@ class Ledgers:
 
     def _ask(self, query: str) -> Iterator[Any]:
         return self._database.execute(query)
+
+
+def check_ledger(path: Path) -> None:
+    """Raise :class:`JobFailed` if there is no such file."""
+    if not path.is_file():
+        raise JobFailed(Text("job.error.no_bank_folder", path=path))
 
 
 def _producer_group(path: Path) -> str | None:

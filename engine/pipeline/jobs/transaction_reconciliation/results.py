@@ -20,7 +20,8 @@ Rows = list[Sequence[Cell]]
 _STATUS_ORDER = (*UNSETTLED, Status.ROLLED_BACK, Status.COMMITTED, Status.NOT_READ)
 
 
-def _now_ms() -> int:
+def current_ms() -> int:
+    """Return the time in ms since 1970."""
     return time.time_ns() // 1_000_000
 
 
@@ -56,7 +57,7 @@ class ReconciliationReporter:
             # These were not requested.
             summary.statuses.pop(Status.NOT_READ, None)
         # All that Spark computes comes first: a stop between two tables would leave some of them old.
-        now_ms = _now_ms()
+        now_ms = current_ms()
         found, kept_back, longest = summary.open_rows(now_ms), summary.window_row(), summary.longest_rows()
         levels: list[tuple[int, int]] = []
         # It is unknown when half messages were decided if op messages cannot be read.
@@ -127,7 +128,7 @@ class ReconciliationReporter:
             for at_ms, level in ledgers.levels():
                 self._report.point("in_flight", "in flight", at_ms, level)
         else:
-            self._report.point("in_flight", "in flight", _now_ms(), sums.in_flight)
+            self._report.point("in_flight", "in flight", current_ms(), sums.in_flight)
 
 
 def money_row(sums: Money, expected: int | None) -> Sequence[Cell]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Sta
 
 #: Longest windows that are listed individually.
 LONGEST_MAX = 20
+#: Most findings of the kind "decided late" among which a commit and its op message are recognized as one.
+PAIRED_MAX = 10_000
 #: Points of a plot over the whole history.
 POINTS_MAX = 200
 #: Columns of the table ``findings`` after the kind, and positions in its rows.
@@ -64,7 +67,7 @@ class ReconciliationSummary:
     :param rows_max: most rows of the tables ``open`` and ``findings``.
     :ivar statuses: status -> (transactions, check-backs).
     :ivar finding_counts: kind -> how many there are in all.
-    :ivar findings: (place, last stored ms, row of the table ``findings``), ``rows_max`` of each kind.
+    :ivar findings: (place, last stored ms, row of the table ``findings``), at least ``rows_max`` of each kind.
     """
 
     def __init__(self, judged: DataFrame, rows_max: int = ROWS_MAX) -> None:
@@ -92,25 +95,35 @@ class ReconciliationSummary:
         kinds = [str(kind) for kind in TransactionAnomaly]
         found = self._judged.selectExpr("explode(findings) AS kind", *_FINDING, "unix_millis(last_stored) AS at_ms")
         worst = found.selectExpr("*", "row_number() OVER (PARTITION BY kind ORDER BY at_ms, identity) AS turn")
-        for *row, at_ms, _ in worst.where(f"turn <= {self._rows_max}").collect():
+        late = TransactionAnomaly.DECIDED_LATE
+        limit = f"IF(kind = '{late}', {max(PAIRED_MAX, self._rows_max)}, {self._rows_max})"
+        for *row, at_ms, _ in worst.where(f"turn <= {limit}").collect():
             self.findings.append((kinds.index(row[0]), at_ms, [*row, 1]))
         self.findings.sort(key=lambda finding: (finding[0], finding[1], finding[2][1]))
 
     def _drop_echoes(self) -> None:
         """Merge a late commit and its op message, which are one event and are related only by their store times.
 
-        This is exact if all findings are rows.
+        This is exact up to :data:`PAIRED_MAX` findings of the kind.
         """
-        late = [finding for finding in self.findings if finding[2][0] == TransactionAnomaly.DECIDED_LATE]
-        ops = [finding for finding in late if not finding[2][_COMMITS]]
+        kind = TransactionAnomaly.DECIDED_LATE
+        late = [finding for finding in self.findings if finding[2][0] == kind][:PAIRED_MAX]
+        ops: dict[str, deque[tuple[int, int, list[Any]]]] = {}
+        for finding in late:
+            if not finding[2][_COMMITS]:
+                ops.setdefault(finding[2][_BROKER], deque()).append(finding)
+        echoes: set[int] = set()
         for _, at_ms, row in late:
+            # The oldest come first, so what is too old for this commit is too old for the following ones.
+            near = ops.get(row[_BROKER], deque())
+            while near and row[_COMMITS] and near[0][1] < at_ms - OP_GRACE_MS:
+                near.popleft()
             for _ in range(row[_COMMITS]):
-                near = (op for op in ops if op[2][_BROKER] == row[_BROKER] and abs(op[1] - at_ms) <= OP_GRACE_MS)
-                echo = next(near, None)
-                if echo is not None:
-                    ops.remove(echo)
-                    self.findings.remove(echo)
-                    self.finding_counts[TransactionAnomaly.DECIDED_LATE] -= 1
+                if near and near[0][1] <= at_ms + OP_GRACE_MS:
+                    echoes.add(id(near.popleft()))
+        self.findings = [finding for finding in self.findings if id(finding) not in echoes]
+        if echoes:
+            self.finding_counts[kind] -= len(echoes)
 
     @property
     def finding_count(self) -> int:

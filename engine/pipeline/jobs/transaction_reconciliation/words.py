@@ -1,6 +1,6 @@
 """Terms of the reconciliation for transactions and transfers in its tables.
 
-It needs no Spark, so that a page can translate them; ``description.py`` has the Chinese.
+It needs no Spark, so that a page can translate them; the texts are in ``engine/texts/*.json``.
 """
 
 from __future__ import annotations

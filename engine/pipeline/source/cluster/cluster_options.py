@@ -54,10 +54,7 @@ class ClusterOptions:
                 split_address(address)
             except ConnectFailed as error:
                 raise wrong_option("nameServer", str(error)) from None
-        access_key, secret_key = values.text("accessKey"), values.text("secretKey")
-        if (access_key is None) != (secret_key is None):
-            missing = "secretKey" if secret_key is None else "accessKey"
-            raise wrong_option(missing, "accessKey and secretKey go together: give both or neither")
+        access_key, secret_key = _pair(values, "accessKey", "secretKey")
         return values.fill(
             cls,
             name_servers=name_servers,
@@ -68,6 +65,14 @@ class ClusterOptions:
         )
 
 
+def _pair(values: OptionValues, *names: str) -> list[str | None]:
+    """Return two options of which none or both must be given."""
+    pair = [values.text(name) for name in names]
+    if pair.count(None) == 1:
+        raise wrong_option(names[pair.index(None)], f"{' and '.join(names)} go together: give both or neither")
+    return pair
+
+
 def _tls(values: OptionValues) -> ClientTls | None:
     given = [name for name in _TLS_NAMES if values.text(name) is not None]
     is_wanted = values.read("useTls")
@@ -75,10 +80,7 @@ def _tls(values: OptionValues) -> ClientTls | None:
         raise wrong_option(given[0], "is given, but useTls is false")
     if not given and not is_wanted:
         return None
-    certificate, key = values.text("tlsCertificate"), values.text("tlsKey")
-    if (certificate is None) != (key is None):
-        missing = "tlsKey" if key is None else "tlsCertificate"
-        raise wrong_option(missing, "tlsCertificate and tlsKey go together: give both or neither")
+    certificate, key = _pair(values, "tlsCertificate", "tlsKey")
     ca = values.text("tlsCa")
     return ClientTls(
         ca=Path(ca) if ca else None,

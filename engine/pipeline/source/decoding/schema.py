@@ -79,9 +79,8 @@ def check_column(option: str, name: str) -> None:
     """Raise ``ROCKETMQ_WRONG_OPTION`` unless there is such a column."""
     is_property = name.startswith(PROPERTY_PREFIX) and name != PROPERTY_PREFIX
     if name not in COLUMN_NAMES and name not in _KAFKA_COLUMNS and not is_property:
-        raise wrong_option(
-            option, f"there is no column {name!r}; allowed: {', '.join(COLUMN_NAMES)}, {PROPERTY_PREFIX}NAME"
-        )
+        allowed = ", ".join((*COLUMN_NAMES, *_KAFKA_COLUMNS, f"{PROPERTY_PREFIX}NAME"))
+        raise wrong_option(option, f"there is no column {name!r}; allowed: {allowed}")
 
 
 def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:

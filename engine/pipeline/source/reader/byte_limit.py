@@ -35,8 +35,9 @@ def share_bytes(
     """
     shares = dict(lags)
     for _ in range(_ROUNDS_MAX):
-        rows, size = sum(shares.values()), _estimate_bytes(ask, begins, shares)
-        if size <= max_bytes or rows == 1:
+        rows = sum(shares.values())
+        # With no rows there may be no queues either: the topic is deleted, or all brokers are away.
+        if rows <= 1 or (size := _estimate_bytes(ask, begins, shares)) <= max_bytes:
             break
         shares = share_limit(lags, max(1, rows * max_bytes // size), turn)
     return shares

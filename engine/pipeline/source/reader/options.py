@@ -85,6 +85,11 @@ class Bound:
 
 
 _WORDS = {"earliest": EARLIEST, "latest": LATEST}
+#: Option -> what is allowed; of the others JSON.
+_ALLOWED = {
+    "startingOffsets": 'earliest, latest, or JSON such as {"Topic": {"broker-a:0": 5, "broker-a:1": -2}}',
+    "endingOffsets": 'latest, or JSON such as {"Topic": {"broker-a:0": 5, "broker-a:1": -1}}',
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +163,10 @@ class ReadOptions:
         _check_pairs(self.given, _NEEDED_IN_STREAMS, {})
 
     def check_schema(self, names: Sequence[str]) -> None:
-        """Raise ``ROCKETMQ_WRONG_OPTION`` if the option ``columns`` names others than the user's schema."""
-        if "columns" in self.given and tuple(names) != self.columns:
-            raise wrong_option("columns", f"schema(...) names other columns: {', '.join(names)}; give one of the two")
+        """Raise ``ROCKETMQ_WRONG_OPTION`` if an option names other columns than the user's schema."""
+        option = next((name for name in ("columns", "kafkaNames") if name in self.given), None)
+        if option is not None and tuple(names) != self.columns:
+            raise wrong_option(option, f"schema(...) names other columns: {', '.join(names)}; give one of the two")
 
     def takes(self, queue: QueueKey) -> bool:
         """Return whether these options select a queue."""
@@ -251,13 +257,16 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
     return bound
 
 
+def check_starting_offsets(text: str, topics: tuple[str, ...]) -> None:
+    """Raise ``ROCKETMQ_WRONG_OPTION`` if a read of these topics cannot start there."""
+    _bound(OptionValues({"startingOffsets": text}, READ_OPTIONS), "starting", topics)
+
+
 def _per_queue(name: str, text: str) -> dict[QueueKey, int]:
     try:
         return parse_json(text)
     except ValueError as error:
-        example = '{"Topic": {"broker-a:0": 5, "broker-a:1": -2}}'
-        allowed = f"earliest, latest, or JSON such as {example}" if name.endswith("Offsets") else "JSON"
-        raise wrong_option(name, f"{error}; {allowed} is allowed") from None
+        raise wrong_option(name, f"{error}; allowed: {_ALLOWED.get(name, 'JSON')}") from None
 
 
 def _check_order(starting: Bound | None, ending: Bound | None) -> None:

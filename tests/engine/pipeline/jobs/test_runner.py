@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from engine.pipeline.errors import JobFailed, UnknownJob, WrongArgument
+from engine.pipeline.errors import JobFailed, PipelineError, UnknownJob, WrongArgument
 from engine.pipeline.jobs import job, registry, runner
 from engine.pipeline.jobs.runner import run_job
 from tests.support.live.scripted_broker import ScriptedBroker
@@ -143,7 +143,11 @@ def test_a_cluster_that_is_away_or_lacks_a_topic_is_reported_before_spark_starts
 
     with pytest.raises(JobFailed, match="ROCKETMQ_NAME_SERVER_AWAY"):
         run("127.0.0.1:1")
-    if not parameters["topics"].may_be_missing:
+    if parameters["topics"].may_be_missing:
+        del arguments["topics"]
+        with pytest.raises(JobFailed, match="ROCKETMQ_NAME_SERVER_AWAY"):
+            run("127.0.0.1:1")
+    else:
         with ScriptedBroker() as broker, pytest.raises(JobFailed, match=r"ROCKETMQ_UNKNOWN_TOPIC.*'Refunds'"):
             run(broker.address)
 
@@ -159,6 +163,45 @@ def test_keys_are_hidden_wherever_spark_writes_settings_and_options(monkeypatch,
         for name in ("accessKey", "secretKey", "securityToken", "GLASSMQ_SECRET_KEY", "GLASSMQ_ACCESS_KEY"):
             assert re.search(regex, name), name
         assert not re.search(regex, "topic")
+
+
+#: Arguments of jobs that pass the checks of their kinds, and what is said of them.
+WRONG = [
+    ("delivery-audit", {"topics": "A", "starting_offsets": "latest"}, "requires follow"),
+    ("delivery-audit", {"input_folder": "x", "follow": True}, "follow requires a broker"),
+    ("delivery-audit", {"topics": "A", "groups": "g", "judge_groups": False}, "leave out one of the two"),
+    ("delivery-audit", {"topics": "A", "groups": "g@B"}, "B is not one of the audited topics: A"),
+    ("transaction-reconciliation", {"starting_offsets": "latest"}, "starting_offsets"),
+    ("transaction-reconciliation", {"topics": "RMQ_SYS_TRANS_HALF_TOPIC"}, "clients cannot send to these topics"),
+    ("transaction-reconciliation", {"bank_folder": "/nowhere"}, "bank_folder: /nowhere/icbc.db does not exist"),
+    ("traffic", {"topics": "A", "starting_offsets": "nonsense"}, "option 'startingOffsets': .*earliest"),
+    (
+        "traffic",
+        {"topics": "A", "starting_offsets": '{"B": {"broker-a:0": 1}}'},
+        "B broker-a:0 is not among",
+    ),
+    ("traffic", {"topics": "A", "groups": "b@d na me"}, "groups: 'b@d na me' .* letters, digits"),
+    ("archive", {"topics": "A", "folder": "x", "starting_offsets": "{"}, "option 'startingOffsets': .*earliest"),
+    ("archive", {"topics": "A", "folder": "x", "key": "nonsense"}, "nonsense"),
+    (
+        "backlog-relief",
+        {"topics": "A", "folder": "x", "group": "g", "low_priority": "level="},
+        "low_priority: 'level='",
+    ),
+    ("simulation-fleet", {"scenario": "nope"}, "nope"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "reported"), WRONG)
+def test_arguments_that_do_not_go_together_are_refused_before_anything_starts(name, arguments, reported, monkeypatch):
+    monkeypatch.setattr(runner, "_end_spark", lambda: None)  # the session is the tests'
+    cluster = {"nameServer": "127.0.0.1:1"}
+    with pytest.raises(PipelineError, match=reported):
+        run_job(name, arguments, cluster, "no master at all", MemoryReport(), threading.Event())
+
+
+def test_every_job_has_such_arguments():
+    assert {name for name, *_ in WRONG} == set(registry.JOB_NAMES) - {"tiny"}
 
 
 def test_wrong_arguments_and_names_are_refused_before_spark_starts():

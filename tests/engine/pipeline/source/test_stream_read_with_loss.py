@@ -126,6 +126,8 @@ def test_a_deleted_topic_does_not_stop_the_other_subscribed_ones_where_loss_is_a
     assert "no longer lists Refunds broker-a:0" in warning
     cluster.routes = {}
     assert micro_batches(lenient, end) == [], "no topic is left; the stream waits"
+    limited = stream(subscribe="Orders,Refunds", failOnDataLoss="false", maxBytesPerTrigger="1000")
+    assert micro_batches(limited, end, limited.getDefaultReadLimit()) == []
 
 
 @pytest.mark.parametrize(

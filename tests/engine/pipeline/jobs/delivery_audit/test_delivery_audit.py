@@ -300,9 +300,7 @@ def test_notes_of_java_clients_can_be_read(spark):
 
 # --- a stream ---------------------------------------------------------------------------------------------------------
 
-RULES = FollowRules(
-    ("T",), (), TRACE_TOPIC, NUMBERING_LEDGER_TOPIC, late_ms=100, grace_ms=1_000, read_limit=100, has_trace=True
-)
+RULES = FollowRules(("T",), (), TRACE_TOPIC, NUMBERING_LEDGER_TOPIC, late_ms=100, grace_ms=1_000, read_limit=100)
 
 
 def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark, tmp_path):
@@ -365,10 +363,10 @@ def reported_lost(report: MemoryReport) -> int:
 
 def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tmp_path):
     """Two queues, so that the batch's horizon lags the newest message; it is not known that nothing follows."""
-    rules = replace(RULES, grace_ms=0, read_limit=3, has_trace=False)
+    rules = replace(RULES, grace_ms=0, read_limit=3)
     messages = [Stored("p", 0, 0), Stored("p", 1, 1), Stored("p", 3, 0, stored_ms=EPOCH_MS + 900)]
     report = MemoryReport()
-    follower = Follower(spark, str(tmp_path), rules, report, trigger_ms=1)
+    follower = Follower(spark, str(tmp_path), rules, report, trigger_ms=1, has_trace=False)
     follower.add_batch(spark.createDataFrame(message_table(messages)), 0)
     wait_until(lambda: reported_lost(report), "a report of the lost message")
     assert reported_lost(report) == 1
@@ -377,7 +375,7 @@ def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tm
 def test_what_lies_in_the_ledger_topic_and_is_no_ledger_does_not_stop_a_stream(spark, tmp_path):
     bodies = [NumberingLedger("p", "T", 2).encode(), b"\xff\xfe", b"9" * (LEDGER_BYTES_MAX + 1)]
     ledgers = [Stored(None, 0, 0, topic=NUMBERING_LEDGER_TOPIC, body=body) for body in bodies]
-    follower = Follower(spark, str(tmp_path), replace(RULES, has_trace=False), MemoryReport())
+    follower = Follower(spark, str(tmp_path), RULES, MemoryReport(), has_trace=False)
     follower.add_batch(spark.createDataFrame(message_table([Stored("p", 0, 0), *ledgers])), 0)
     follower.conclude()
     assert follower.book.unreadable_ledgers == 2
@@ -387,15 +385,36 @@ def test_what_lies_in_the_ledger_topic_and_is_no_ledger_does_not_stop_a_stream(s
 @pytest.mark.parametrize("batch", [0, 2, 7])
 def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, batch):
     """Somebody deleted one of the two folders: batches would be passed over, or be missing, in silence."""
-    rules = replace(RULES, has_trace=False)
     frame = spark.createDataFrame(message_table([Stored("p", 0, 0)]))
-    follower = Follower(spark, str(tmp_path), rules, MemoryReport())
+    follower = Follower(spark, str(tmp_path), RULES, MemoryReport(), has_trace=False)
     if batch == 0:
         follower.add_batch(frame, 0)
         follower.add_batch(frame, 1)
         follower.conclude()
     with pytest.raises(JobFailed, match=f"delivers batch {batch}; one of the two was deleted"):
         follower.add_batch(frame, batch)
+
+
+def test_a_restart_audits_traces_from_where_they_begin(spark, tmp_path):
+    """The first start found no trace topic; its note asks for a restart once there is one."""
+
+    def later(ms, message):
+        return replace(message, stored_ms=EPOCH_MS + ms)
+
+    first = [Stored("p", number, 0, unique_id=f"id{number}") for number in (0, 1)]
+    second = [Stored("p", 2, 0, unique_id="id2"), trace_message(acknowledged("id0"), consumed("id0"))]
+    second += [trace_message(consumed("id2", at_ms=EPOCH_MS + 1_040))]
+    whole = message_table([*first, *(later(1_000, message) for message in second)])
+    report = MemoryReport()
+    follower = Follower(spark, str(tmp_path), replace(RULES, grace_ms=0), report, has_trace=False)
+    follower.add_batch(spark.createDataFrame(whole.slice(0, 2)), 0)
+    follower.conclude()
+    follower = Follower(spark, str(tmp_path), replace(RULES, grace_ms=0), report)
+    follower.add_batch(spark.createDataFrame(whole.slice(2)), 1)
+    follower.conclude()
+    (group,) = rows(report, "groups")
+    assert (group["consumed"], group["missing"]) == (1, 0)
+    assert not rows(report, "findings"), "id0 was acknowledged and is stored, in a batch without traces"
 
 
 def test_books_of_another_version_are_refused(spark, tmp_path):

@@ -37,9 +37,11 @@ class Stream:
 
     def start(self, grace_ms=0):
         """A driver that has just been started."""
-        rules = FollowRules(("T",), (), TRACE_TOPIC, NUMBERING_LEDGER_TOPIC, 100, grace_ms, 100, has_trace=False)
+        rules = FollowRules(("T",), (), TRACE_TOPIC, NUMBERING_LEDGER_TOPIC, 100, grace_ms, 100)
         self.report = MemoryReport()
-        self.follower = Follower(self._spark, str(self._folder), rules, self.report, trigger_ms=1, read=self._read)
+        self.follower = Follower(
+            self._spark, str(self._folder), rules, self.report, trigger_ms=1, read=self._read, has_trace=False
+        )
 
     def add(self, number):
         self.follower.add_batch(self._spark.createDataFrame(self._table.slice(2 * number, 2)), number)

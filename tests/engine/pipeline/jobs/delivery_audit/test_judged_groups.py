@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import Row
 
+from engine.pipeline.jobs.delivery_audit import consumption_book, results
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook, GroupQueue
+from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
+from engine.pipeline.jobs.delivery_audit.results import AuditReporter
 from engine.pipeline.jobs.delivery_audit.saved_state import loaded, saved
 from engine.protocol.number_set import NumberSet
+from tests.support.pipeline.memory_report import MemoryReport
 
 
 def report_of(group, topic, offsets):
@@ -78,6 +83,34 @@ def test_a_book_goes_on_with_the_groups_that_it_was_made_for():
     again = loaded(saved(book), ConsumptionBook)
     assert again.groups == book.groups
     assert missing(again) == {("billing", "Orders"): 0}
+
+
+def calls_of(group, *, is_latency):
+    """A row of one call of a group, as Spark counts it: once by queue, and once for its latency."""
+    queue = dict.fromkeys(("queue", "client", "word", "ok", "twice", "failed", "first_offset"))
+    if not is_latency:
+        queue |= {"queue": "b:0", "word": 0, "ok": 1, "twice": 0, "failed": 0}
+    rounded_ms = 40 if is_latency else None
+    return Row(
+        kind="called", client_group=group, topic="Orders", rounded_ms=rounded_ms, longest_ms=40, events=1, **queue
+    )
+
+
+@pytest.mark.parametrize("named", [(), ("group3",)])
+def test_of_very_many_groups_only_some_are_kept_and_the_others_counted(monkeypatch, named):
+    for module in (consumption_book, results):
+        monkeypatch.setattr(module, "GROUPS_MAX", 2)
+    book = ConsumptionBook(JudgedGroups(named))
+    for number in range(5):
+        for is_latency in (number % 2 == 0, number % 2 == 1):
+            book._add_counts(calls_of(f"group{number}", is_latency=is_latency))
+    kept = [("group3", "Orders")] if named else [("group0", "Orders"), ("group1", "Orders")]
+    assert list(book.queues) == list(book.latency) == kept
+    assert all(queues["b:0"].consumed.count == 1 for queues in book.queues.values())
+    report = MemoryReport()
+    AuditReporter(report).conclude(DeliveryBook(("Orders",)), loaded(saved(book), ConsumptionBook))
+    others = [note for note in report.english_notes if "More than 2 groups" in note]
+    assert [" 3 calls" in note for note in others] == ([] if named else [True])
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ class Stream:
         self._read = 0
         self._last: list[dict[str, object]] = []
         self.now_ms = 0
-        monkeypatch.setattr(job_module, "_now_ms", lambda: START_MS + self.now_ms)
+        monkeypatch.setattr(job_module, "current_ms", lambda: START_MS + self.now_ms)
         self.start()
 
     def start(self, **arguments):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from engine.pipeline.jobs.report import ALL_ROWS
+from engine.pipeline.jobs.transaction_reconciliation import summary as summary_module
 from engine.pipeline.jobs.transaction_reconciliation.words import TransactionAnomaly
 from tests.support.pipeline.judged_facts import JudgedFacts
 from tests.support.pipeline.transaction_log import TransactionLog
@@ -32,3 +36,36 @@ def test_a_rare_kind_is_shown_next_to_a_frequent_one_and_both_are_counted(spark)
         TransactionAnomaly.COMMITTED_AND_ROLLED_BACK: 2,
         TransactionAnomaly.COMMITTED_TWICE: 30,
     }
+
+
+@pytest.fixture(scope="module")
+def decided_late(spark):
+    """Four transactions that are forgotten and then committed: eight findings, as the op messages wait for theirs."""
+    log, stream = TransactionLog(), JudgedFacts(spark, keep_ms=30_000)
+    halves = [log.half(f"t{number}") for number in range(4)]
+    for number in range(4):
+        log.roll_back(f"t{number}")
+    for _ in range(2):
+        log.now_ms += 60_000
+        log.half(f"later {log.now_ms}")
+        log.roll_back(f"later {log.now_ms - 1}")
+        stream.read(log.rows)
+        log.rows.clear()
+    for number, half in enumerate(halves):
+        log.now_ms += 60_000
+        log.commit(f"t{number}", half)
+    return stream.read(log.rows)
+
+
+@pytest.mark.parametrize("rows_max", [1, 3, ALL_ROWS])
+def test_counts_of_findings_do_not_depend_on_how_many_are_shown(decided_late, rows_max):
+    summary = decided_late.summary(rows_max)
+    assert summary.finding_counts == {TransactionAnomaly.DECIDED_LATE: 4}
+    assert [row[1] for row in summary.finding_rows()] == ["t0", "t1", "t2", "t3"][:rows_max]
+
+
+@pytest.mark.parametrize(("paired", "count"), [(8, 4), (4, 6), (0, 8)])
+def test_of_too_many_only_the_oldest_are_paired(decided_late, paired, count, monkeypatch):
+    monkeypatch.setattr(summary_module, "PAIRED_MAX", paired)
+    for rows_max in (1, ALL_ROWS):
+        assert decided_late.summary(rows_max).finding_counts == {TransactionAnomaly.DECIDED_LATE: count}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,3 +65,10 @@ def test_messages_that_are_gone_count_nothing():
     broker = Queues([100] * 10)
     broker.lags = dict.fromkeys(broker.lags, 20)
     assert broker.share(2_000) == [20]
+
+
+@pytest.mark.parametrize("queues", [[], [[]], [[], []], [[5_000]], [[5_000], []]])
+def test_no_sizes_are_requested_where_there_is_nothing_to_limit(queues):
+    broker = Queues(*queues)
+    assert broker.share(10) == list(broker.lags.values())
+    assert not broker.entries

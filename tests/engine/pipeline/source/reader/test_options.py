@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.pipeline.source.cluster.errors import CONDITIONS, RocketMQError, explain
-from engine.pipeline.source.decoding.schema import COLUMN_NAMES, spark_schema
+from engine.pipeline.source.decoding.schema import COLUMN_NAMES, KAFKA_COLUMN_NAMES, spark_schema
 from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.reader.options import READ_OPTIONS, ReadOptions
 from engine.pipeline.source.reader.stream_reader import make_stream_reader
@@ -43,7 +43,7 @@ def parse(**options):
         ({"key": "k", "maxRecordsPerPartition": "9"}, r"'maxRecordsPerPartition': has no effect with key; give one"),
         ({"topic": "a b"}, r"'topic': .*illegal character"),
         ({"topic": "", "subscribePattern": "("}, r"'subscribePattern': '\(' is not a regular expression"),
-        ({"startingOffsets": "first"}, r"'startingOffsets': .*earliest, latest, or JSON"),
+        ({"startingOffsets": "first"}, r"'startingOffsets': .*; allowed: earliest, latest, or JSON"),
         (
             {"startingOffsets": '{"Orders": {"0": 1}}'},
             r"'startingOffsets': '0' is not a queue; write broker-name:queue",
@@ -52,7 +52,7 @@ def parse(**options):
         ({"startingOffsets": '{"Orders": {"b:0": true}}'}, r"the offset of Orders b:0 is True"),
         ({"startingOffsets": '{"Orders": 3}'}, r"topic 'Orders' needs an object"),
         ({"nameServer": " ,;"}, r"'nameServer': ',;' names no address"),
-        ({"startingOffsets": "[" * 100_000}, r"'startingOffsets': it is nested too deep; earliest, latest, or JSON"),
+        ({"startingOffsets": "[" * 100_000}, r"'startingOffsets': it is nested too deep; allowed: earliest, latest"),
         ({"startingOffsets": "[]"}, r"an object .* is needed"),
         ({"startingOffsets": '{"Other": {"b:0": 1}}'}, r"Other b:0 is not among the topics that are read: Orders"),
         ({"topic": "", "assign": '{"Orders": 3}'}, r"'assign': .* is not allowed; allowed: JSON such as .*broker-a:0"),
@@ -60,7 +60,7 @@ def parse(**options):
         ({"topic": "", "assign": '{"Orders": ["0"]}'}, r"'assign': .* is not allowed; allowed: JSON such as"),
         ({"topic": "", "assign": "{}"}, r"'assign': '{}' names no topic"),
         ({"assign": '{"Orders": ["b:0"]}'}, r"'assign': topic and assign are given"),
-        ({"startingOffsetsByTimestamp": "earliest"}, r"'startingOffsetsByTimestamp': Expecting value.*; JSON is all"),
+        ({"startingOffsetsByTimestamp": "earliest"}, r"'startingOffsetsByTimestamp': Expecting value.*; allowed: JSON"),
         (
             {"startingOffsetsByTimestamp": '{"Orders": {"b:0": -1}}'},
             r"'startingOffsetsByTimestamp': .* is not allowed; allowed: milliseconds since 1970 for each queue",
@@ -89,6 +89,7 @@ def parse(**options):
         ),
         ({"endingOffsets": '{"Orders": {"b:0": -2}}'}, r"'endingOffsets': -2 would leave nothing to read of its queue"),
         ({"endingOffsets": "earliest"}, r"'endingOffsets': earliest would leave nothing"),
+        ({"endingOffsets": "first"}, r"'endingOffsets': .*; allowed: latest, or JSON such as {[^2]*$"),
         (
             {"startingTimestamp": "yesterday"},
             r"'startingTimestamp': 'yesterday' is not allowed; allowed: an integer from 0",
@@ -96,9 +97,16 @@ def parse(**options):
         ({"maxOffsetsPerTrigger": "0"}, r"'maxOffsetsPerTrigger': '0' is not allowed; allowed: an integer from 1"),
         ({"minPartitions": "100001"}, r"'minPartitions': .* from 1 to 100000"),
         ({"failOnDataLoss": "no"}, r"'failOnDataLoss': 'no' is not allowed; allowed: true or false"),
-        ({"columns": "body,tag"}, r"'columns': there is no column 'tag'; allowed: topic, "),
+        (
+            {"columns": "body,tag"},
+            r"'columns': there is no column 'tag'; allowed: topic, .*, body, key, value, .*, headers, ",
+        ),
         ({"tags": "A || "}, r"'tags': 'A \|\|' is not allowed"),
-        ({"consumerGroup": "a b"}, r"'consumerGroup': .*illegal character"),
+        (
+            {"consumerGroup": "a b"},
+            r"'consumerGroup': the group name 'a b' holds an illegal character; allowed: letters[^;]*$",
+        ),
+        ({"commitGroup": "a" * 256}, r"'commitGroup': the group name has 256 characters; allowed: at most 255$"),
         ({"accessKey": "a"}, r"'secretKey': accessKey and secretKey go together"),
         ({"tlsCa": "x", "useTls": "false"}, r"'tlsCa': is given, but useTls is false"),
         ({"tlsKey": "x"}, r"'tlsCertificate': tlsCertificate and tlsKey go together"),
@@ -208,6 +216,12 @@ def test_columns_and_a_schema_with_others_are_refused(make):
     make(spark_schema(("tags",)), GOOD)
     with pytest.raises(RocketMQError, match=r"'columns': schema\(...\) names other columns: tags; give one of the two"):
         make(spark_schema(("tags",)), options)
+    kafka = {**GOOD, "kafkaNames": "true"}
+    make(spark_schema(KAFKA_COLUMN_NAMES), kafka)
+    with pytest.raises(
+        RocketMQError, match=r"'kafkaNames': schema\(...\) names other columns: body; give one of the two"
+    ):
+        make(spark_schema(("body",)), kafka)
 
 
 def test_switches_that_are_off_contradict_nothing():
