@@ -2,7 +2,7 @@
 // Names in the text lead the eye: while the pointer is on `B1` or `hello-0`, that node or message is marked on the
 // stage.
 
-import { pointedKey } from "../common/world/view.js";
+import { pointedKey } from "../common/viewer/pointed.js";
 
 let marked = null;
 

@@ -269,7 +269,6 @@ export const openSetting = signal(/** @type {{ node: string, name: string } | nu
 export const openHalf = signal(/** @type {{ broker: string, message: any, action?: any } | null} */ (null));
 /** Whose dead letters are listed, or null. */
 export const openDeadLetters = signal(/** @type {{ broker: string, group: string } | null} */ (null));
-export { isPointed, pointedKey, pointing } from "../viewer/pointed.js";
 /** @type {import("@preact/signals").Signal<{ text: string, isProblem: boolean } | null>} */
 export const notice = signal(null);
 

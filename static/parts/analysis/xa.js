@@ -7,7 +7,8 @@ import { roundStep } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span, virtualTime } from "../../common/world/format.js";
 import { outcomeName } from "../../common/world/labels.js";
-import { calmView, isPointed, pointing } from "../../common/world/view.js";
+import { isPointed, pointing } from "../../common/viewer/pointed.js";
+import { calmView } from "../../common/world/view.js";
 import { CrashPoints } from "./crash_points.js";
 import { Heads } from "../panel/heads.js";
 

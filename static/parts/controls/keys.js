@@ -10,7 +10,8 @@ import { focusPanel } from "./dock.js";
 import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../common/world/session.js";
 import { SPEEDS } from "./time_buttons.js";
 import { openWhy } from "../messages/why.js";
-import { pointedKey, view } from "../../common/world/view.js";
+import { pointedKey } from "../../common/viewer/pointed.js";
+import { view } from "../../common/world/view.js";
 
 /**
  * The next speed up or down; from "auto" on: from how fast time passes now.

@@ -3,7 +3,8 @@
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
-import { accused, pointing } from "../../common/world/view.js";
+import { pointing } from "../../common/viewer/pointed.js";
+import { accused } from "../../common/world/view.js";
 import { keepsRoom } from "./room.js";
 
 /** A list that keeps its room: `none` while it is empty, the first `most` of its `rows`, how many more there are. */

@@ -10,7 +10,8 @@ import { Button } from "../controls/button.js";
 import { Icon } from "../controls/icons.js";
 import { HalfMessages, undecided } from "../messages/half_messages.js";
 import { isRecording } from "../../common/world/session.js";
-import { isPointed, openHalf, pointing, view } from "../../common/world/view.js";
+import { isPointed, pointing } from "../../common/viewer/pointed.js";
+import { openHalf, view } from "../../common/world/view.js";
 import { worldClock } from "../../common/world/world_clock.js";
 import { Part, Rule } from "./part.js";
 

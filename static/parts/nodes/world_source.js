@@ -1,7 +1,8 @@
 // @ts-check
 // The sources of a lab world, for the parts that the live page draws too.
 
-import { accused, compare, isPointed, nodes, openRecord, pointing, view } from "../../common/world/view.js";
+import { isPointed, pointing } from "../../common/viewer/pointed.js";
+import { accused, compare, nodes, openRecord, view } from "../../common/world/view.js";
 import { acting, offer } from "../actions/thing.js";
 
 const isOff = (node, name) => view.value.nodes[node]?.switched_off?.includes(name) ?? false;

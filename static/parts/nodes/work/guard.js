@@ -7,7 +7,7 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { acting } from "../../actions/thing.js";
 import { memo } from "../../../common/memo.js";
-import { pointing } from "../../../common/world/view.js";
+import { pointing } from "../../../common/viewer/pointed.js";
 import { Part, Rule } from "../part.js";
 import { KeyRow, newest, Rows } from "../rows.js";
 import { shortKey } from "./records.js";
