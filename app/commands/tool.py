@@ -136,5 +136,5 @@ def load_scenario_argument(name: str) -> Scenario:
     from engine.lab.scenario.scenario_files import load_scenario, read_scenario_file
 
     path = Path(name)
-    with usage_errors(LabError, OSError, UnicodeDecodeError, option=name):
+    with usage_errors(LabError, OSError, option=name):
         return read_scenario_file(path) if path.suffix in (".yaml", ".yml") or path.exists() else load_scenario(name)

@@ -5,8 +5,8 @@ refused. To end all faults leaves stopped processes as they are; what waits goes
 them wait longer; the record of frames is a file, which ``/lab/wire`` shows.
 
 Each request answers with :class:`app.picture.live.fault.ActiveFaults` of that moment, except that of the recorded
-frames; while the engine is paused, those that list faults or carry out commands answer with
-:class:`app.picture.live.fault.PausedEngine`. Refused: 400 for an invalid field, else 409; 403 without
+frames; while the engine is paused, the list of faults is :class:`app.picture.live.fault.PausedEngine`, and all but the
+end of the pause is refused. Refused: 400 for an invalid field, else 409; 403 without
 ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send these.
 """
 

@@ -20,7 +20,7 @@ RESTART_TIMEOUT_S = 60.0
 class LiveFaults:
     """The faults of the live engine.
 
-    All methods but ``ask`` return the active faults; ``view`` and ``apply`` only the pause while the engine is paused.
+    All methods but ``ask`` return the active faults; ``view`` only the pause while the engine is paused.
 
     Methods that change something raise :class:`~engine.faults.fault_rule.FaultRefused` (``CommandRefused`` for a
     malformed command); then nothing has happened. All raise ``EngineUnavailable``.

@@ -41,7 +41,7 @@ def dead_letter_view(
         "keys": [client_text(key) for key in dead.keys],
         "tags": dead.tags,
         "topic": original_topic(dead),
-        "reconsume_times": retries_of(dead),
+        "retries": retries_of(dead),
         "cause": str(cause),
         "last_result": last_result,
         "born_us": world_us(dead.born_timestamp, begin_ms),

@@ -51,8 +51,8 @@ class DeadLetter(TypedDict):
     tags: str | None
     #: Its first one; None where that is not known.
     topic: str | None
-    #: Of its last delivery; its record has one more where the broker gave it up.
-    reconsume_times: int
+    #: How many times it was delivered again; ``reconsume_times`` of its record is one more where the broker gave it up.
+    retries: int
     #: See ``engine.broker.delivery.dead_letter.DeathCause``.
     cause: str
     #: Result of the group's last call of a listener with it. Only a lab knows it; None: it is not known.

@@ -39,7 +39,7 @@ def confine_folders(description: JobDescription, arguments: Mapping[str, object]
         if parameter.kind is ParameterKind.FOLDER:
             confined[parameter.name] = str(_confine(parameter.name, given, root))
         elif parameter.kind is ParameterKind.SCENARIO and str(given).strip() not in scenario_names():
-            raise _refusal(parameter.name, given, in_all_languages("pipeline.wrong_scenario"))
+            raise _refusal(parameter.name, given, "scenario", in_all_languages("pipeline.wrong_scenario"))
     return confined
 
 
@@ -48,13 +48,14 @@ def _confine(name: str, given: object, root: Path) -> Path:
     taken = _TAKEN if name in _READ_ONLY else (*_TAKEN, EXPORTS_FOLDER)
     text = in_all_languages("pipeline.wrong_folder", taken=joined("words.or_listed", map(plain, taken)))
     if not 1 <= len(parts) <= _PARTS_MAX or not all(_PART.fullmatch(part) for part in parts) or parts[0] in taken:
-        raise _refusal(name, given, text)
+        raise _refusal(name, given, "folder", text)
     top = root.resolve()
     folder = (top / Path(*parts)).resolve()
     if not folder.is_relative_to(top):  # a symbolic link leads out
-        raise _refusal(name, given, text)
+        raise _refusal(name, given, "folder", text)
     return folder
 
 
-def _refusal(name: str, given: object, text: Mapping[str, str]) -> ArgumentRefused:
-    return ArgumentRefused(FieldRefused(name, Text("field.bad", value=shown(given)), text, text))
+def _refusal(name: str, given: object, kind: str, text: Mapping[str, str]) -> ArgumentRefused:
+    allowed = in_all_languages("pipeline.allowed_" + kind)
+    return ArgumentRefused(FieldRefused(name, Text("field.bad", value=shown(given)), allowed, text))

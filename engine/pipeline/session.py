@@ -68,8 +68,8 @@ class SparkMissing(PipelineError):
 def make_session(name: str, master: str, work_folder: Path, conf: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark and register ``format("rocketmq")``. One session per process.
 
-    Executors that are separate processes get this package's code; Python, PySpark, PyArrow and NumPy must be installed
-    there. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`,
+    Executors that are separate processes get this package's code; Python, PySpark, PyArrow, NumPy and pandas must be
+    installed there. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`,
     :class:`~engine.pipeline.registration.WorkerUnfit`.
 
     :param master: such as ``local[2]``, ``local-cluster[2,1,1024]``, ``spark://host:7077``. Tasks of ``local[N]`` are

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from engine.lab.scenario.errors import RecordingRefused, UnknownScenario
+from engine.lab.scenario.errors import RecordingRefused, ScenarioError, UnknownScenario
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
 
@@ -83,8 +83,12 @@ def check_scenario_name(name: str) -> str:
 
 
 def read_scenario_file(path: Path) -> Scenario:
-    """Return the scenario of a user's file. Raises ``OSError``, ``UnicodeDecodeError``, ``LabError``."""
-    return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
+    """Return the scenario of a user's file. Raises ``OSError``, ``LabError``."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ScenarioError(1, "", "this is not text in UTF-8") from None
+    return parse_scenario(text, check_scenario_name(path.stem))
 
 
 @lru_cache(maxsize=128)

@@ -85,7 +85,7 @@ function Row({ group, message, columns, clock, source, choice }) {
         </${Button}>
       </th>`,
     "live.dead.col_topic": () => html`<td>${message.topic ?? "–"}</td>`,
-    "word.retries": () => html`<td class="number">${count(message.reconsume_times)}</td>`,
+    "word.retries": () => html`<td class="number">${count(message.retries)}</td>`,
     "live.dead.col_cause": () => html`<${Cause} cause=${message.cause} />`,
     "lab.dead.col_why": () => html`<td>${message.last_result === null ? "–" : resultWord(message.last_result)}</td>`,
     "live.dead.col_dead_at": () => html`<td class="dead-at">${clock.at(message.dead_us)}</td>`,

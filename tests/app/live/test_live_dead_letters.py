@@ -117,7 +117,7 @@ def test_a_dead_letter_says_where_it_came_from_and_why_it_died(live):
     bury(live, "shop", "orders", "o-1")
     assert groups(live)["shop"]["count"] == 1
     (dead,) = page(live, "shop")
-    assert (dead["keys"], dead["topic"], dead["reconsume_times"], dead["tags"]) == (["o-1"], "orders", 0, "t")
+    assert (dead["keys"], dead["topic"], dead["retries"], dead["tags"]) == (["o-1"], "orders", 0, "t")
     # The broker's own limit is 16: the consumer has a lower one.
     assert (dead["cause"], dead["resent"], dead["resent_known"]) == ("consumer-decided", None, True)
     assert dead["body_preview"] == "body of o-1"

@@ -112,10 +112,18 @@ def test_a_refused_argument_is_named_in_both_languages(client):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"pause_ms": "1ms"}, {"output": "/etc"}, {"nonsense": 1}, {"pause-ms": 10, "pause_ms": 10}]
+    ("arguments", "allowed"),
+    [
+        ({"pause_ms": "1ms"}, "ms"),
+        ({"output": "/etc"}, "a folder below data/pipeline, such as orders"),
+        ({"nonsense": 1}, "pause_ms"),
+        ({"pause-ms": 10, "pause_ms": 10}, "once"),
+    ],
 )
-def test_a_refused_argument_has_the_shape_of_every_refused_field(client, arguments):
-    assert set(begin(client, arguments=arguments).json) == set(RefusedField.__annotations__)
+def test_a_refused_argument_has_the_shape_of_every_refused_field_and_says_what_is_allowed(client, arguments, allowed):
+    refused = begin(client, arguments=arguments).json
+    assert set(refused) == set(RefusedField.__annotations__)
+    assert allowed in refused["allowed"]
 
 
 def test_what_is_no_json_is_refused(client):

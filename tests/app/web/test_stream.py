@@ -26,7 +26,7 @@ class Source:
         return {"max": self.count, "tail": tail}
 
     def history(self):
-        return {"seconds": []}
+        return {"begin_us": []}
 
 
 class Browsers:

@@ -65,7 +65,7 @@ def archive(run: JobRun) -> None:
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise the refusal of a key rule or of offsets that cannot be."""
+    """Raise the refusal of an invalid key rule or of invalid offsets."""
     check_key_rule(arguments["key"])
     check_starting_offsets(arguments["starting_offsets"], listed_names(arguments["topics"]))
 

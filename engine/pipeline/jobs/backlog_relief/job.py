@@ -245,7 +245,7 @@ def _rule(text: str) -> LowPriority:
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise :class:`WrongArgument` for a rule that cannot be."""
+    """Raise :class:`WrongArgument` for an invalid rule."""
     _rule(arguments["low_priority"])
 
 

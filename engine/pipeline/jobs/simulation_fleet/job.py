@@ -81,7 +81,7 @@ class _Reporter:
 def _scenario(name: str) -> Scenario:
     try:
         return read_scenario_file(Path(name)) if name.endswith((".yaml", ".yml")) else load_scenario(name)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise JobFailed(Text("job.error.no_scenario", name=name, error=str(error))) from None
     except LabError as error:
         raise JobFailed(Text("job.argument.named", parameter="scenario", text=error.text)) from None

@@ -39,7 +39,7 @@ def traffic(run: JobRun) -> None:
 
 
 def check_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise the refusal of a name of a group, or of offsets, that cannot be."""
+    """Raise the refusal of an invalid name of a group, or of invalid offsets."""
     check_starting_offsets(arguments["starting_offsets"], listed_names(arguments["topics"]))
     for group in listed_names(arguments["groups"]):
         read_argument(JobParameter("groups", ParameterKind.GROUP), group)

@@ -67,7 +67,8 @@ class ReconciliationSummary:
     :param rows_max: most rows of the tables ``open`` and ``findings``.
     :ivar statuses: status -> (transactions, check-backs).
     :ivar finding_counts: kind -> how many there are in all.
-    :ivar findings: (place, last stored ms, row of the table ``findings``), at least ``rows_max`` of each kind.
+    :ivar findings: (place, last stored ms, row of the table ``findings``), the oldest ``rows_max`` of each kind;
+        of those decided late up to :data:`PAIRED_MAX`.
     """
 
     def __init__(self, judged: DataFrame, rows_max: int = ROWS_MAX) -> None:

@@ -24,7 +24,7 @@ COMMANDS = [
     [
         ("nowhere", None, "there is no scenario"),
         ("nowhere.yaml", None, "No such file"),
-        ("bytes.yaml", b"\xff\xfe", "utf-8"),
+        ("bytes.yaml", b"\xff\xfe", "line 1: this is not text in UTF-8"),
         ("list.yaml", b"- 1", "must be a mapping"),
         ("wrong.yaml", b"nodes: 3", "line 1"),
     ],

@@ -117,7 +117,7 @@ def test_a_dead_letter_lists_why_it_died_and_what_it_was_resent_as(begun):
     run = begun(12_000)
     broker = view_of(run)["nodes"]["B1"]
     (dead,) = broker["dead_letters"]["shop"]["messages"]
-    assert (dead["keys"], dead["topic"], dead["reconsume_times"]) == (["k-2"], "T", 2)
+    assert (dead["keys"], dead["topic"], dead["retries"]) == (["k-2"], "T", 2)
     assert (dead["last_result"], dead["resent"]) == ("throws", None)
     apply(run, "listener", "C1", result="success", duration_ms=5)
     apply(run, "resend-dead-letter", "B1", group="shop", message=dead["id"], to="topic")
