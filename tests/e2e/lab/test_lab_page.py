@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.accessibility import THEMES, choose_theme
 from tests.e2e.conftest import choose_language
 from tests.e2e.lab.lab_page import (
     NOTE_CROSSED_OUT,
@@ -40,6 +41,15 @@ def test_the_list_shows_every_scenario_and_leads_to_its_stage(address, open_page
     title = first.inner_text()
     first.click()
     expect(opened(page).locator("h1")).to_have_text(title)
+
+
+def test_a_stage_that_has_not_begun_shows_one_picture_of_its_theme_and_none_where_there_is_no_room(address, open_page):
+    page = opened(open_page(f"{address}/lab/three-locks"))
+    for theme in THEMES:
+        choose_theme(page, theme)
+        for height, shown in ((900, 1), (768, 0)):
+            page.set_viewport_size({"width": 1024, "height": height})
+            expect(page.locator("#begin .poster:visible")).to_have_count(shown)
 
 
 def test_one_step_runs_one_event_and_says_which_is_next(page):

@@ -35,6 +35,7 @@ function Poster() {
       html`<img
         key=${theme}
         class=${`poster in-${theme}`}
+        loading="lazy"
         src=${path}
         width="480"
         height="300"
