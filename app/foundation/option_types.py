@@ -92,9 +92,10 @@ def usage_errors(*errors: type[Exception], option: str | None = None) -> Iterato
     try:
         yield
     except caught as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         if option is None:
-            raise click.UsageError(str(error)) from None
-        raise click.BadParameter(str(error), param_hint=option) from None
+            raise click.UsageError(text) from None
+        raise click.BadParameter(text, param_hint=option) from None
 
 
 def _is_address(text: str) -> bool:
