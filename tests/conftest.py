@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 
 from engine.compiled.form import choose_form
 
@@ -87,3 +89,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         tiers.mark(item)
     config.stash[tiers.COLLECTED] = {item.nodeid: {marker.name for marker in item.iter_markers()} for item in items}
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST_FIRST])
+
+
+@pytest.fixture(autouse=True)
+def collector_stays_on() -> Iterator[None]:
+    """A test that leaves Python's garbage collector off changes those that follow in its process."""
+    yield
+    is_on = gc.isenabled()
+    gc.enable()
+    assert is_on, "this test left the garbage collector off"

@@ -139,10 +139,10 @@ def test_a_row_s_command_and_its_options_exist(command: str, monkeypatch, tmp_pa
 
 def accepted(command: click.Command, name: str, arguments: list[str], parent: click.Context | None = None) -> bool:
     """Whether the arguments are read, down to the last subcommand. Nothing is carried out."""
-    context = command.make_context(name, list(arguments), parent)
-    if isinstance(command, click.Group):
-        found, inner, rest = command.resolve_command(context, arguments)
-        return inner is not None and accepted(inner, str(found), rest, context)
+    with command.make_context(name, list(arguments), parent) as context:
+        if isinstance(command, click.Group):
+            found, inner, rest = command.resolve_command(context, arguments)
+            return inner is not None and accepted(inner, str(found), rest, context)
     return True
 
 
