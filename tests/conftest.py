@@ -33,6 +33,8 @@ TESTS_APART = (
     "tests/lab/test_semantics_search.py",
     "tests/app/commands/test_documented_searches.py",
     "tests/engine/lab/sweep/test_shortest_loss.py",
+    "tests/engine/pipeline/test_cluster_page.py",
+    "tests/engine/pipeline/test_on_a_cluster.py",
 )
 #: What takes longest begins first, so that the end is made of small pieces.
 LONGEST_FIRST = (
