@@ -8,13 +8,21 @@ import { io } from "socket.io-client";
 /** WebSocket first; long polling where something on the way does not let WebSockets pass. */
 const TRANSPORT = { transports: ["websocket", "polling"], tryAllTransports: true };
 
+/** @type {import("socket.io-client").Socket | null} */
+let connection = null;
+
 /**
- * Sends a request to an address of the server; resolves to a Response as `fetch` does.
+ * Sends a request to an address of the server; resolves to a Response as `fetch` does. In a frame of another site it
+ * has no cookies: the server knows this page by its connection.
  *
  * @param {string} address It starts with "/".
  * @param {RequestInit} [options]
  */
-export const sendRequest = (address, options) => fetch(address, options);
+export const sendRequest = (address, options) =>
+  fetch(
+    address,
+    connection?.id ? { ...options, headers: { ...options?.headers, "X-Connection": connection.id } } : options,
+  );
 
 /** Whether other browsers can follow this page's worlds. */
 export const hasFollowers = true;
@@ -24,4 +32,4 @@ export const hasFollowers = true;
  *
  * @param {string} namespace Such as "/lab".
  */
-export const openConnection = (namespace) => io(namespace, TRANSPORT);
+export const openConnection = (namespace) => (connection = io(namespace, TRANSPORT));

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from flask import Blueprint, Response
 
 from app.lab.foundation.bounds import LIVES_FOUND_MAX
-from app.lab.foundation.browser_identity import browser_of_request
+from app.lab.foundation.browser_identity import viewer_of_request
 from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.journal_requests import read_journal_request, read_window
 from app.lab.session.why_job import WhyJob
@@ -41,7 +41,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     """
 
     def look(world: str, read: Callable[[WorldPlayer], _Found]) -> _Found:
-        browser = browser_of_request()
+        browser = viewer_of_request()
         return host.ask(lambda worlds: read(worlds.session(world, browser).player))
 
     @lab.get("/api/lab/<world>/frames/<int:frame>")
@@ -75,7 +75,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
     @lab.get("/api/lab/<world>/why")
     def why(world: str) -> Response:
         key = read_query(Field("key", "text", 1, KEY_MAX))["key"]
-        browser = browser_of_request()
+        browser = viewer_of_request()
 
         def ask(worlds: LabWorlds, answer: Future[Why]) -> WhyJob:
             return WhyJob(worlds.session(world, browser).player.recording(), key, answer)

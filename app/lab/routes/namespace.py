@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.lab.foundation.browser_identity import browser_of_cookies
+from app.lab.foundation.browser_identity import browser_of_connection, browser_of_cookies
 from app.lab.foundation.refusal import LabRefused
 from app.lab.session.host import LabHost
 from app.web.socketio import Namespace, SocketConnectionRefused
@@ -37,8 +37,7 @@ class LabNamespace(Namespace):
         match event:
             case "connect":
                 environ = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], dict) else {}
-                # A client without cookies is a browser of its own: its worlds are found again by their links only.
-                browser = browser_of_cookies(environ.get("HTTP_COOKIE", "")) or f"socket {viewer_id}"
+                browser = browser_of_cookies(environ.get("HTTP_COOKIE", "")) or browser_of_connection(viewer_id)
                 try:
                     self._host.connect(viewer_id, browser)
                 except LabRefused as refusal:

@@ -101,10 +101,10 @@ class Lab:
         self.host = self.server.lab
         self._browsers = []
 
-    def browser(self, like=None):
+    def browser(self, like=None, with_cookies=True):
         """A page of a new browser, or a further page of the browser of ``like``."""
         http = like.http if like is not None else self.server.app.test_client()
-        if like is None:
+        if like is None and with_cookies:
             assert http.get("/lab").status_code == 200
         browser = LabBrowser(self, http)
         self._browsers.append(browser)

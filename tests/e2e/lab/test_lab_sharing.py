@@ -198,6 +198,10 @@ def test_in_a_frame_of_another_site_the_stage_works_without_cookies_and_without_
     expect(inner.locator("#event-number")).to_have_attribute("data-event", str(before))
     inner.locator("#control-step").click()
     expect(inner.locator("#event-number")).to_have_attribute("data-event", str(before + 1))
+    window = (
+        "import('/static/common/world/session.js').then(({ run }) => run.window(0, 400)).then((found) => found.entries"
+    )
+    assert inner.locator("body").evaluate(f"() => {window}.length)") > 0
     # What would be kept is chosen all the same: a folded card, the theme.
     inner.locator("[data-node=C1] .fold-button").click()
     expect(inner.locator("[data-node=C1]")).to_have_class(re.compile("is-folded"))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.lab.foundation.browser_identity import CONNECTION_HEADER
 from app.lab.session import journal_pages
 from app.lab.session.journal_pages import PAGE_MAX, WINDOW_ENTRIES_MAX, JournalFilter, search_backward
 from app.lab.session.journal_pages import search_forward as forward
@@ -52,6 +53,18 @@ def test_a_record_that_is_not_there_is_a_404_in_both_languages(browser, path):
 
 def test_a_stranger_s_world_shows_no_record(lab, browser):
     assert lab.server.app.test_client().get(f"/api/lab/{browser.world}/records/B1/0").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("connection", "status"), [("its own", 200), ("a" * 20, 404), ("", 404), ("a b", 404), ("-" * 65, 404)]
+)
+def test_a_page_without_cookies_is_known_by_its_connection(lab, connection, status):
+    """A frame of another site has none."""
+    browser = lab.browser(with_cookies=False)
+    browser.open(scenario="hello")
+    headers = {CONNECTION_HEADER: next(iter(lab.host._pages)) if connection == "its own" else connection}
+    stranger = lab.server.app.test_client()
+    assert stranger.get(f"/api/lab/{browser.world}/journal?after=0&count=9", headers=headers).status_code == status
 
 
 def test_the_past_shows_its_own_records(lab, browser):
