@@ -97,6 +97,7 @@ def as_file(page: str, path: str, folder: str) -> str:
 
 def _relative(address: str, root: str, folder: str) -> str:
     """As ``addressOf`` in static/site/addresses.js."""
+    # The pattern matches every text.
     path, mark, rest = re.fullmatch(r"([^?#]*)([?#]?)(.*)", address, re.DOTALL).groups()  # type: ignore[union-attr]
     if path.startswith("/static/"):
         return f"{root}{address[1:]}"

@@ -64,9 +64,9 @@ export const shown = computed(() => (isLive.value ? recent.value : (answer.value
 async function ask(window) {
   const { from, to } = window();
   const response = await sendRequest(`/api/live/history?from=${from}&to=${to}`);
-  const told = await response.json();
-  if (!response.ok) throw new Error(told.error);
-  return { ...told, seconds: told.begin_us.map((us) => us / 1e6) };
+  const sent = await response.json();
+  if (!response.ok) throw new Error(sent.error);
+  return { ...sent, seconds: sent.begin_us.map((us) => us / 1e6) };
 }
 
 effect(() => {
